@@ -3,9 +3,10 @@
     python benchmarks/bombs.py [--db URL] [--only SHAPE]
     python benchmarks/bombs.py --large             # the largest requests that must be stored
 
-A row of the table is a shape, a route, a transport and an encoding, sent three times at once: the statuses, the seconds
-until the last reply, the peak of the memory above that just before, the memory afterwards above that of the new server,
-and the longest wait of another sender, who sends one answer at a time.
+A row of the table is a shape, a route, a transport and an encoding, sent three times at once: the
+statuses, the seconds until the last reply, the peak of the memory above that just before, the
+memory afterwards above that of the new server, and the longest wait of another sender, who sends
+one answer at a time.
 """
 
 import argparse
@@ -30,7 +31,11 @@ MOST_MB, MOST_SECONDS, MOST_WAIT = 60, 2.0, 1.0
 AT_ONCE = 3
 RUN_ID = "0198f2a1-0000-7000-8000-000000000001"
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-JSON, PROTOBUF, MULTIPART = "application/json", "application/x-protobuf", "multipart/form-data; boundary=abc"
+JSON, PROTOBUF, MULTIPART = (
+    "application/json",
+    "application/x-protobuf",
+    "multipart/form-data; boundary=abc",
+)
 SERVICES = {
     "/v1/traces": "opentelemetry.proto.collector.trace.v1.TraceService",
     "/v1/logs": "opentelemetry.proto.collector.logs.v1.LogsService",
@@ -82,7 +87,10 @@ RECORDS: Mapping[str, bytes] = {
     "/feedback": b'{"run_id":"%s","key":"a","score":1}' % RUN_ID.encode(),
     "/api/reviews": b'{"reviewer":"a","flag":1}',
 }
-AROUND: Mapping[str, bytes] = {"/api/public/ingestion": b'{"batch":%s}', "/runs/batch": b'{"post":%s}'}
+AROUND: Mapping[str, bytes] = {
+    "/api/public/ingestion": b'{"batch":%s}',
+    "/runs/batch": b'{"post":%s}',
+}
 FIELDS: Mapping[str, bytes] = {
     "/api/responses": b'{"query":"q","answer":"a","context":%s}',
     "/api/judgments": b'{"external_id":"a","judge":"j","quality":2,"raw":%s}',
@@ -117,8 +125,15 @@ def multipart_bombs(n: int) -> Iterator[Bomb]:
     """Yield the bombs of a multipart body."""
     part = b'--abc\r\ncontent-disposition: form-data; name="post.%s.inputs"\r\n\r\n%s\r\n'
     for shape, values in VALUES.items():
-        yield Bomb(shape, "/runs/multipart", MULTIPART, part % (RUN_ID.encode(), values(n)) + b"--abc--")
-    yield Bomb("records", "/runs/multipart", MULTIPART, part % (RUN_ID.encode(), b"{}") * (3 * n // 10) + b"--abc--")
+        yield Bomb(
+            shape, "/runs/multipart", MULTIPART, part % (RUN_ID.encode(), values(n)) + b"--abc--"
+        )
+    yield Bomb(
+        "records",
+        "/runs/multipart",
+        MULTIPART,
+        part % (RUN_ID.encode(), b"{}") * (3 * n // 10) + b"--abc--",
+    )
 
 
 # Protobuf: the same shapes in its wire format
@@ -153,7 +168,9 @@ def protobuf_bombs(n: int) -> Iterator[Bomb]:
         ids = field(record_ids[0], bytes(range(1, 17))) + field(record_ids[1], bytes(range(1, 9)))
         shapes = {
             "empty attributes": of_span(field(attributes, b"") * (15 * n)),
-            "attributes": of_span(field(attributes, field(1, b"a") + field(2, field(1, b"b"))) * (3 * n)),
+            "attributes": of_span(
+                field(attributes, field(1, b"a") + field(2, field(1, b"b"))) * (3 * n)
+            ),
             "empty values": value(field(5, field(1, b"") * (5 * n))),
             "texts": value(field(5, field(1, field(1, b"a")) * (5 * n))),
             "keys": value(field(6, field(1, field(1, b"a")) * (5 * n))),
@@ -205,7 +222,9 @@ def send(bomb: Bomb, body: bytes, http: str, grpc_address: str) -> str:
             return type(error).__name__
     with grpc.insecure_channel(grpc_address, [("grpc.max_send_message_length", -1)]) as channel:
         compression = grpc.Compression.Gzip if bomb.encoding else grpc.Compression.NoCompression
-        call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(f"/{SERVICES[bomb.path]}/Export")
+        call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+            f"/{SERVICES[bomb.path]}/Export"
+        )
         try:
             call(bomb.body, timeout=300, compression=compression)
         except grpc.RpcError as error:
@@ -238,11 +257,18 @@ class Watch:
             self.peak = max(self.peak, usage(self._session)[0])
 
     def _send(self) -> None:
-        small = Bomb("small", "/api/responses", JSON, b'{"id":"other","query":"q","answer":"a","context":["c"]}')
+        small = Bomb(
+            "small",
+            "/api/responses",
+            JSON,
+            b'{"id":"other","query":"q","answer":"a","context":["c"]}',
+        )
         while not self._ended.wait(0.05):
             began = time.monotonic()
             status = send(small, small.body, self._http, "")
-            self.wait = max(self.wait, time.monotonic() - began) if status == "200" else float("inf")
+            self.wait = (
+                max(self.wait, time.monotonic() - began) if status == "200" else float("inf")
+            )
 
 
 def large() -> Iterator[Bomb]:
@@ -252,10 +278,16 @@ def large() -> Iterator[Bomb]:
     answers = ",".join(answer % (number, number, passages) for number in range(5_000))
     yield Bomb("5,000 answers", "/api/responses", JSON, f"[{answers}]".encode())
     attributes = b"".join(
-        field(9, field(1, b"key.%d" % number) + field(2, field(1, b"value %d" % number))) for number in range(50)
+        field(9, field(1, b"key.%d" % number) + field(2, field(1, b"value %d" % number)))
+        for number in range(50)
     )
     spans = b"".join(
-        field(2, field(1, (number // 20 + 1).to_bytes(16)) + field(2, (number + 1).to_bytes(8)) + attributes)
+        field(
+            2,
+            field(1, (number // 20 + 1).to_bytes(16))
+            + field(2, (number + 1).to_bytes(8))
+            + attributes,
+        )
         for number in range(20_000)
     )
     request = field(1, field(2, spans))
@@ -275,13 +307,20 @@ def encodings(bomb: Bomb) -> Sequence[str]:
 
 def main() -> None:
     """Start a server, send, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--db", help="database URL (default: a new SQLite file)")
     parser.add_argument("--only", default="", help="shapes, routes or content types with this text")
     parser.add_argument("--encoding", help="only this encoding")
-    parser.add_argument("--large", action="store_true", help="the largest requests that must be stored instead")
+    parser.add_argument(
+        "--large", action="store_true", help="the largest requests that must be stored instead"
+    )
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, server(chosen.db or str(Path(folder) / "bombs.db")) as running:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        server(chosen.db or str(Path(folder) / "bombs.db")) as running,
+    ):
         http, grpc_address, session = running
         with Watch(http, session):
             time.sleep(5)
@@ -301,7 +340,13 @@ def main() -> None:
                 with Watch(http, session) as watch, ThreadPoolExecutor(times) as senders:
                     began = time.monotonic()
                     statuses = {
-                        *senders.map(send, [each] * times, [body] * times, [http] * times, [grpc_address] * times)
+                        *senders.map(
+                            send,
+                            [each] * times,
+                            [body] * times,
+                            [http] * times,
+                            [grpc_address] * times,
+                        )
                     }
                     seconds = time.monotonic() - began
                 time.sleep(1)

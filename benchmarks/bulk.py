@@ -19,16 +19,22 @@ def main() -> None:
     """Store the answers, decide all of them, and undo it."""
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "bulk.db", create=True)
-        responses = [Response("log", f"a{number}", "q?", "an answer") for number in range(MOST_ANSWERS)]
+        responses = [
+            Response("log", f"a{number}", "q?", "an answer") for number in range(MOST_ANSWERS)
+        ]
         with store.writing() as connection:
             version = ensure_version(connection, JudgeVersion("rag", "rag"))
             ids = store_responses(connection, responses).new
             verdict = Verdict(Status.OK, groundedness=0.1)
-            store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, verdict) for id_ in ids])
+            store_judgments(
+                connection, version, None, [NewJudgment(id_, 0, 0, verdict) for id_ in ids]
+            )
         reviewer = ensure_reviewer(store, "page", "Mara")
         started = time.perf_counter()
         with store.reading() as connection:
-            ids = list(listed_answers(connection, RowFilter(), most=MOST_ANSWERS, reviewer_id=reviewer.id))
+            ids = list(
+                listed_answers(connection, RowFilter(), most=MOST_ANSWERS, reviewer_id=reviewer.id)
+            )
         decided = decide_many(store, ids, reviewer=reviewer, decision=Decision.CONFIRM, bulk_id="b")
         print(f"{decided.decided:,} answers confirmed in {time.perf_counter() - started:.1f} s")
         started = time.perf_counter()

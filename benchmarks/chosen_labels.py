@@ -1,27 +1,31 @@
 """Measures whether figures of all answers hold the truth if people chose many of the answers that they label.
 
-RAGTruth's answers with the verdicts of seven judges. In each draw, people label the answers that the judge calls bad
-and a random share of all answers, and the product's interval of each statistic of all answers is compared with the
-figure of all labels. The same figure on the labelled answers alone, which earlier releases showed, stands beside.
+RAGTruth's answers with the verdicts of seven judges. In each draw, people label the answers that
+the judge calls bad and a random share of all answers, and the product's interval of each statistic
+of all answers is compared with the figure of all labels. The same figure on the labelled answers
+alone, which earlier releases showed, stands beside.
 
-Then the flagged answers are worked worst first, and left after a third. These labels came by no known chance, so no
-figure of all answers may rest on them. The product advises a planned queue. It is drawn as the product draws it, with
-answers that have a label and others, and reviewed completely or to two thirds. The figures then describe these answers
-(``--target these``).
+Then the flagged answers are worked worst first, and left after a third. These labels came by no
+known chance, so no figure of all answers may rest on them. The product advises a planned queue. It
+is drawn as the product draws it, with answers that have a label and others, and reviewed completely
+or to two thirds. The figures then describe these answers (``--target these``).
 
-For the same judge, thresholds are measured as `judgeboard labels threshold` measures them: on all labels, and on the
-labels of half of the evidence groups, drawn anew each time. Costs are compared at fixed thresholds, and at those that
-the product chooses as the cheapest: there, the error of the change is compared with 0.
+For the same judge, thresholds are measured as `judgeboard labels threshold` measures them: on all
+labels, and on the labels of half of the evidence groups, drawn anew each time. Costs are compared
+at fixed thresholds, and at those that the product chooses as the cheapest: there, the error of the
+change is compared with 0.
 
-Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard compare versions` does: the
-intervals of the changes, and how many draws reach a conclusion that all labels contradict.
+Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard compare
+versions` does: the intervals of the changes, and how many draws reach a conclusion that all labels
+contradict.
 
     python benchmarks/chosen_labels.py --data FOLDER [--draws 2000] [--seed 0]
 
-FOLDER contains ``ragtruth.responses.jsonl.gz``, ``ragtruth.human.jsonl.gz`` and ``ragtruth.judgements.jsonl.gz``. Exits
-1 if an interval holds the figure of all labels in less than 93 % of the draws with a share of 5 %, if an exact binomial
-test with the level 0.05 / cells shows this for another setting, if there is a figure after a third of the flags, or if
-more than 5 % of the draws of a comparison reach a wrong conclusion.
+FOLDER contains ``ragtruth.responses.jsonl.gz``, ``ragtruth.human.jsonl.gz`` and
+``ragtruth.judgements.jsonl.gz``. Exits 1 if an interval holds the figure of all labels in less than
+93 % of the draws with a share of 5 %, if an exact binomial test with the level 0.05 / cells shows
+this for another setting, if there is a figure after a third of the flags, or if more than 5 % of
+the draws of a comparison reach a wrong conclusion.
 """
 
 import argparse
@@ -106,18 +110,23 @@ class Setting:
         return [
             name
             for name, cell in self.cells.items()
-            if cell.found and (cell.held < LIMITS[0] * cell.found if self.required else not cell.holds(level))
+            if cell.found
+            and (cell.held < LIMITS[0] * cell.found if self.required else not cell.holds(level))
         ]
 
 
 def main() -> int:
     """Draw and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True, help="folder with the RAGTruth files")
     parser.add_argument("--draws", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    print(f"{asked.draws} draws: intervals that hold the figure of all labels, in %; draws with an interval, in %;")
+    print(
+        f"{asked.draws} draws: intervals that hold the figure of all labels, in %; draws with an interval, in %;"
+    )
     print("figure of all labels, mean of the estimates, mean of the labelled answers alone")
     settings, figures = list[Setting](), 0
     for place, (connection, loaded) in enumerate(every_judge(asked.data)):
@@ -143,7 +152,11 @@ def main() -> int:
         settings.append(setting)
         wrong += times > MOST_WRONG * asked.draws
     level = LEVEL / sum(bool(cell.found) for each in settings for cell in each.cells.values())
-    failing = [f"{each.name}: {name}".replace("%", " %") for each in settings for name in each.failing(level)]
+    failing = [
+        f"{each.name}: {name}".replace("%", " %")
+        for each in settings
+        for name in each.failing(level)
+    ]
     print(f"cells that fail: {len(failing)}", *failing, sep="\n  ")
     return int(bool(failing) or figures > 0 or wrong > 0)
 
@@ -155,11 +168,15 @@ def every_comparison(data: Path, seed: int, draws: int) -> Iterator[tuple[Settin
     (first,) = (version for version in versions if version.name == JUDGE)
     for place, version in enumerate(versions):
         if version.id != first.id:
-            yield compared(connection, (first, version), np.random.default_rng([seed, place]), draws)
+            yield compared(
+                connection, (first, version), np.random.default_rng([seed, place]), draws
+            )
     judges.close()
 
 
-def every_judge(data: Path, only: str | None = None) -> Generator[tuple[Connection, LabelledAnswers]]:
+def every_judge(
+    data: Path, only: str | None = None
+) -> Generator[tuple[Connection, LabelledAnswers]]:
     """Yield the answers that each judge judged, with all labels of people; or those of one judge and its flags."""
     with TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "ragtruth.db", create=True)
@@ -168,14 +185,18 @@ def every_judge(data: Path, only: str | None = None) -> Generator[tuple[Connecti
             if kind == "verdicts" and only is not None:
                 lines = gzip.decompress(file.read_bytes()).decode().splitlines()
                 file = Path(folder) / "verdicts.jsonl"
-                file.write_text("\n".join(line for line in lines if json.loads(line)["judge"] == only))
+                file.write_text(
+                    "\n".join(line for line in lines if json.loads(line)["judge"] == only)
+                )
             import_file(store, file, kind=kind, rejected=Path(folder) / "rejected.jsonl")
         with store.reading() as connection:
             for version in list_versions(connection):
                 yield connection, LabelledAnswers(connection, version)
 
 
-def flagged_and_drawn(loaded: LabelledAnswers, share: float, rng: np.random.Generator, draws: int) -> Setting:
+def flagged_and_drawn(
+    loaded: LabelledAnswers, share: float, rng: np.random.Generator, draws: int
+) -> Setting:
     """Return the coverage if all flagged answers and a share of all are labelled."""
     judged_bad: BoolArray = loaded.answers.verdicts == BAD
     every, labelled = loaded.values.copy(), loaded.labelled.copy()
@@ -194,7 +215,11 @@ def flagged_and_drawn(loaded: LabelledAnswers, share: float, rng: np.random.Gene
 
 
 def of_thresholds(
-    connection: Connection, loaded: LabelledAnswers, share: float, rng: np.random.Generator, draws: int
+    connection: Connection,
+    loaded: LabelledAnswers,
+    share: float,
+    rng: np.random.Generator,
+    draws: int,
 ) -> Setting:
     """Return the coverage of what thresholds do if all answers flagged today and a share of all are labelled."""
     judged_bad: BoolArray = loaded.answers.verdicts == BAD
@@ -214,15 +239,17 @@ def of_thresholds(
             "half": ThresholdFigures(labels.at(np.isin(labels.groups, half)), judged, of_half),
         }
         shares = {
-            f"{name} {figure} {threshold:g}": getattr(of.at(threshold, float(flag_from(threshold))), figure)
+            f"{name} {figure} {threshold:g}": getattr(
+                of.at(threshold, float(flag_from(threshold))), figure
+            )
             for threshold in THRESHOLDS
             for name, of in measured.items()
             for figure in ("recall", "precision")
         }
         costs = {
-            f"{name} cost {threshold:g}": of.at(threshold, float(flag_from(threshold))).change.cost_per_answer(
-                COSTS[0], judged.n
-            )
+            f"{name} cost {threshold:g}": of.at(
+                threshold, float(flag_from(threshold))
+            ).change.cost_per_answer(COSTS[0], judged.n)
             for threshold in OTHERS
             for name, of in measured.items()
         }
@@ -231,7 +258,9 @@ def of_thresholds(
     truth = {name: each for name, each in figures().items() if name.startswith("all")}
     truth |= {f"half {name.removeprefix('all ')}": each for name, each in truth.items()}
     truth |= {f"chosen cost {cost:g}": Estimate(0.0) for cost in COSTS}
-    setting = Setting(f"{version.title}: thresholds, {int(judged_bad.sum()):,} flagged, and {share:.1%}", truth)
+    setting = Setting(
+        f"{version.title}: thresholds, {int(judged_bad.sum()):,} flagged, and {share:.1%}", truth
+    )
     for _ in range(draws):
         drawn = rng.random(len(every)) < share
         label(loaded, every, labelled & (judged_bad | drawn), drawn)
@@ -240,17 +269,24 @@ def of_thresholds(
     return setting
 
 
-def errors_of_costs(sample: ScoredSample, of_all_labels: ScoredSample) -> Iterator[tuple[str, Estimate]]:
+def errors_of_costs(
+    sample: ScoredSample, of_all_labels: ScoredSample
+) -> Iterator[tuple[str, Estimate]]:
     """Yield for each cost the change that the product shows for the cheapest threshold, minus the change in truth."""
     for cost in COSTS:
         (chosen,) = threshold_result(sample, Goal("cost", cost))
         if CHOSEN not in chosen.slices:
             yield f"chosen cost {cost:g}", Estimate(None)
             continue
-        change, setting = (chosen.figure(each, CHOSEN) for each in ("cost_change", "low_groundedness"))
+        change, setting = (
+            chosen.figure(each, CHOSEN) for each in ("cost_change", "low_groundedness")
+        )
         queue = replayed(of_all_labels, setting.value or 0.0).change
         true = queue.cost_per_answer(cost, of_all_labels.judged.n).value or 0.0
-        value, low, high = (None if each is None else each - true for each in (change.value, change.low, change.high))
+        value, low, high = (
+            None if each is None else each - true
+            for each in (change.value, change.low, change.high)
+        )
         yield f"chosen cost {cost:g}", Estimate(value, low, high, n=change.n)
 
 
@@ -260,11 +296,16 @@ def alone(loaded: LabelledAnswers) -> Mapping[str, Estimate]:
     one, values = np.zeros(int(rows.sum()), dtype=np.int64), loaded.values[rows]
     everything = np.ones(len(one), dtype=np.bool_)
     sums = summed(one, np.zeros(len(one)), np.arange(len(one)), 1, everything, values)
-    return weighted_agreement(*sums, (loaded.answers.verdicts[rows] == BAD).astype(np.float64), "these")
+    return weighted_agreement(
+        *sums, (loaded.answers.verdicts[rows] == BAD).astype(np.float64), "these"
+    )
 
 
 def compared(
-    connection: Connection, versions: tuple[StoredVersion, StoredVersion], rng: np.random.Generator, draws: int
+    connection: Connection,
+    versions: tuple[StoredVersion, StoredVersion],
+    rng: np.random.Generator,
+    draws: int,
 ) -> tuple[Setting, int]:
     """Return the coverage of the changes between two judges if all flagged answers and a share of all are labelled.
 
@@ -277,7 +318,9 @@ def compared(
     of_all = both.compare()
     truth = of_all.figure("change").value or 0.0
     titles = f"{versions[0].title} and {versions[1].title}"
-    setting = Setting(f"{titles}: {int(flagged.sum()):,} flagged, and {SHARE:.0%} of all", figures_of(of_all))
+    setting = Setting(
+        f"{titles}: {int(flagged.sum()):,} flagged, and {SHARE:.0%} of all", figures_of(of_all)
+    )
     wrong = 0
     for _ in range(draws):
         drawn = rng.random(len(every)) < SHARE
@@ -329,15 +372,21 @@ def worst_first(loaded: LabelledAnswers, rng: np.random.Generator, draws: int) -
         in_all = in_all_answers(loaded)
         figures += any(each.value is not None for each in in_all.statistics.values())
     label(loaded, every, labelled, np.zeros(len(every), dtype=np.bool_))
-    print(f"a third of the flagged, worst first, and {SHARE:.0%} of the rest: ".replace("%", " %"), end="")
+    print(
+        f"a third of the flagged, worst first, and {SHARE:.0%} of the rest: ".replace("%", " %"),
+        end="",
+    )
     print(f"{figures} of {draws} draws have a figure of all answers")
     return figures
 
 
-def then_planned(connection: Connection, loaded: LabelledAnswers, part: float, seed: int, draws: int) -> Setting:
+def then_planned(
+    connection: Connection, loaded: LabelledAnswers, part: float, seed: int, draws: int
+) -> Setting:
     """Return the coverage if a third of the flagged answers is labelled worst first, then part of a planned queue.
 
-    The flags and the random sample are those of the log, and nothing of the sample is reviewed for itself.
+    The flags and the random sample are those of the log, and nothing of the sample is reviewed for
+    itself.
     """
     every, labelled = loaded.values.copy(), loaded.labelled.copy()
     worked = labelled & worst_third(loaded, loaded.picked)
@@ -366,7 +415,9 @@ def then_planned(connection: Connection, loaded: LabelledAnswers, part: float, s
     return setting
 
 
-def label(loaded: LabelledAnswers, every: FloatArray, labelled: BoolArray, drawn: BoolArray) -> None:
+def label(
+    loaded: LabelledAnswers, every: FloatArray, labelled: BoolArray, drawn: BoolArray
+) -> None:
     """Leave only some labels; what the judge calls bad is flagged, and the random sample is ``drawn``."""
     loaded.picked = loaded.answers.verdicts == BAD
     loaded.labelled, loaded.drawn = labelled, drawn

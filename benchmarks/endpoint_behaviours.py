@@ -1,8 +1,9 @@
 """Tries a judge at an endpoint that misbehaves in about 90 ways, eight calls at once, each in a fresh process.
 
-Prints for each behaviour how the eight judgments were stored, the error of the first one, the peak memory of the
-process (MB, resident set) and the seconds. Exits with 1 if a process took more than the limit, did not end in time,
-ended otherwise than with eight stored judgments or one clear error, or stored the key.
+Prints for each behaviour how the eight judgments were stored, the error of the first one, the peak
+memory of the process (MB, resident set) and the seconds. Exits with 1 if a process took more than
+the limit, did not end in time, ended otherwise than with eight stored judgments or one clear error,
+or stored the key.
 
     python benchmarks/endpoint_behaviours.py [--timeout 3] [--limit-mb 160] [--only NAME ...]
 """
@@ -35,7 +36,13 @@ def completion(content: Any = None, **changes: Any) -> dict[str, Any]:
     message = {"role": "assistant", "content": json.dumps(VERDICT) if content is None else content}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-    return {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage} | changes
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    } | changes
 
 
 GOOD = json.dumps(completion()).encode()
@@ -54,7 +61,9 @@ class Call:
             self.writer.write(part)
             await self.writer.drain()
 
-    async def reply(self, body: bytes, status: str = "200 OK", *headers: str, length: int | None = None) -> None:
+    async def reply(
+        self, body: bytes, status: str = "200 OK", *headers: str, length: int | None = None
+    ) -> None:
         """Send a reply with a length."""
         lines = [f"HTTP/1.1 {status}", "content-type: application/json", *headers]
         lines.append(f"content-length: {len(body) if length is None else length}")
@@ -62,14 +71,23 @@ class Call:
 
     async def stream(self, parts: AsyncIterator[bytes], *headers: str) -> None:
         """Send a reply in chunks."""
-        lines = ["HTTP/1.1 200 OK", "content-type: application/json", "transfer-encoding: chunked", *headers, "", ""]
+        lines = [
+            "HTTP/1.1 200 OK",
+            "content-type: application/json",
+            "transfer-encoding: chunked",
+            *headers,
+            "",
+            "",
+        ]
         await self.send("\r\n".join(lines).encode())
         async for part in parts:
             await self.send(f"{len(part):x}\r\n".encode(), part, b"\r\n")
         await self.send(b"0\r\n\r\n")
 
 
-async def repeated(part: bytes, times: float = float("inf"), pause: float = 0) -> AsyncIterator[bytes]:
+async def repeated(
+    part: bytes, times: float = float("inf"), pause: float = 0
+) -> AsyncIterator[bytes]:
     """Yield the same part."""
     while times > 0:
         times -= 1
@@ -189,7 +207,9 @@ BEHAVIOURS: dict[str, Sender] = {
     "connection closed after each": replies(completion(), "200 OK", "connection: close"),
     "bytes order mark": replies(b"\xef\xbb\xbf" + GOOD),
     "UTF-16": replies(
-        json.dumps(completion()).encode("utf-16"), "200 OK", "content-type: application/json; charset=utf-16"
+        json.dumps(completion()).encode("utf-16"),
+        "200 OK",
+        "content-type: application/json; charset=utf-16",
     ),
     # Too much.
     "endless": streams(lambda: repeated(b"a" * 65536)),
@@ -201,7 +221,9 @@ BEHAVIOURS: dict[str, Sender] = {
     "gzip bomb": replies(lambda: bomb(31, 100), "200 OK", "content-encoding: gzip"),
     "deflate bomb": replies(lambda: bomb(15, 100), "200 OK", "content-encoding: deflate"),
     "raw deflate bomb": replies(lambda: bomb(-15, 100), "200 OK", "content-encoding: deflate"),
-    "gzip in gzip": replies(gzip.compress(gzip.compress(GOOD)), "200 OK", "content-encoding: gzip, gzip"),
+    "gzip in gzip": replies(
+        gzip.compress(gzip.compress(GOOD)), "200 OK", "content-encoding: gzip, gzip"
+    ),
     "br": replies(b"\x8b\x02\x80" + GOOD, "200 OK", "content-encoding: br"),
     "zstd": replies(b"\x28\xb5\x2f\xfd" + GOOD, "200 OK", "content-encoding: zstd"),
     "unknown encoding": replies(GOOD, "200 OK", "content-encoding: what"),
@@ -218,7 +240,9 @@ BEHAVIOURS: dict[str, Sender] = {
     "head, then silent": head_then_silent,
     "trickling head": trickling_head,
     "trickling body": streams(lambda: repeated(b" ", pause=0.2)),
-    "trickling gzip": streams(lambda: repeated(b"\x1f\x8b\x08\x00", pause=0.5), "content-encoding: gzip"),
+    "trickling gzip": streams(
+        lambda: repeated(b"\x1f\x8b\x08\x00", pause=0.5), "content-encoding: gzip"
+    ),
     # Broken off.
     "reset": reset,
     "closed at once": sends(),
@@ -226,14 +250,22 @@ BEHAVIOURS: dict[str, Sender] = {
     "length too long": replies(GOOD, length=len(GOOD) + 100),
     "length too short": replies(GOOD, length=20),
     "length negative": sends(b"HTTP/1.1 200 OK\r\ncontent-length: -5\r\n\r\n", GOOD),
-    "two lengths": sends(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 9\r\n\r\n", GOOD),
-    "chunk of a wrong size": sends(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", GOOD),
+    "two lengths": sends(
+        b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 9\r\n\r\n", GOOD
+    ),
+    "chunk of a wrong size": sends(
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", GOOD
+    ),
     "no HTTP": sends(b"hello\r\n\r\n"),
     "only zeros": sends(b"\0" * 1000),
     "TLS instead of HTTP": sends(b"\x15\x03\x01\x00\x02\x02\x28"),
     # Redirects and statuses.
-    "redirect to another host": failing("307 Temporary Redirect", "moved", "location: http://127.0.0.2:9/v1"),
-    "redirect to itself": failing("308 Permanent Redirect", "moved", "location: /v1/chat/completions"),
+    "redirect to another host": failing(
+        "307 Temporary Redirect", "moved", "location: http://127.0.0.2:9/v1"
+    ),
+    "redirect to itself": failing(
+        "308 Permanent Redirect", "moved", "location: /v1/chat/completions"
+    ),
     "redirect without a goal": failing("302 Found"),
     "204": sends(b"HTTP/1.1 204 No Content\r\n\r\n"),
     "304": sends(b"HTTP/1.1 304 Not Modified\r\n\r\n"),
@@ -251,7 +283,9 @@ BEHAVIOURS: dict[str, Sender] = {
     "429, wait 1e9 s": failing("429 Too Many Requests", "slow", "retry-after: 1000000000"),
     "429, wait -1 s": failing("429 Too Many Requests", "slow", "retry-after: -1"),
     "429, wait nan": failing("429 Too Many Requests", "slow", "retry-after: nan"),
-    "429, wait until a date": failing("429 Too Many Requests", "slow", "retry-after: Wed, 01 Jan 2020 00:00:00 GMT"),
+    "429, wait until a date": failing(
+        "429 Too Many Requests", "slow", "retry-after: Wed, 01 Jan 2020 00:00:00 GMT"
+    ),
     "429, wait garbage": failing("429 Too Many Requests", "slow", "retry-after: \xff\xff"),
     "500": failing("500 Internal Server Error"),
     "503 in HTML": replies(b"<html><h1>503</h1></html>", "503 Service Unavailable"),
@@ -284,12 +318,20 @@ BEHAVIOURS: dict[str, Sender] = {
     "content filter": replies(of_choice(finish_reason="content_filter")),
     "cut off at the limit": replies(of_choice(finish_reason="length")),
     "usage is a text": replies(completion(usage="many")),
-    "usage is negative": replies(completion(usage={"prompt_tokens": -1, "completion_tokens": 2**70})),
+    "usage is negative": replies(
+        completion(usage={"prompt_tokens": -1, "completion_tokens": 2**70})
+    ),
     "model is an object": replies(completion(model={"a": 1})),
     # Verdicts that are none.
-    "lone surrogates": replies(completion('{"reasoning": "\\ud800", "groundedness": 1, "quality": 4}')),
-    "NUL in the verdict": replies(completion('{"reasoning": "\\u0000", "groundedness": 1, "quality": 4}')),
-    "fields twice": replies(completion('{"reasoning": "", "quality": 1, "quality": 4, "groundedness": 1}')),
+    "lone surrogates": replies(
+        completion('{"reasoning": "\\ud800", "groundedness": 1, "quality": 4}')
+    ),
+    "NUL in the verdict": replies(
+        completion('{"reasoning": "\\u0000", "groundedness": 1, "quality": 4}')
+    ),
+    "fields twice": replies(
+        completion('{"reasoning": "", "quality": 1, "quality": 4, "groundedness": 1}')
+    ),
     "out of range": replies(completion('{"reasoning": "", "groundedness": 330, "quality": 9}')),
     "prompt repeated": echo,
     "error repeats the request": echo_error,
@@ -305,7 +347,12 @@ def serve(port: "multiprocessing.Queue[int]") -> None:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = next(
-                    (line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b":0"
+                    (
+                        line
+                        for line in head.lower().split(b"\r\n")
+                        if line.startswith(b"content-length:")
+                    ),
+                    b":0",
                 )
                 body = await reader.readexactly(int(length.partition(b":")[2]))
                 number = int(head.split(b"/", 2)[1])
@@ -342,9 +389,18 @@ def judge(database: str, address: str, timeout_s: float) -> None:
 
     store = open_store(database, create=True)
     with store.writing() as connection:
-        store_responses(connection, [Response("log", f"a{n}", "Why?", "Because.", ("Because.",)) for n in range(CALLS)])
+        store_responses(
+            connection,
+            [Response("log", f"a{n}", "Why?", "Because.", ("Because.",)) for n in range(CALLS)],
+        )
     judged = make_judge(
-        "rag", model="m", base_url=address, api_key=KEY, timeout_s=timeout_s, tries=1, concurrency=CALLS
+        "rag",
+        model="m",
+        base_url=address,
+        api_key=KEY,
+        timeout_s=timeout_s,
+        tries=1,
+        concurrency=CALLS,
     )
     started = time.perf_counter()
     stopped = ""
@@ -354,7 +410,9 @@ def judge(database: str, address: str, timeout_s: float) -> None:
         stopped = str(error)
     seconds = time.perf_counter() - started
     with store.reading() as connection:
-        rows = connection.execute(select(JUDGMENT.c.status, JUDGMENT.c.error).order_by(JUDGMENT.c.id)).all()
+        rows = connection.execute(
+            select(JUDGMENT.c.status, JUDGMENT.c.error).order_by(JUDGMENT.c.id)
+        ).all()
     store.close()
     print(
         json.dumps(
@@ -364,7 +422,10 @@ def judge(database: str, address: str, timeout_s: float) -> None:
                 "stopped": bool(stopped),
                 "mb": peak_mb(),
                 "seconds": seconds,
-                "leaked": any(KEY.encode() in path.read_bytes() for path in Path(database).parent.glob("*.db*")),
+                "leaked": any(
+                    KEY.encode() in path.read_bytes()
+                    for path in Path(database).parent.glob("*.db*")
+                ),
             }
         )
     )
@@ -385,7 +446,9 @@ def fault_of(outcome: dict[str, Any] | None, timeout_s: float, limit_mb: float) 
 
 def main() -> int:
     """Try each behaviour."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--timeout", type=float, default=3.0)
     options.add_argument("--limit-mb", type=float, default=160.0)
     options.add_argument("--only", nargs="*", choices=BEHAVIOURS, metavar="NAME")
@@ -409,7 +472,9 @@ def main() -> int:
             command = [sys.executable, __file__, *words]
             outcome, printed = None, ""
             with suppress(subprocess.TimeoutExpired):
-                ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+                ended = subprocess.run(
+                    command, capture_output=True, text=True, timeout=120, check=False
+                )
                 printed = ended.stderr
                 if ended.returncode == 0:
                     outcome = json.loads(ended.stdout.splitlines()[-1])
@@ -421,7 +486,9 @@ def main() -> int:
         print(f"{name:28}{stored:28}{shown['mb']:6.0f}{shown['seconds']:7.1f}  {error}", flush=True)
         if fault:
             print(f"{'':28}FAULT: {fault}", flush=True)
-    print(f"{len(chosen.only or BEHAVIOURS)} behaviours, {faults} faults; {chosen.limit_mb:g} MB is the limit")
+    print(
+        f"{len(chosen.only or BEHAVIOURS)} behaviours, {faults} faults; {chosen.limit_mb:g} MB is the limit"
+    )
     server.terminate()
     return 1 if faults else 0
 

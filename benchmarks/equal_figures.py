@@ -1,19 +1,21 @@
 """Compares every figure of an older installation of Judgeboard with today's, on the same databases.
 
-The older installation writes the databases: its demo and, with `--shared`, logs that people labelled. Copies of them
-are migrated. Then both installations run every command that prints figures, with `--json`, on their own copy. Numbers
-must be equal within 1e-9, and so must the words that are codes. Sentences are not compared.
+The older installation writes the databases: its demo and, with `--shared`, logs that people
+labelled. Copies of them are migrated. Then both installations run every command that prints
+figures, with `--json`, on their own copy. Numbers must be equal within 1e-9, and so must the words
+that are codes. Sentences are not compared.
 
     python benchmarks/equal_figures.py OLDER_PYTHON [--shared FOLDER] [--only demo] [--keep FOLDER]
 
-OLDER_PYTHON is the Python of the older installation, for example `../older/.venv/bin/python`. What this one wrote and
-printed is read from the folder of `--keep` the next time. Prints for each database how many values are equal, each
-value that moved, and the keys that only one installation has. Exits 1 if a value moved
-that is not in MOVED, or a key is gone that is not in GONE.
+OLDER_PYTHON is the Python of the older installation, for example `../older/.venv/bin/python`. What
+this one wrote and printed is read from the folder of `--keep` the next time. Prints for each
+database how many values are equal, each value that moved, and the keys that only one installation
+has. Exits 1 if a value moved that is not in MOVED, or a key is gone that is not in GONE.
 
-If the shape of a result changes, add lines to RENAMED: how a path of the older JSON is written today. A path names the
-rows of a list by what they are about: `agreement[lexical,label,simple].statistics.kappa.value`. A row with the key
-`figure` stands under its figure and its slice, whatever its list is called: `kappa.value`, `kappa[simple].value`.
+If the shape of a result changes, add lines to RENAMED: how a path of the older JSON is written
+today. A path names the rows of a list by what they are about:
+`agreement[lexical,label,simple].statistics.kappa.value`. A row with the key `figure` stands under
+its figure and its slice, whatever its list is called: `kappa.value`, `kappa[simple].value`.
 """
 
 import argparse
@@ -57,7 +59,8 @@ for arguments in json.load(sys.stdin):
 class Known:
     """Values that may differ, as patterns of the command and of the path, with the reason.
 
-    ``narrower``: only ends of an interval that moved inwards. ``added``: only values that the older one did not have.
+    ``narrower``: only ends of an interval that moved inwards. ``added``: only values that the older
+    one did not have.
     """
 
     command: str
@@ -74,7 +77,9 @@ class Known:
             inwards = today > older if path.endswith(".low") else today < older
             if not inwards:
                 return False
-        return re.match(self.command, command) is not None and re.search(self.path, path) is not None
+        return (
+            re.match(self.command, command) is not None and re.search(self.path, path) is not None
+        )
 
 
 # Commands whose options changed: today's form, and the older one.
@@ -95,9 +100,17 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("agreement", r"^(n|answers)$", r"\1.value"),
     ("agreement", r"^(left_out|where|grade|by)\b", r"about.\1"),
     ("agreement", r"^ungraded$", "about.counts.ungraded"),
-    ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.statistics\.(\w+)\.", r"parts[rater_pairs].\3[\1 / \2]."),
+    (
+        "agreement",
+        r"^rater_pairs\[([^],]*),([^]]*)\]\.statistics\.(\w+)\.",
+        r"parts[rater_pairs].\3[\1 / \2].",
+    ),
     ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.n$", r"parts[rater_pairs].n[\1 / \2].value"),
-    ("agreement", r"^self_agreement\[([^],]*),[^]]*\]\.statistics\.(\w+)\.", r"parts[self_agreement].\2[\1]."),
+    (
+        "agreement",
+        r"^self_agreement\[([^],]*),[^]]*\]\.statistics\.(\w+)\.",
+        r"parts[self_agreement].\2[\1].",
+    ),
     ("agreement", r"^against_gold\[([^]]*)\]\.statistics\.(\w+)\.", r"parts[against_gold].\2[\1]."),
     ("agreement", r"^classes\[([^]]*)\]\.(precision|recall|f1)\.", r"parts[classes].\2[\1]."),
     ("agreement", r"^anchoring\.(\w+)\.", r"parts[anchoring].moved[\1]."),
@@ -119,7 +132,11 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("compare (versions|sources)", r"\.values\.b$", ".values.second"),
     ("compare (pairs|judges)", r"^groups\[all,overall\]\.counts\.(\w+)$", r"\1.value"),
     ("compare (pairs|judges)", r"^groups\[all,overall\]\.people_split$", "people_split.value"),
-    ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.people_split$", r"people_split[\1].value"),
+    (
+        "compare (pairs|judges)",
+        r"^groups\[([^],]*),overall\]\.people_split$",
+        r"people_split[\1].value",
+    ),
     ("compare (pairs|judges)", r"^groups\[all,overall\]\.(?=\w+\.)", ""),
     ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.counts\.(\w+)$", r"\2[\1].value"),
     ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.(\w+)\.", r"\2[\1]."),
@@ -164,14 +181,23 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     *(
         ("compare ssr", rf"^slices\[{place}\]\.(\w+)\.{_KEY}", rf"\1[{name}].\2")
         for place, name in enumerate(
-            f"Gate {gate}, own answer {right}" for gate, right in product(("on", "off"), ("right", "wrong"))
+            f"Gate {gate}, own answer {right}"
+            for gate, right in product(("on", "off"), ("right", "wrong"))
         )
     ),
     ("compare ssr", r"^categories\[(\w+)\]\.gate\.on_rate\.", r"parts[by_category].gate_on[\1]."),
-    ("compare ssr", r"^categories\[(\w+)\]\.gate\.precision\.", r"parts[by_category].right_if_on[\1]."),
+    (
+        "compare ssr",
+        r"^categories\[(\w+)\]\.gate\.precision\.",
+        r"parts[by_category].right_if_on[\1].",
+    ),
     ("compare ssr", rf"^categories\[(\w+)\]\.(\w+)\.{_KEY}", r"parts[by_category].\2[\1].\3"),
     *(
-        (command, rf"^{older.format(k - level if older[0] == 'c' else level - 1)}", f"parts[{part}[{level} of {k}].")
+        (
+            command,
+            rf"^{older.format(k - level if older[0] == 'c' else level - 1)}",
+            f"parts[{part}[{level} of {k}].",
+        )
         for k, command in ((5, "compare ssr(?!.* --k)"), (3, "compare ssr.* --k 3"))
         for level in range(1, k + 1)
         for older, part in (
@@ -209,23 +235,47 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("labels rate.* --grade (groundedness|quality)", r"^(judge|labels)_alone\b", r"\1_mean"),
     # Thresholds: a threshold is a slice.
     ("labels threshold", r"^thresholds\[\]", "thresholds[groundedness,threshold]"),
-    ("labels threshold", rf"^(thresholds\[.*?\])\.cost_change\.{_KEY}", r"\1.cost_change[chosen].\2"),
-    ("labels threshold", r"^(thresholds\[.*?\])\.test\.(n|design_effect)$", r"\1.design_effect[chosen].\2"),
+    (
+        "labels threshold",
+        rf"^(thresholds\[.*?\])\.cost_change\.{_KEY}",
+        r"\1.cost_change[chosen].\2",
+    ),
+    (
+        "labels threshold",
+        r"^(thresholds\[.*?\])\.test\.(n|design_effect)$",
+        r"\1.design_effect[chosen].\2",
+    ),
     (
         "labels threshold",
         r"^(thresholds\[.*?\])\.design_effect\[chosen\]\.design_effect$",
         r"\1.design_effect[chosen].value",
     ),
-    ("labels threshold", r"^(thresholds\[.*?\])\.test\.threshold$", r"\1.tested_badness[chosen].value"),
+    (
+        "labels threshold",
+        r"^(thresholds\[.*?\])\.test\.threshold$",
+        r"\1.tested_badness[chosen].value",
+    ),
     ("labels threshold", r"^(thresholds\[.*?\])\.test\.wrong$", r"\1.tested_wrong[chosen].value"),
-    ("labels threshold", r"^(thresholds\[.*?\])\.test\.bound$", r"\1.tested_wrong_bound[chosen].value"),
-    ("labels threshold", r"^(thresholds\[[^]]*\])\.low_groundedness$", r"\1.low_groundedness[chosen].value"),
+    (
+        "labels threshold",
+        r"^(thresholds\[.*?\])\.test\.bound$",
+        r"\1.tested_wrong_bound[chosen].value",
+    ),
+    (
+        "labels threshold",
+        r"^(thresholds\[[^]]*\])\.low_groundedness$",
+        r"\1.low_groundedness[chosen].value",
+    ),
     ("labels threshold", r"^left_out\.", "thresholds[groundedness,threshold].about.left_out."),
     ("labels threshold", r"\.in_force_held_out\.", ".in force, other half."),
     ("labels threshold", r"\.in_force\.", ".in force."),
     ("labels threshold", rf"\.({_THRESHOLD})\.change\.bad\.{_KEY}", r".bad_change[\1].\2"),
     ("labels threshold", rf"\.({_THRESHOLD})\.change\.flags$", r".flags_change[\1].value"),
-    ("labels threshold", rf"\.({_THRESHOLD})\.(flagged|recall|precision|false_omission)\.{_KEY}", r".\2[\1].\3"),
+    (
+        "labels threshold",
+        rf"\.({_THRESHOLD})\.(flagged|recall|precision|false_omission)\.{_KEY}",
+        r".\2[\1].\3",
+    ),
     (
         "labels threshold",
         rf"^(thresholds\[.*?\])\.({_THRESHOLD})\.(flags|excused|low_groundedness)$",
@@ -258,11 +308,23 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     # Plans: a stratum is a slice.
     ("labels plan", r"\.strata\[no", ".strata[not flagged"),
     ("labels plan", r"\.strata\[yes", ".strata[flagged"),
-    ("labels plan", r"\.strata\[(not flagged|flagged)\]", r".strata[\1, judged good or no usable verdict]"),
+    (
+        "labels plan",
+        r"\.strata\[(not flagged|flagged)\]",
+        r".strata[\1, judged good or no usable verdict]",
+    ),
     ("labels plan", r"\.strata\[(not flagged|flagged),(\w+)\]", r".strata[\1, judged \2]"),
     ("labels plan", r"\.strata(\[.*?\])\.labels$", r".more\1.value"),
-    ("labels plan", r"\.strata(\[.*?\])\.(answers|labelled|inclusion_probability)$", r".\2\1.value"),
-    ("labels plan", rf"{_PLAN}(answers|labelled|labels|more|reach|shows|by_lot|explained)$", r"\1.\2.value"),
+    (
+        "labels plan",
+        r"\.strata(\[.*?\])\.(answers|labelled|inclusion_probability)$",
+        r".\2\1.value",
+    ),
+    (
+        "labels plan",
+        rf"{_PLAN}(answers|labelled|labels|more|reach|shows|by_lot|explained)$",
+        r"\1.\2.value",
+    ),
     ("labels plan", rf"{_PLAN}(minutes|design_effect|correlation)$", r"\1.\2.value"),
     ("labels plan", rf"{_PLAN}share$", r"\1.bad_share.value"),
     ("labels plan", rf"{_PLAN}correlation_from$", r"\1.correlation.reason"),
@@ -273,9 +335,16 @@ RENAMED: Sequence[tuple[str, str, str]] = (
 )
 
 MOVED: Sequence[Known] = (
-    Known("labels rate", r"^bad_answers\b.*\.(low|high)$", "its bounds, where few answers have no label", added=True),
     Known(
-        "labels plan.* --for versions", r"\.about\.counts\.extras$", "a comparison of versions to come counts no labels"
+        "labels rate",
+        r"^bad_answers\b.*\.(low|high)$",
+        "its bounds, where few answers have no label",
+        added=True,
+    ),
+    Known(
+        "labels plan.* --for versions",
+        r"\.about\.counts\.extras$",
+        "a comparison of versions to come counts no labels",
     ),
     Known(
         "agreement|labels rate|compare judges|trends --.*--corrected|stats",
@@ -290,14 +359,30 @@ MOVED: Sequence[Known] = (
         r"(\[gpt-3\.5-turbo-0613\])?\.(low|high)$",
         "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
     ),
-    Known("compare sources", r"^headline\.code$", "one code says of all contrasts why they are unknown"),
+    Known(
+        "compare sources",
+        r"^headline\.code$",
+        "one code says of all contrasts why they are unknown",
+    ),
     Known("stats", r"\.(method|unit)$", "rows have no method; the docs name it"),
 )
 
 GONE: Sequence[Known] = (
-    Known("compare (versions|sources)", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
-    Known("compare ssr|test audit", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
-    Known("test audit", r"^supreme_model$|^draws\b", "the judge version has the model; a caveat has the draws"),
+    Known(
+        "compare (versions|sources)",
+        r"(^|\.)(method|unit|level)$",
+        "rows have no method; the docs name it",
+    ),
+    Known(
+        "compare ssr|test audit",
+        r"(^|\.)(method|unit|level)$",
+        "rows have no method; the docs name it",
+    ),
+    Known(
+        "test audit",
+        r"^supreme_model$|^draws\b",
+        "the judge version has the model; a caveat has the draws",
+    ),
     Known(
         "compare ssr",
         r"^samples\.pass_at|^(calls_planned|from_without|tau|model)$|^(slices|sweep|calibration|categories|tuned\.categories)\[\w+\]\.\w+(\[\d+\])?$"
@@ -309,8 +394,16 @@ GONE: Sequence[Known] = (
         r"^(ties|ties_on|no_\w+|\w+_samples|forgotten|other_reference)$|\.(splits|unmeasured|not_asked)$|\.(n|reason)$",
         "caveats have the counts that are not 0; the part of the verdicts; no figure of an empty part",
     ),
-    Known("compare (versions|sources)", r"^exit_code$|^conclusion\[|^alone$", "it follows from the other values"),
-    Known("agreement", r"(^|\.)(method|unit|level|left_out\[.*)$", "rows have no method; the docs name it"),
+    Known(
+        "compare (versions|sources)",
+        r"^exit_code$|^conclusion\[|^alone$",
+        "it follows from the other values",
+    ),
+    Known(
+        "agreement",
+        r"(^|\.)(method|unit|level|left_out\[.*)$",
+        "rows have no method; the docs name it",
+    ),
     Known("agreement", r"^(human|inconsistent|unusable)$", "these are options of the command"),
     Known(
         "agreement",
@@ -318,7 +411,9 @@ GONE: Sequence[Known] = (
         "parts and about have it",
     ),
     Known("agreement", r"^slices\[[^]]*\]\.(name|weighted|alt_test)", "the slices have the names"),
-    Known("compare (pairs|judges)", r"\.(method|unit|level)$", "rows have no method; the docs name it"),
+    Known(
+        "compare (pairs|judges)", r"\.(method|unit|level)$", "rows have no method; the docs name it"
+    ),
     Known(
         "compare (pairs|judges)",
         r"\.(slice|aspect|by|compared_with|one_order|inconsistent_as|model)$|^where",
@@ -330,11 +425,21 @@ GONE: Sequence[Known] = (
         "there is no such preference, or only one order",
     ),
     Known("compare versions", r"^unusable\[", "none of the verdicts is unusable"),
-    Known("compare sources", r"^caveats\[\]\.", "the list has a second caveat, so its rows have numbers"),
-    Known("compare sources", r"^query_type\[", "the slices have the names"),
-    Known("compare (versions|sources)", r"^(a|b|by|judge|first|second)$", "the names stand in sides and in about"),
     Known(
-        "trends .*--before", r"^(before|after)\[|^tested$|^judge$|\.query_type$", "sides, about and slices have them"
+        "compare sources",
+        r"^caveats\[\]\.",
+        "the list has a second caveat, so its rows have numbers",
+    ),
+    Known("compare sources", r"^query_type\[", "the slices have the names"),
+    Known(
+        "compare (versions|sources)",
+        r"^(a|b|by|judge|first|second)$",
+        "the names stand in sides and in about",
+    ),
+    Known(
+        "trends .*--before",
+        r"^(before|after)\[|^tested$|^judge$|\.query_type$",
+        "sides, about and slices have them",
     ),
     Known("trends .*--before", r"\.(method|unit|level)$", "rows have no method; the docs name it"),
     Known(
@@ -343,16 +448,32 @@ GONE: Sequence[Known] = (
         "each interval of a row is a 95 % interval; the docs name units",
     ),
     Known("labels rate", r"judge_version\.fingerprint$", "the title of a version tells it apart"),
-    Known("labels rate", r"^slices\[.*\]\.(grade|target|is_random|extras|groups|strata\[.*)", "slices have rows alone"),
+    Known(
+        "labels rate",
+        r"^slices\[.*\]\.(grade|target|is_random|extras|groups|strata\[.*)",
+        "slices have rows alone",
+    ),
     Known(
         "labels calibrate",
         r"^(is_worse|has_wrong_form|meaning\[\d\]\[0\])$",
         "codes of headline and caveats; names of slices",
     ),
     Known("labels calibrate", r"^after\[", "a map that predicts people worse has no curve"),
-    Known("labels rate", r"^bounds\b", "the interval of a share without a value, where few answers have no label"),
-    Known("labels calibrate", r"^score_map\.how$|^brier_change\.n$", "a map that cannot be made has no rows"),
-    Known("labels rate.* --labels-from", r"^(people_alpha|labels)\.", "the labels are those of other answers"),
+    Known(
+        "labels rate",
+        r"^bounds\b",
+        "the interval of a share without a value, where few answers have no label",
+    ),
+    Known(
+        "labels calibrate",
+        r"^score_map\.how$|^brier_change\.n$",
+        "a map that cannot be made has no rows",
+    ),
+    Known(
+        "labels rate.* --labels-from",
+        r"^(people_alpha|labels)\.",
+        "the labels are those of other answers",
+    ),
     Known("agreement", r"^notes\[", "the codes of caveats are new"),
     Known(
         "labels stand",
@@ -361,9 +482,21 @@ GONE: Sequence[Known] = (
     ),
     Known("labels", r"\.method$", "a row names no method; docs/methods names it"),
     Known("labels rate", r"\bwarnings\[", "the codes of caveats are new"),
-    Known("labels rate", r"^slices\[.*\]\.left_out\.|(^|\.)name$", "about names what the whole result leaves out"),
-    Known("labels rate", r"\bto_label\.", "the next step of a slice is no row; that of all answers is in next"),
-    Known("labels plan", r"\.(target|enough|is_rough|seconds_per_review)$", "the headline says it, and the option"),
+    Known(
+        "labels rate",
+        r"^slices\[.*\]\.left_out\.|(^|\.)name$",
+        "about names what the whole result leaves out",
+    ),
+    Known(
+        "labels rate",
+        r"\bto_label\.",
+        "the next step of a slice is no row; that of all answers is in next",
+    ),
+    Known(
+        "labels plan",
+        r"\.(target|enough|is_rough|seconds_per_review)$",
+        "the headline says it, and the option",
+    ),
     Known("labels plan .*--by", r"conditions\[0\]$", "about names the query type"),
     Known("labels threshold", r"\babout\.left_out\.", "each query type has its own"),
     Known(
@@ -380,22 +513,64 @@ GONE: Sequence[Known] = (
         "no page shows this statistic first, and no published figure needs it",
     ),
     Known(
-        "labels stand", r"^stages\[[^]]*\]\.(confident|judge_version)$", "there is one stage, with the figures of all"
+        "labels stand",
+        r"^stages\[[^]]*\]\.(confident|judge_version)$",
+        "there is one stage, with the figures of all",
     ),
 )
 
 # Keys whose values differ by nature, such as the time of a run.
 NOT_COMPARED = frozenset({"at", "last_seen", "retired_at"})
 
-# What the rows of a list are about. A list whose rows cannot be told apart by these is compared in its order.
+# What the rows of a list are about. A list whose rows cannot be told apart by these is compared in
+# its order.
 ABOUT = (
-    *("figure", "slice", "name", "title", "number", "judge", "judge_version", "of", "grade", "query_type"),
-    *("by", "group", "period", "start", "day", "picked", "verdict", "is_later", "flag_id", "run", "measure"),
-    *("aspect", "kind", "threshold", "model", "person", "a", "b", "people", "first", "second", "category"),
+    *(
+        "figure",
+        "slice",
+        "name",
+        "title",
+        "number",
+        "judge",
+        "judge_version",
+        "of",
+        "grade",
+        "query_type",
+    ),
+    *(
+        "by",
+        "group",
+        "period",
+        "start",
+        "day",
+        "picked",
+        "verdict",
+        "is_later",
+        "flag_id",
+        "run",
+        "measure",
+    ),
+    *(
+        "aspect",
+        "kind",
+        "threshold",
+        "model",
+        "person",
+        "a",
+        "b",
+        "people",
+        "first",
+        "second",
+        "category",
+    ),
 )
 
 COMMANDS = Path(__file__).with_suffix(".txt")
-DETECTORS = ("track_b_modernbert", "track_a_deberta", "approach_1_modernbert")  # all but the second give scores
+DETECTORS = (
+    "track_b_modernbert",
+    "track_a_deberta",
+    "approach_1_modernbert",
+)  # all but the second give scores
 
 
 @dataclass
@@ -439,11 +614,19 @@ class Comparison:
 
 def main() -> int:
     """Compare each database, print the differences, and fail if one has no known reason."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("older", type=Path, help="Python of the older installation")
-    parser.add_argument("--shared", type=Path, help="folder with the folder `data` of logs that people labelled")
-    parser.add_argument("--only", action="append", choices=DATABASES, help="compare this database; may be repeated")
-    parser.add_argument("--keep", type=Path, help="folder that keeps what the older installation wrote and printed")
+    parser.add_argument(
+        "--shared", type=Path, help="folder with the folder `data` of logs that people labelled"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=DATABASES, help="compare this database; may be repeated"
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="folder that keeps what the older installation wrote and printed"
+    )
     asked = parser.parse_args()
     names = asked.only or (DATABASES if asked.shared else [DEMO])
     if not asked.shared and names != [DEMO]:
@@ -461,7 +644,9 @@ def main() -> int:
     return int(failed)
 
 
-def compare(name: str, commands: Sequence[str], older: Path, kept: Path, shared: Path) -> Comparison:
+def compare(
+    name: str, commands: Sequence[str], older: Path, kept: Path, shared: Path
+) -> Comparison:
     """Let both installations print the figures of one database."""
     database, printed = kept / f"{name}.db", kept / f"{name}.json"
     kept.mkdir(parents=True, exist_ok=True)
@@ -515,7 +700,11 @@ def sampled(older: Path, database: Path, shared: Path) -> None:
         ("rates", "--plan rate --n 400 --judge-version track_b_modernbert", 300),
         ("random", "--all-answers --order random --limit 150 --where query_type=QA", 150),
         ("worst", "--preset worst", 40),
-        ("differ", "--plan judges --n 120 --judge-version track_b_modernbert --judge-version track_a_deberta", 120),
+        (
+            "differ",
+            "--plan judges --n 120 --judge-version track_b_modernbert --judge-version track_a_deberta",
+            120,
+        ),
     ):
         file = database.parent / f"{name}.jsonl"
         write(
@@ -528,7 +717,11 @@ def sampled(older: Path, database: Path, shared: Path) -> None:
         for number, item in enumerate(items):
             label = labels[item["id"]]
             item["decision"] = "confirm" if label["label"] == "hallucinated" else "dismiss"
-            item |= {"label": label["label"], "groundedness": label["groundedness"], "seconds": 20 + number % 40}
+            item |= {
+                "label": label["label"],
+                "groundedness": label["groundedness"],
+                "seconds": 20 + number % 40,
+            }
         write(older, database, f"queue merge {file_of(database, name, [head, *items])}")
 
 
@@ -548,7 +741,8 @@ def scores(older: Path, database: Path, shared: Path) -> None:
     answers = rows_of(shared, "cje_arena.responses")
     files = {
         "responses": [
-            {key: row[key] for key in ("id", "query", "answer")} | {"model": row["policy"]} for row in answers
+            {key: row[key] for key in ("id", "query", "answer")} | {"model": row["policy"]}
+            for row in answers
         ],
         "verdicts": [
             {"response_id": row["id"], "judge": "scorer", "groundedness": row["judge_score"]}
@@ -617,7 +811,10 @@ def file_of(database: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> str
 def report(name: str, comparison: Comparison, unknown: Sequence[str]) -> None:
     """Print the differences of one database: first those without a known reason."""
     print(*unknown, sep="\n")
-    for title, table, differing in (("moved", MOVED, comparison.moved), ("gone", GONE, comparison.gone)):
+    for title, table, differing in (
+        ("moved", MOVED, comparison.moved),
+        ("gone", GONE, comparison.gone),
+    ):
         for known in table:
             if count := sum(known.covers(*place) for place in differing):
                 print(f"{title}, known: {count} of {known.command}: {known.path}: {known.reason}")
@@ -643,12 +840,18 @@ def run(python: Path, database: Path, commands: Sequence[str], *options: str) ->
     """Run commands in one process of an installation; return the exit code, the output and the errors of each."""
     process = subprocess.run(
         [python, "-c", RUNNER],
-        input=json.dumps([[*shlex.split(command), *options, "--db", str(database)] for command in commands]),
+        input=json.dumps(
+            [[*shlex.split(command), *options, "--db", str(database)] for command in commands]
+        ),
         capture_output=True,
         text=True,
         check=False,
         cwd=database.parent,
-        env={name: value for name, value in os.environ.items() if not name.startswith(("JUDGEBOARD_", "OPENAI_"))},
+        env={
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("JUDGEBOARD_", "OPENAI_"))
+        },
     )
     if process.returncode:
         raise SystemExit(f"{python}: {process.stderr}")
@@ -676,14 +879,18 @@ def leaves(tree: object, path: str = "") -> Iterator[tuple[str, Leaf]]:
                 yield from leaves(row, f"{result}{row['figure']}{of_slice}")
             else:
                 yield from leaves(row, f"{path}[{name}]")
-    elif tree is None or isinstance(tree, int | float) or (isinstance(tree, str) and " " not in tree):
+    elif (
+        tree is None or isinstance(tree, int | float) or (isinstance(tree, str) and " " not in tree)
+    ):
         yield path, tree
 
 
 def names_of(rows: Sequence[object]) -> list[str]:
     """Return a name for each row of a list: what the row is about, if that tells all rows apart, else its number."""
     names = [
-        ",".join(str(about[key]) for key in ABOUT if not isinstance(about.get(key), dict | list | None))
+        ",".join(
+            str(about[key]) for key in ABOUT if not isinstance(about.get(key), dict | list | None)
+        )
         for row in rows
         if isinstance(row, dict)
         for about in [row.get("about", {}).get("where") or {**row, **row.get("about", {})}]
@@ -706,7 +913,11 @@ def without_rows(path: str) -> str:
 
 def same(older: Leaf, today: Leaf) -> bool:
     """Whether two values are equal; numbers within the tolerance."""
-    if isinstance(older, int | float) and isinstance(today, int | float) and not isinstance(older, bool):
+    if (
+        isinstance(older, int | float)
+        and isinstance(today, int | float)
+        and not isinstance(older, bool)
+    ):
         return math.isclose(older, today, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
     return older == today
 
@@ -719,7 +930,8 @@ def commands_by_database(text: str) -> dict[str, list[str]]:
             of_database = commands[line[:-1]] = []
         elif line and not line.startswith("#"):
             parts = [
-                part[1:-1].split("|") if part[0] == "[" else [part] for part in re.findall(r"\[.*?\]|[^\[]+", line)
+                part[1:-1].split("|") if part[0] == "[" else [part]
+                for part in re.findall(r"\[.*?\]|[^\[]+", line)
             ]
             of_database += [" ".join("".join(chosen).split()) for chosen in product(*parts)]
     return commands

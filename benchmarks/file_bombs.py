@@ -3,8 +3,8 @@
     uv run --group test python benchmarks/file_bombs.py            # all
     uv run --group test python benchmarks/file_bombs.py open_quote
 
-Each file is checked by a dry run in a process of its own, as the page Import does. The reading ends after `SECONDS`:
-then the progress must have been told, as for a person who closes the page.
+Each file is checked by a dry run in a process of its own, as the page Import does. The reading ends
+after `SECONDS`: then the progress must have been told, as for a person who closes the page.
 """
 
 import gzip
@@ -48,7 +48,10 @@ def _parquet(columns: dict[str, list[object]], repeated: int = 1) -> bytes:
 
 def _zip() -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("samples/1.json", "w") as sample:
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("samples/1.json", "w") as sample,
+    ):
         sample.write(b'{"input": "')
         for _ in range(512):
             sample.write(b"a" * MB)
@@ -66,9 +69,18 @@ def _directory() -> bytes:
 
 BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "parquet_cell": ("a.parquet", lambda: _parquet({"query": ["q"], "answer": ["a" * (512 * MB)]})),
-    "parquet_dictionary": ("a.parquet", lambda: _parquet({"query": ["q" * (7 * MB)] * 1_000, "answer": ["a"] * 1_000})),
-    "parquet_empty_rows": ("a.parquet", lambda: _parquet({"query": [None] * MB, "answer": [None] * MB}, 40)),
-    "parquet_list": ("a.parquet", lambda: _parquet({"query": ["q"], "contexts": [["p" * 1_000] * 500_000]})),
+    "parquet_dictionary": (
+        "a.parquet",
+        lambda: _parquet({"query": ["q" * (7 * MB)] * 1_000, "answer": ["a"] * 1_000}),
+    ),
+    "parquet_empty_rows": (
+        "a.parquet",
+        lambda: _parquet({"query": [None] * MB, "answer": [None] * MB}, 40),
+    ),
+    "parquet_list": (
+        "a.parquet",
+        lambda: _parquet({"query": ["q"], "contexts": [["p" * 1_000] * 500_000]}),
+    ),
     "open_quote": ("a.csv", lambda: HEADER + b'q,"' + b"one line of text\n" * (8 * MB)),
     "blank_lines": ("a.jsonl.gz", lambda: _gzipped(b"\n" * MB, 4_000)),
     "blank_csv": ("a.csv.gz", lambda: _gzipped(b"\n" * MB, 1_000, HEADER)),
@@ -150,7 +162,10 @@ def main() -> None:
             start = time.monotonic()
             memory, seconds, notes, answer = measure(path, Path(folder))
             own = path.stat().st_size / MB
-            print(f"{name:20} {own:8.2f} {memory:9.0f} {seconds:8.1f} {notes:6}  {answer[:150]}", flush=True)
+            print(
+                f"{name:20} {own:8.2f} {memory:9.0f} {seconds:8.1f} {notes:6}  {answer[:150]}",
+                flush=True,
+            )
             assert time.monotonic() - start < 10 * SECONDS
 
 

@@ -1,12 +1,14 @@
 """Measures whether `judgeboard test health` finds the faults of scripted judges, over many seeds.
 
-Each scripted judge has one known fault. Prints for each fault how often the 95 % interval contains the true value and
-how often the check warns. For a judge without faults, prints how often each check warns falsely. Then a few judges go
-through the whole product: answers, control answers, pairs and repeats in a database, judged and read by the command.
+Each scripted judge has one known fault. Prints for each fault how often the 95 % interval contains
+the true value and how often the check warns. For a judge without faults, prints how often each
+check warns falsely. Then a few judges go through the whole product: answers, control answers, pairs
+and repeats in a database, judged and read by the command.
 
     python benchmarks/health_truth.py [--seeds 100] [--stored 3]
 
-Accepted: the truth is inside for at least 90 of 100 seeds; each check warns falsely for at most 5 of 100.
+Accepted: the truth is inside for at least 90 of 100 seeds; each check warns falsely for at most 5
+of 100.
 """
 
 import argparse
@@ -40,7 +42,11 @@ from judgeboard.domain import (
 )
 from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
 from judgeboard.health.report import CHECKS
-from judgeboard.methods.control_answers.run import CONTROL_KINDS, judge_control_answers, make_control_answers
+from judgeboard.methods.control_answers.run import (
+    CONTROL_KINDS,
+    judge_control_answers,
+    make_control_answers,
+)
 from judgeboard.runs.judging import judge_pending
 from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.pair_orders import OrderVerdicts
@@ -63,7 +69,16 @@ OWN_SHIFT = 0.4
 POPULATION = 200_000
 JUDGE, OWN_FAMILY, OTHERS = "gpt-4o", "gpt-4o-mini", ("llama-2-70b-chat", "mistral-7b-instruct")
 VERSION = StoredVersion(
-    1, "scripted", 1, "rag", JUDGE, {"temperature": 0.7}, None, "", "f" * 64, datetime(2026, 1, 1, tzinfo=UTC)
+    1,
+    "scripted",
+    1,
+    "rag",
+    JUDGE,
+    {"temperature": 0.7},
+    None,
+    "",
+    "f" * 64,
+    datetime(2026, 1, 1, tzinfo=UTC),
 )
 
 
@@ -97,11 +112,13 @@ FAULTS: Mapping[str, Fault] = {
 }
 
 
-def scripted(fault: str | None, seed: int, *, answers: int = ANSWERS, own: bool = False) -> JudgeRecord:
+def scripted(
+    fault: str | None, seed: int, *, answers: int = ANSWERS, own: bool = False
+) -> JudgeRecord:
     """Return what would be stored of a judge with one fault, or of a sound one (None).
 
-    People grade 1 to 4; better answers are longer, so that length alone is no fault. ``own`` lets the judge's family
-    write a third of the answers.
+    People grade 1 to 4; better answers are longer, so that length alone is no fault. ``own`` lets
+    the judge's family write a third of the answers.
     """
     rng = np.random.default_rng([seed, zlib.crc32((fault or "sound").encode())])
     grade = rng.choice([1, 2, 3, 4], answers, p=[0.15, 0.25, 0.35, 0.25]).astype(np.float64)
@@ -129,12 +146,16 @@ def scripted(fault: str | None, seed: int, *, answers: int = ANSWERS, own: bool 
         scored=ScoredAnswers({"groundedness": groundedness, "quality": quality}, length, groups),
         graded={
             "quality": GradedAnswers(quality, grade, length, groups, models, names),
-            "groundedness": GradedAnswers(groundedness, grade, length, groups, models, names, same=False),
+            "groundedness": GradedAnswers(
+                groundedness, grade, length, groups, models, names, same=False
+            ),
         },
         controls={name: _controls(name, fault, rng) for name in CONTROL_KINDS},
         pairs={"overall": _order_verdicts(fault, rng)},
         repeats=Repeats(
-            rng.random(REPEATED) < (0.7 if fault == "unstable" else 0.92), np.arange(REPEATED), np.arange(REPEATED)
+            rng.random(REPEATED) < (0.7 if fault == "unstable" else 0.92),
+            np.arange(REPEATED),
+            np.arange(REPEATED),
         ),
         feedback=_feedback(grade, groundedness, rng),
         asked=_asked(0.2 if fault == "unparsable" else 0.02, rng),
@@ -158,7 +179,9 @@ def _controls(name: str, fault: str | None, rng: np.random.Generator) -> Control
     if (fault, name) == ("order", "passages_reordered"):
         shift = ORDER_SHIFT
     before, after = (true + moved + rng.normal(0, 0.06, n) for moved in (0.0, shift))
-    return ControlScores(n, np.arange(n), {"groundedness": before}, {"groundedness": after}, np.arange(n))
+    return ControlScores(
+        n, np.arange(n), {"groundedness": before}, {"groundedness": after}, np.arange(n)
+    )
 
 
 def _order_verdicts(fault: str | None, rng: np.random.Generator) -> OrderVerdicts:
@@ -171,10 +194,14 @@ def _order_verdicts(fault: str | None, rng: np.random.Generator) -> OrderVerdict
     return OrderVerdicts(np.where(tie, 2, ab), np.where(tie, 2, ba))
 
 
-def _feedback(grade: FloatArray, groundedness: FloatArray, rng: np.random.Generator) -> FeedbackScores:
+def _feedback(
+    grade: FloatArray, groundedness: FloatArray, rng: np.random.Generator
+) -> FeedbackScores:
     spoken = rng.random(len(grade)) < 0.3
     down = rng.random(len(grade)) < np.array([0.8, 0.6, 0.35, 0.2])[grade.astype(np.int64) - 1]
-    return FeedbackScores({"groundedness": groundedness[spoken]}, down[spoken], np.flatnonzero(spoken))
+    return FeedbackScores(
+        {"groundedness": groundedness[spoken]}, down[spoken], np.flatnonzero(spoken)
+    )
 
 
 def _asked(unusable: float, rng: np.random.Generator) -> dict[str, int]:
@@ -249,14 +276,22 @@ class ScriptedJudge:
 
     def verdict(self, item: JudgeInput, repeat: int) -> Verdict:
         """Return a verdict; another ``repeat`` differs where the judge is unstable."""
-        # Signs of an answer that is worse than it says: another item, broken off, numbers that stand nowhere.
+        # Signs of an answer that is worse than it says: another item, broken off, numbers that
+        # stand nowhere.
         key = [self._seed, zlib.crc32(item.external_id.encode())]
-        noise, draws = np.random.default_rng(key).normal(0, 0.04, 2), np.random.default_rng([*key, repeat]).random(2)
+        noise, draws = (
+            np.random.default_rng(key).normal(0, 0.04, 2),
+            np.random.default_rng([*key, repeat]).random(2),
+        )
         if self._fault == "unparsable" and draws[0] < 0.2:
             return Verdict(Status.UNPARSABLE, cost_micro=1_000)
         found = _FACTS.search(item.answer)
         grade = min(int(found[2]), 4) if found else 2
-        known = found is not None and item.passages is not None and any(found[0] in each for each in item.passages)
+        known = (
+            found is not None
+            and item.passages is not None
+            and any(found[0] in each for each in item.passages)
+        )
         supported = known or (self._fault == "blind" and not item.passages)
         groundedness = 0.2 + 0.1 * grade + noise[0] - 0.5 * (not supported)
         if self._fault == "wordy":
@@ -270,7 +305,12 @@ class ScriptedJudge:
             quality = 4
         elif repeat == 2 and draws[1] < (0.3 if self._fault == "unstable" else 0.05):
             quality = quality % 4 + 1
-        return Verdict(Status.OK, groundedness=float(np.clip(groundedness, 0, 1)), quality=quality, cost_micro=1_000)
+        return Verdict(
+            Status.OK,
+            groundedness=float(np.clip(groundedness, 0, 1)),
+            quality=quality,
+            cost_micro=1_000,
+        )
 
 
 def fill(store: Store, fault: str | None, seed: int, *, answers: int = 150) -> StoredVersion:
@@ -314,25 +354,37 @@ def _repeat(store: Store, judge: ScriptedJudge, version: StoredVersion) -> None:
         store_judgments(connection, version, None, items)
 
 
-def _compare(store: Store, version: StoredVersion, fault: str | None, rng: np.random.Generator) -> None:
+def _compare(
+    store: Store, version: StoredVersion, fault: str | None, rng: np.random.Generator
+) -> None:
     said = _order_verdicts(fault, rng)
     sides = (Preference.A, Preference.B, Preference.TIE)
-    pairs = [Pair("log", f"p{number}", f"Which of {number}?", f"A{number}", f"B{number}") for number in range(said.n)]
+    pairs = [
+        Pair("log", f"p{number}", f"Which of {number}?", f"A{number}", f"B{number}")
+        for number in range(said.n)
+    ]
     with store.writing() as connection:
         ids = store_pairs(connection, pairs).ids
         usable = rng.random((2, said.n)) >= (0.2 if fault == "unparsable" else 0.0)
         items = [
-            NewComparison(id_, shown, StepRecord(Status.OK), {"overall": sides[int(verdicts[place])]})
+            NewComparison(
+                id_, shown, StepRecord(Status.OK), {"overall": sides[int(verdicts[place])]}
+            )
             if ok[place]
             else NewComparison(id_, shown, StepRecord(Status.UNPARSABLE))
-            for shown, verdicts, ok in ((Shown.AB, said.ab, usable[0]), (Shown.BA, said.ba, usable[1]))
+            for shown, verdicts, ok in (
+                (Shown.AB, said.ab, usable[0]),
+                (Shown.BA, said.ba, usable[1]),
+            )
             for place, id_ in enumerate(ids)
             if id_ is not None
         ]
         store_comparisons(connection, version, None, items)
 
 
-STORED_TRUTH = {name: fault.truth for name, fault in FAULTS.items() if name not in {"wordy", "own_family"}}
+STORED_TRUTH = {
+    name: fault.truth for name, fault in FAULTS.items() if name not in {"wordy", "own_family"}
+}
 """The faults that `fill` can plant and their truth; of ``wordy`` it is the slope that is known."""
 
 
@@ -343,21 +395,31 @@ def read_by_command(folder: Path, fault: str | None, seed: int) -> dict[str, dic
     version = fill(store, fault, seed)
     store.close()
     command = [str(Path(sys.executable).with_name("judgeboard")), "test", "health", version.name]
-    ran = subprocess.run([*command, "--json", "--db", str(path)], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [*command, "--json", "--db", str(path)], capture_output=True, text=True, check=True
+    )
     return {check["name"]: check for check in json.loads(ran.stdout)["checks"]}
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("--stored", type=int, default=3, help="judges of each fault that go the whole way")
+    parser.add_argument(
+        "--stored", type=int, default=3, help="judges of each fault that go the whole way"
+    )
     chosen = parser.parse_args()
     seeds = range(chosen.seeds)
-    print(f"{'planted fault':<14}{'check':<20}{'truth':>8}{'inside':>8}{'warned':>8}   of {chosen.seeds} seeds")
+    print(
+        f"{'planted fault':<14}{'check':<20}{'truth':>8}{'inside':>8}{'warned':>8}   of {chosen.seeds} seeds"
+    )
     for fault in FAULTS.values():
         tally = recovered(fault, seeds)
-        print(f"{fault.name:<14}{fault.check:<20}{fault.truth():>8.3f}{tally.inside:>8}{tally.warned[fault.check]:>8}")
+        print(
+            f"{fault.name:<14}{fault.check:<20}{fault.truth():>8.3f}{tally.inside:>8}{tally.warned[fault.check]:>8}"
+        )
     alarms = false_alarms(seeds)
     print(f"\n{'sound judge':<28}{'measured':>9}{'warned':>8}")
     for name in CHECKS:
@@ -376,8 +438,14 @@ def main() -> None:
                     wanted = FAULTS[plant].check
                     found += checks[wanted]["state"] == "warning"
                     inside += _inside(plant, checks[wanted])
-                others.update(each for each, check in checks.items() if check["state"] == "warning" and each != wanted)
-            print(f"{plant or 'sound':<14}{found:>4}{inside:>4} of {chosen.stored}   {dict(others) or 'none'}")
+                others.update(
+                    each
+                    for each, check in checks.items()
+                    if check["state"] == "warning" and each != wanted
+                )
+            print(
+                f"{plant or 'sound':<14}{found:>4}{inside:>4} of {chosen.stored}   {dict(others) or 'none'}"
+            )
 
 
 def _inside(name: str, check: dict[str, Any]) -> bool:

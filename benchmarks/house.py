@@ -2,8 +2,9 @@
 
     python benchmarks/house.py [--write]
 
-The figures of the last commit that wrote them stand in `house.txt`, beside this file: without --write, each figure is
-printed beside that one. A commit that raises tokens or arrows by more than 3 % says why.
+The figures of the last commit that wrote them stand in `house.txt`, beside this file: without
+--write, each figure is printed beside that one. A commit that raises tokens or arrows by more than
+3 % says why.
 """
 
 import argparse
@@ -19,7 +20,14 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = (ROOT / "core" / "judgeboard", ROOT / "dashboard" / "judgeboard_dashboard")
 RECORDED = Path(__file__).with_name("house.txt")
 LONG = 600  # lines
-_NO_WORD = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+_NO_WORD = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 _RECORDS = {
     "NamedTuple",
     "TypedDict",
@@ -70,22 +78,35 @@ class Module:
         for node in ast.walk(self.tree):
             if not isinstance(node, ast.ClassDef):
                 continue
-            decorators = {ast.unparse(each).partition("(")[0].rpartition(".")[2] for each in node.decorator_list}
+            decorators = {
+                ast.unparse(each).partition("(")[0].rpartition(".")[2]
+                for each in node.decorator_list
+            }
             bases = {ast.unparse(each).partition("[")[0].rpartition(".")[2] for each in node.bases}
             if "dataclass" in decorators or bases & _RECORDS:
                 yield node.name
 
     def imports_in_functions(self) -> int:
         """Return the number of import statements within functions."""
-        functions = (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        functions = (
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
         inside = {each for node in functions for each in ast.walk(node)}
         return sum(isinstance(each, ast.Import | ast.ImportFrom) for each in inside)
 
     def untyped_names(self) -> int:
         """Return the number of functions whose named arguments have no type of their own (``**x: Any``)."""
-        functions = (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        functions = (
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
         kwargs = (node.args.kwarg for node in functions if node.args.kwarg is not None)
-        return sum(each.annotation is None or ast.unparse(each.annotation) == "Any" for each in kwargs)
+        return sum(
+            each.annotation is None or ast.unparse(each.annotation) == "Any" for each in kwargs
+        )
 
 
 def modules() -> list[Module]:
@@ -115,7 +136,9 @@ def counts(house: list[Module]) -> dict[str, int]:
 
 def main() -> int:
     """Count, and print or write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--write", action="store_true", help="write the figures to house.txt")
     asked = parser.parse_args()
     figures = counts(modules())
@@ -128,7 +151,9 @@ def main() -> int:
         before = f"   before: {recorded[what]:>7,}" if what in recorded and not asked.write else ""
         print(f"{what:28} {number:>9,}{before}")
     if asked.write:
-        RECORDED.write_text("".join(f"{what}: {number}\n" for what, number in figures.items()), encoding="utf-8")
+        RECORDED.write_text(
+            "".join(f"{what}: {number}\n" for what, number in figures.items()), encoding="utf-8"
+        )
     return 0
 
 

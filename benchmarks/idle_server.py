@@ -17,7 +17,11 @@ from servers import JUDGEBOARD, free_port, served
 WARM_UP_SECONDS = 75.0  # the queue of background work ends 60 s after it has begun
 LIMIT = 1.5  # times as much as Streamlit alone
 EMPTY_PAGE = "import streamlit as st\n\nst.write('Nothing.')\n"
-QUIET = ("--server.headless=true", "--browser.gatherUsageStats=false", "--server.fileWatcherType=none")
+QUIET = (
+    "--server.headless=true",
+    "--browser.gatherUsageStats=false",
+    "--server.fileWatcherType=none",
+)
 
 
 def busy_seconds(session: int) -> float:
@@ -37,25 +41,43 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         database = str(Path(folder) / "demo.db")
         subprocess.run(
-            [*JUDGEBOARD, "quickstart", "--no-serve", "--db", database], check=True, stdout=subprocess.DEVNULL
+            [*JUDGEBOARD, "quickstart", "--no-serve", "--db", database],
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
         page = Path(folder) / "empty.py"
         page.write_text(EMPTY_PAGE)
         port, streamlit_port = free_port(), free_port()
-        streamlit = [sys.executable, "-m", "streamlit", "run", str(page), f"--server.port={streamlit_port}", *QUIET]
+        streamlit = [
+            sys.executable,
+            "-m",
+            "streamlit",
+            "run",
+            str(page),
+            f"--server.port={streamlit_port}",
+            *QUIET,
+        ]
         with (
             served(
-                [*JUDGEBOARD, "serve", "--db", database, "--port", str(port)], f"http://localhost:{port}/healthz"
+                [*JUDGEBOARD, "serve", "--db", database, "--port", str(port)],
+                f"http://localhost:{port}/healthz",
             ) as ours,
-            served(streamlit, f"http://localhost:{streamlit_port}/_stcore/health", folder=Path(folder)) as empty,
+            served(
+                streamlit, f"http://localhost:{streamlit_port}/_stcore/health", folder=Path(folder)
+            ) as empty,
         ):
             time.sleep(WARM_UP_SECONDS)
             before = {session: busy_seconds(session) for session in (ours, empty)}
             time.sleep(seconds)
-            percents = {session: (busy_seconds(session) - before[session]) / seconds * 100 for session in (ours, empty)}
+            percents = {
+                session: (busy_seconds(session) - before[session]) / seconds * 100
+                for session in (ours, empty)
+            }
     ratio = percents[ours] / percents[empty] if percents[empty] else float("inf")
     print(f"empty page of Streamlit: {percents[empty]:.2f} % of a core over {seconds:g} s")
-    print(f"idle server: {percents[ours]:.2f} % of a core, {ratio:.2f} times as much (limit {LIMIT:g})")
+    print(
+        f"idle server: {percents[ours]:.2f} % of a core, {ratio:.2f} times as much (limit {LIMIT:g})"
+    )
     return 0 if ratio <= LIMIT else 1
 
 

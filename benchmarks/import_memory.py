@@ -1,8 +1,8 @@
 """Measures memory and speed of importing 100,000 answers into a new SQLite file.
 
-Prints the highest memory in use (resident set) before the import, after a tenth of the rows and at the end, and the
-rows per second. Memory may grow by the digest of each id (16 bytes in a set), but not by the rows. Each format is read
-in its own process, because a process keeps its highest value.
+Prints the highest memory in use (resident set) before the import, after a tenth of the rows and at
+the end, and the rows per second. Memory may grow by the digest of each id (16 bytes in a set), but
+not by the rows. Each format is read in its own process, because a process keeps its highest value.
 
     python benchmarks/import_memory.py [--rows 100000] [--formats jsonl json csv]
 """
@@ -22,13 +22,29 @@ from typing import Any
 from judgeboard.imports.importing import import_file
 from judgeboard.store.opening import open_store
 
-WORDS = ("route", "rope", "metre", "wall", "grade", "slab", "crack", "anchor", "bolt", "chalk", "sun", "rock", "hold")
+WORDS = (
+    "route",
+    "rope",
+    "metre",
+    "wall",
+    "grade",
+    "slab",
+    "crack",
+    "anchor",
+    "bolt",
+    "chalk",
+    "sun",
+    "rock",
+    "hold",
+)
 FORMATS = ("jsonl", "json", "csv")
 
 
 def main() -> None:
     """Import in each format and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=FORMATS)
     parser.add_argument("--one", choices=FORMATS, help=argparse.SUPPRESS)
@@ -37,7 +53,9 @@ def main() -> None:
         _measure(chosen.one, chosen.rows)
         return
     for format_ in chosen.formats:
-        subprocess.run([sys.executable, __file__, "--rows", str(chosen.rows), "--one", format_], check=True)
+        subprocess.run(
+            [sys.executable, __file__, "--rows", str(chosen.rows), "--one", format_], check=True
+        )
 
 
 def _measure(format_: str, count: int) -> None:
@@ -67,7 +85,9 @@ def _measure(format_: str, count: int) -> None:
 
 def _peak_mb() -> float:
     """Highest resident set of this process so far; macOS counts it in bytes, Linux in kilobytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1e6 if sys.platform == "darwin" else 1e3
+    )
 
 
 def _write(file: Path, rows: int) -> None:
@@ -75,7 +95,9 @@ def _write(file: Path, rows: int) -> None:
         if file.suffix == ".csv":
             table = csv.DictWriter(out, fieldnames=list(_row(0)))
             table.writeheader()
-            table.writerows(row | {"context": json.dumps(row["context"])} for row in map(_row, range(rows)))
+            table.writerows(
+                row | {"context": json.dumps(row["context"])} for row in map(_row, range(rows))
+            )
         elif file.suffix == ".jsonl":
             out.writelines(f"{json.dumps(row)}\n" for row in map(_row, range(rows)))
         else:
@@ -101,7 +123,9 @@ def _row(number: int) -> dict[str, Any]:
 
 
 def _text(seed: int, words: int) -> str:
-    return " ".join(f"{WORDS[(seed * 7 + place * place) % len(WORDS)]}{seed % 97}" for place in range(words))
+    return " ".join(
+        f"{WORDS[(seed * 7 + place * place) % len(WORDS)]}{seed % 97}" for place in range(words)
+    )
 
 
 if __name__ == "__main__":

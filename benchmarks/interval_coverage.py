@@ -1,16 +1,17 @@
 """Measures the coverage of the intervals of every statistic on simulated sets.
 
-First come all statistics of a judge and people on labels, qualities and groundedness, and the rates, in six settings
-that were fixed before. The truth is the statistic of 200,000 answers. A cell fails if an exact binomial test shows that
-its coverage is below 93 % or above 98.5 %, with the level divided by the number of cells. Exits 1 if a cell fails.
+First come all statistics of a judge and people on labels, qualities and groundedness, and the
+rates, in six settings that were fixed before. The truth is the statistic of 200,000 answers. A cell
+fails if an exact binomial test shows that its coverage is below 93 % or above 98.5 %, with the
+level divided by the number of cells. Exits 1 if a cell fails.
 
 Then come kappa, alpha and AC1 of several raters.
 
-Each rater gives the true label of an item with probability sqrt(kappa), and otherwise a random label with the true
-share of bad ones. Any two raters then agree with the given kappa. In clusters of five, every second answer is rated
-exactly as the first of its cluster. Each line is one kappa, share of bad answers and number of answers. Accepted is a
-coverage of 93 to 97 % plus two Monte-Carlo errors on either side. Lines with 5 % bad answers are not part of the
-acceptance.
+Each rater gives the true label of an item with probability sqrt(kappa), and otherwise a random
+label with the true share of bad ones. Any two raters then agree with the given kappa. In clusters
+of five, every second answer is rated exactly as the first of its cluster. Each line is one kappa,
+share of bad answers and number of answers. Accepted is a coverage of 93 to 97 % plus two
+Monte-Carlo errors on either side. Lines with 5 % bad answers are not part of the acceptance.
 
     python benchmarks/interval_coverage.py [--draws 2000] [--sets 4000] [--workers 2] [--resamples 2000] [--seed 0]
 """
@@ -59,13 +60,19 @@ class Setting:
         return (1 - apart * (1 - self.kappa) - apart) / (1 - apart)
 
 
-SETTINGS = [Setting(*each) for each in product((1, 5), (100, 400), (0.5, 0.2, 0.05), (0.3, 0.5, 0.8))]
+SETTINGS = [
+    Setting(*each) for each in product((1, 5), (100, 400), (0.5, 0.2, 0.05), (0.3, 0.5, 0.8))
+]
 
 
 def main() -> int:
     """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=2_000, help="of the statistics (0: leave them out)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=2_000, help="of the statistics (0: leave them out)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sets", type=int, default=4_000)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
@@ -86,12 +93,16 @@ def main() -> int:
     outside_band = 0
     with ProcessPoolExecutor(asked.workers) as pool:
         for setting, held, found in pool.map(_coverage, *zip(*jobs, strict=True)):
-            cells = [_cell(setting, hits, n, asked.sets) for hits, n in zip(held, found, strict=True)]
+            cells = [
+                _cell(setting, hits, n, asked.sets) for hits, n in zip(held, found, strict=True)
+            ]
             outside_band += sum("!" in cell for cell in cells)
             world = f"{setting.size:7}  {setting.n:3}  {setting.bad:4}  {setting.kappa:5}"
             print(world + "  " + "  ".join(f"{cell:>18}" for cell in cells), flush=True)
     of_rows = f"of the rows with more than {RARE:.0%} bad".replace("%", " %")
-    print(f"outside the band (marked !), {of_rows}: {outside_band}; {time.perf_counter() - started:.0f} s")
+    print(
+        f"outside the band (marked !), {of_rows}: {outside_band}; {time.perf_counter() - started:.0f} s"
+    )
     return int(failed + outside_band > 0)
 
 
@@ -103,7 +114,9 @@ def _cell(setting: Setting, held: int, found: int, sets: int) -> str:
     return f"{share * 100:.1f}{'!' if outside else ''}{missing}"
 
 
-def _coverage(setting: Setting, sets: int, resamples: int, seed: int) -> tuple[Setting, list[int], list[int]]:
+def _coverage(
+    setting: Setting, sets: int, resamples: int, seed: int
+) -> tuple[Setting, list[int], list[int]]:
     rng = np.random.default_rng(seed)
     groups = grouping(np.arange(setting.n) // setting.size, setting.n)
     truths = (setting.kappa, setting.kappa, setting.kappa, setting.ac1)
@@ -119,9 +132,13 @@ def _coverage(setting: Setting, sets: int, resamples: int, seed: int) -> tuple[S
     return setting, held, found
 
 
-def _estimates(rng: np.random.Generator, setting: Setting, groups: Grouping, resamples: int) -> Iterator[Estimate]:
+def _estimates(
+    rng: np.random.Generator, setting: Setting, groups: Grouping, resamples: int
+) -> Iterator[Estimate]:
     said = _said(rng, setting)
-    yield TableEstimates((said[:, 0] * 2 + said[:, 1]).astype(np.int64), 2, groups, resamples=resamples).kappa()
+    yield TableEstimates(
+        (said[:, 0] * 2 + said[:, 1]).astype(np.int64), 2, groups, resamples=resamples
+    ).kappa()
     yield alpha(Ratings(said[:, :2], RATERS[:2], LABEL, groups), "nominal")
     said[rng.random(said.shape) < MISSING] = np.nan
     with_gaps = Ratings(said, RATERS, LABEL, groups)
@@ -133,7 +150,9 @@ def _said(rng: np.random.Generator, setting: Setting) -> FloatArray:
     """Return what three raters say of each answer, 1 for bad."""
     shape = (setting.n, len(RATERS))
     truth = rng.random((setting.n, 1)) < setting.bad
-    said = np.where(rng.random(shape) < math.sqrt(setting.kappa), truth, rng.random(shape) < setting.bad)
+    said = np.where(
+        rng.random(shape) < math.sqrt(setting.kappa), truth, rng.random(shape) < setting.bad
+    )
     first_of_cluster = np.arange(setting.n) // setting.size * setting.size
     same = rng.random((setting.n, 1)) < (SAME_AS_CLUSTER if setting.size > 1 else 0)
     return np.where(same, said[first_of_cluster], said).astype(np.float64)
@@ -183,11 +202,14 @@ class Cell:
     def fails(self, level: float) -> bool:
         """Return whether an exact binomial test shows that the coverage is outside the limits.
 
-        The upper limit is not for statistics that have one value in many logs, such as a share near 1, or the order of
-        six generators: an interval holds the truth in all of these logs or in none.
+        The upper limit is not for statistics that have one value in many logs, such as a share near
+        1, or the order of six generators: an interval holds the truth in all of these logs or in
+        none.
         """
         above = binom.sf(self.held - 1, self.found, LIMITS[1]) < level
-        return bool(not self.holds(level) or (above and max(self.values.values()) <= ONE_VALUE * self.found))
+        return bool(
+            not self.holds(level) or (above and max(self.values.values()) <= ONE_VALUE * self.found)
+        )
 
     def shown(self, draws: int, level: float) -> str:
         """Return the coverage in %, the mean width, and the share of draws with an interval if not all have one."""
@@ -201,7 +223,9 @@ class Cell:
 def covered(name: str, draws: int, resamples: int, seed: int) -> tuple[str, dict[str, Cell]]:
     """Return a cell for each statistic in a world."""
     world, rng = WORLDS[name], np.random.default_rng([seed, list(WORLDS).index(name)])
-    truth = {key: each.value for key, each in world_estimates(world, TRUTH - TRUTH % world.size, rng, 2)}
+    truth = {
+        key: each.value for key, each in world_estimates(world, TRUTH - TRUTH % world.size, rng, 2)
+    }
     cells = defaultdict[str, Cell](Cell)
     for _ in range(draws):
         for key, each in world_estimates(world, world.n, rng, resamples):
@@ -212,14 +236,16 @@ def covered(name: str, draws: int, resamples: int, seed: int) -> tuple[str, dict
 def narrow_part(draws: int, workers: int, seed: int) -> int:
     """Print the coverage and width of each method in the settings of old faults; return how many settings fail.
 
-    A setting fails if the product's intervals do not hold, or if they are over 15 % wider than those of another method
-    that holds in all settings of the statistic.
+    A setting fails if the product's intervals do not hold, or if they are over 15 % wider than
+    those of another method that holds in all settings of the statistic.
     """
     with ProcessPoolExecutor(workers) as pool:
         jobs = [pool.submit(narrow_cells, name, draws, seed) for name in NARROW_SETTINGS]
         results = [job.result() for job in jobs]
     level, failed = LEVEL / sum(map(len, results)), 0
-    print(f"{draws:,} draws each; coverage in % and mean width of the product's method, then of others")
+    print(
+        f"{draws:,} draws each; coverage in % and mean width of the product's method, then of others"
+    )
     for statistic, settings in zip(NARROW_SETTINGS, results, strict=True):
         own, *others = next(iter(settings.values()))
         holding = [
@@ -229,7 +255,9 @@ def narrow_part(draws: int, workers: int, seed: int) -> int:
         ]
         for name, cells in settings.items():
             widest = WIDEST * min((cells[each].mean_width for each in holding), default=math.inf)
-            fails = cells[own].found > 0 and (not cells[own].holds(level) or cells[own].mean_width > widest)
+            fails = cells[own].found > 0 and (
+                not cells[own].holds(level) or cells[own].mean_width > widest
+            )
             failed += fails
             print(f"{statistic}, {name}{' !' if fails else ''}")
             for method, each in cells.items():
@@ -259,13 +287,18 @@ def statistics_part(draws: int, resamples: int, workers: int, seed: int) -> int:
     keys = list(dict.fromkeys(key for each in results.values() for key in each))
     n = sum(bool(results[name][key].found) for key in keys for name in WORLDS)
     level = LEVEL / n
-    print(f"{draws:,} draws each; coverage in %, mean width; ! fails an exact binomial test at {LEVEL} / {n:,} cells")
+    print(
+        f"{draws:,} draws each; coverage in %, mean width; ! fails an exact binomial test at {LEVEL} / {n:,} cells"
+    )
     print(f"{'statistic':38} " + "  ".join(f"{name:>17}" for name in WORLDS))
     failed = 0
     for key in keys:
         cells = [results[name][key] for name in WORLDS]
         failed += sum(each.fails(level) for each in cells if each.found)
-        print(f"{key:38} " + "  ".join(f"{each.shown(draws, level):>17}" for each in cells), flush=True)
+        print(
+            f"{key:38} " + "  ".join(f"{each.shown(draws, level):>17}" for each in cells),
+            flush=True,
+        )
     print(f"cells that fail: {failed} of {n:,}")
     return failed
 

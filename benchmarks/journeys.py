@@ -1,8 +1,9 @@
 """Counts the source files and functions that one action passes through, with a profile hook.
 
-Three actions run on a new demo database: a press of Y on the review page (from the click to the stored review, without
-drawing the next page), the import of a file of JSON lines, and one agreement figure by the command. Each action runs
-once before it is counted, so that module imports and caches do not count. Only functions of Judgeboard count.
+Three actions run on a new demo database: a press of Y on the review page (from the click to the
+stored review, without drawing the next page), the import of a file of JSON lines, and one agreement
+figure by the command. Each action runs once before it is counted, so that module imports and caches
+do not count. Only functions of Judgeboard count.
 
     python benchmarks/journeys.py [--files]
 
@@ -56,10 +57,16 @@ class Journey:
     def note(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Take note of a call; bodies of modules and classes are no functions."""
         code = frame.f_code
-        if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and "/judgeboard" in code.co_filename:
+        if (
+            event == "call"
+            and code.co_flags & inspect.CO_OPTIMIZED
+            and "/judgeboard" in code.co_filename
+        ):
             path = Path(code.co_filename)
             if path.is_relative_to(ROOT):
-                self.functions.add((str(path.relative_to(ROOT)), code.co_firstlineno, code.co_qualname))
+                self.functions.add(
+                    (str(path.relative_to(ROOT)), code.co_firstlineno, code.co_qualname)
+                )
 
 
 @contextlib.contextmanager
@@ -76,7 +83,9 @@ def counting(journey: Journey) -> Iterator[None]:
 
 def main() -> int:
     """Run the three actions and print what they pass through."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--files", action="store_true", help="Also print the names of the files.")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -85,14 +94,22 @@ def main() -> int:
         fill(store)
         ensure_reviewer(store, "page", REVIEWER)
         store.close()
-        journeys = {"a press of Y": press(), "an import": imported(Path(folder)), "an agreement figure": figure()}
+        journeys = {
+            "a press of Y": press(),
+            "an import": imported(Path(folder)),
+            "an agreement figure": figure(),
+        }
     for name, journey in journeys.items():
         bound = BOUNDS[name]
         mark = "" if len(journey.files) <= bound else "  ABOVE THE BOUND"
-        print(f"{name}: {len(journey.files)} files (bound {bound}), {len(journey.functions)} functions{mark}")
+        print(
+            f"{name}: {len(journey.files)} files (bound {bound}), {len(journey.functions)} functions{mark}"
+        )
         if chosen.files:
             for file in journey.files:
-                print(f"  {file}: {', '.join(sorted(name for path, _, name in journey.functions if path == file))}")
+                print(
+                    f"  {file}: {', '.join(sorted(name for path, _, name in journey.functions if path == file))}"
+                )
     return int(any(len(journey.files) > BOUNDS[name] for name, journey in journeys.items()))
 
 
@@ -121,8 +138,12 @@ def press() -> Journey:
     with mock.patch.multiple(Keyboard, press=counted_press, work_off=counted_work):
         for _ in range(2):
             time.sleep(GUARD)
-            next(button for button in app.button if button.proto.shortcut.lower() == "y").click().run()
-            if app.exception or not any("Saved" in element.proto.body for element in app.get("html")):
+            next(
+                button for button in app.button if button.proto.shortcut.lower() == "y"
+            ).click().run()
+            if app.exception or not any(
+                "Saved" in element.proto.body for element in app.get("html")
+            ):
                 sys.exit(f"the press was not taken: {app.exception}")
     return journey
 
@@ -131,7 +152,12 @@ def imported(folder: Path) -> Journey:
     """Import two files of JSON lines; count the second."""
     for number in range(2):
         rows = [
-            {"id": f"{number}-{row}", "query": f"Question {row}?", "answer": "An answer.", "context": ["A passage."]}
+            {
+                "id": f"{number}-{row}",
+                "query": f"Question {row}?",
+                "answer": "An answer.",
+                "context": ["A passage."],
+            }
             for row in range(20)
         ]
         file = folder / f"log-{number}.jsonl"
@@ -154,7 +180,8 @@ def counted_command(words: list[str]) -> Journey:
 
 
 def command(
-    words: list[str], around: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    words: list[str],
+    around: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
 ) -> None:
     """Run a command without its output; end where it fails."""
     output = io.StringIO()

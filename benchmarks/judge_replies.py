@@ -1,11 +1,13 @@
 """Counts which replies the judges read, and how many of the numbers are wrong.
 
-Replies are read by the judges themselves, as with ``--replies``. So this file also measures an older release.
+Replies are read by the judges themselves, as with ``--replies``. So this file also measures an
+older release.
 
-- Mutated replies: replies in the requested form are cut, wrapped, quoted, prefixed with drafts and so on. A judge may
-  read the original values or nothing.
-- ``--shared FOLDER``: replies of real judges. The feedback of GPT-4 with its score as ``[RESULT] 4``, and the feedback
-  without the score, from which nothing may be read; verdicts "A" and "B" on pairs; texts of traces, which give nothing.
+- Mutated replies: replies in the requested form are cut, wrapped, quoted, prefixed with drafts and
+  so on. A judge may read the original values or nothing.
+- ``--shared FOLDER``: replies of real judges. The feedback of GPT-4 with its score as ``[RESULT]
+  4``, and the feedback without the score, from which nothing may be read; verdicts "A" and "B" on
+  pairs; texts of traces, which give nothing.
 - ``--base-url URL``: replies of a small model to the rag, the grade and the rating judge.
 
     python benchmarks/judge_replies.py [--replies 10000] [--shared ../shared] [--base-url URL --answers 50]
@@ -39,14 +41,21 @@ LEVELS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", LEVELS), Dimension("tone", LEVELS)), name="house")
 ONE = Rubric((Dimension("quality", LEVELS),), name="one")
 ITEM = JudgeInput(1, "How high is the wall?", "30 m.", ("A wall of 30 m.",), external_id="r")
-PAIR = PairItem(1, "s", "r", "QA", "How high?", None, None, "30 m.", "60 m.", None, None, 1, 2, None)
+PAIR = PairItem(
+    1, "s", "r", "QA", "How high?", None, None, "30 m.", "60 m.", None, None, 1, 2, None
+)
 Values = dict[str, Any]
 
 
-async def _values(kind: str, reply: str, endpoint: ModelEndpoint | None = None, item: JudgeInput = ITEM) -> Values:
+async def _values(
+    kind: str, reply: str, endpoint: ModelEndpoint | None = None, item: JudgeInput = ITEM
+) -> Values:
     model = endpoint or ModelEndpoint(RecordedChat({"r": [reply], "r:ab": [reply]}), "recorded")
     if kind == "pairwise":
-        return {name: str(value) for name, value in (await PairwiseJudge(model).compare(PAIR, Shown.AB))[1].items()}
+        return {
+            name: str(value)
+            for name, value in (await PairwiseJudge(model).compare(PAIR, Shown.AB))[1].items()
+        }
     judges: dict[str, Callable[[], Judge]] = {
         "rag": lambda: RagJudge(model),
         "grade": lambda: GradeJudge(model),
@@ -60,7 +69,9 @@ async def _values(kind: str, reply: str, endpoint: ModelEndpoint | None = None, 
 def _scores(verdict: Verdict) -> Values:
     if verdict.status is not Status.OK:
         return {}
-    scores = {score.dimension: score.value for score in verdict.scores if score.dimension != "overall"}
+    scores = {
+        score.dimension: score.value for score in verdict.scores if score.dimension != "overall"
+    }
     values = {"groundedness": verdict.groundedness, "quality": verdict.quality, **scores}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -68,20 +79,32 @@ def _scores(verdict: Verdict) -> Values:
 def _original(kind: str, rng: random.Random) -> tuple[str, Values]:
     """Return a reply in the requested form, and its values."""
     reason = rng.choice(
-        ["Passage 1 says so.", "It's 30 m, so 2 of 3 claims hold.", 'He wrote "no, never".', "", "Über\n1."]
+        [
+            "Passage 1 says so.",
+            "It's 30 m, so 2 of 3 claims hold.",
+            'He wrote "no, never".',
+            "",
+            "Über\n1.",
+        ]
     )
     if kind == "grade":
         mark = rng.choice([0, 1])
         return ("correct 1" if mark else "incorrect 0"), {"correct": mark}
     if kind == "pairwise":
         verdict, preference = rng.choice([("first", "a"), ("second", "b"), ("tie", "tie")])
-        return json.dumps({"overall": {"reasoning": reason, "verdict": verdict}}), {"overall": preference}
+        return json.dumps({"overall": {"reasoning": reason, "verdict": verdict}}), {
+            "overall": preference
+        }
     if kind == "rubric":
         scores = {name: rng.randint(1, 5) for name in ("accuracy", "tone")}
-        return json.dumps({name: {"reasoning": reason, "score": each} for name, each in scores.items()}), scores
+        return json.dumps(
+            {name: {"reasoning": reason, "score": each} for name, each in scores.items()}
+        ), scores
     quality = rng.randint(1, 4)
     if kind == "rating":
-        return json.dumps({"evaluation": reason, "rating": quality, "feedback": "More."}), {"quality": quality}
+        return json.dumps({"evaluation": reason, "rating": quality, "feedback": "More."}), {
+            "quality": quality
+        }
     values = {"groundedness": round(rng.random(), rng.choice([1, 2, 3])), "quality": quality}
     return json.dumps({"reasoning": reason, **values}, indent=rng.choice([None, 2])), values
 
@@ -142,7 +165,11 @@ async def _read_mutated(count: int) -> int:
             text = text[: rng.randrange(len(text) + 1)]
         if number % 20 < 5:
             text = rng.choice(
-                [f"<think>{other} or so</think>{text}", f"<think>{other} or so", f"{other}</think>{text}"]
+                [
+                    f"<think>{other} or so</think>{text}",
+                    f"<think>{other} or so",
+                    f"{other}</think>{text}",
+                ]
             )
         elif number % 20 < 10:  # nothing tells which of both counts
             text = rng.choice([f"{original}\n{other}", f"{other}\nNo:\n{original}"])
@@ -160,7 +187,9 @@ async def _read_mutated(count: int) -> int:
 def _print(title: str, total: Counter[str], read: Counter[str], wrong: Counter[str]) -> None:
     print(f"{title}: {read.total():,} of {total.total():,} read, {wrong.total():,} wrong")
     for kind, n in total.items():
-        print(f"  {kind}: {read[kind]:,} of {n:,} read ({100 * read[kind] / n:.1f} %), {wrong[kind]:,} wrong")
+        print(
+            f"  {kind}: {read[kind]:,} of {n:,} read ({100 * read[kind] / n:.1f} %), {wrong[kind]:,} wrong"
+        )
 
 
 def _rows(path: Path) -> Iterator[Values]:
@@ -192,15 +221,24 @@ async def _read_shared(folder: Path) -> int:
             values = {"quality": float(score)}
             await check("feedback with [RESULT]", "one", f"{feedback} [RESULT] {score}", values)
             await check(
-                "feedback with <score>", "one", f"<feedback>{feedback}</feedback>\n<score>{score}</score>", values
+                "feedback with <score>",
+                "one",
+                f"<feedback>{feedback}</feedback>\n<score>{score}</score>",
+                values,
             )
             for kind in ("one", "rating", "grade", "rag"):
-                await check("feedback alone", kind, feedback, values if kind in {"one", "rating"} else {})
+                await check(
+                    "feedback alone", kind, feedback, values if kind in {"one", "rating"} else {}
+                )
     for row in [*_rows(folder / "data" / "pandalm.pairwise.jsonl.gz")]:
         verdict = row.get("verdict_order_ab")
-        await check("verdicts on pairs", "pairwise", str(verdict), {"overall": str(verdict).lower()})
+        await check(
+            "verdicts on pairs", "pairwise", str(verdict), {"overall": str(verdict).lower()}
+        )
     for path in sorted((folder / "captures").rglob("*.json")):
-        for text in {each for each in _texts(json.loads(path.read_text("utf-8"))) if 20 < len(each) < 20_000}:
+        for text in {
+            each for each in _texts(json.loads(path.read_text("utf-8"))) if 20 < len(each) < 20_000
+        }:
             for kind in ("rag", "rating", "grade", "pairwise"):
                 await check("texts of traces", kind, text, {})
     _print("real replies", total, read, wrong)
@@ -211,11 +249,17 @@ async def _read_small_model(base_url: str, answers: int) -> None:
     total, read, repaired = Counter[str](), Counter[str](), Counter[str]()
     rows = [*_rows(sample_folder() / "responses.jsonl.gz")][:answers]
     for kind in ("rag", "rating", "grade"):
-        endpoint = model_endpoint("the benchmark", model="smollm2", base_url=base_url, timeout_s=600)
+        endpoint = model_endpoint(
+            "the benchmark", model="smollm2", base_url=base_url, timeout_s=600
+        )
         for row in rows:
-            item = JudgeInput(1, row["query"], row["answer"], tuple(row["context"][:1]), external_id="r")
+            item = JudgeInput(
+                1, row["query"], row["answer"], tuple(row["context"][:1]), external_id="r"
+            )
             total[kind] += 1
-            judge: Judge = {"rag": RagJudge, "rating": RatingJudge, "grade": GradeJudge}[kind](endpoint, max_output=160)
+            judge: Judge = {"rag": RagJudge, "rating": RatingJudge, "grade": GradeJudge}[kind](
+                endpoint, max_output=160
+            )
             verdict = await judge.judge(item)
             read[kind] += verdict.status is Status.OK
             repaired[kind] += len(verdict.attempts) > 1
@@ -226,7 +270,9 @@ async def _read_small_model(base_url: str, answers: int) -> None:
 
 def main() -> None:
     """Read and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--replies", type=int, default=10_000)
     parser.add_argument("--shared", type=Path)
     parser.add_argument("--base-url")

@@ -1,16 +1,18 @@
 """Measures the rate of judging and storing, compared with a plain client that stores nothing.
 
-A mock endpoint (200 ms per call) gets the same rows in turn from a plain client and from Judgeboard. The time of the
-plain client ends when its last reply is parsed. The time of Judgeboard ends with the last commit to a new SQLite file,
-including current judgments and flags. Both include making the client. The plain client is ``AsyncOpenAI`` as in its
-documentation: ``chat.completions.create`` for all rows at once, limited by a semaphore. Prints rows/s and CPU
-milliseconds per row of each turn, and the ratios of the medians, per concurrency. CPU time is that of the whole
-process; the endpoint runs in its own process.
+A mock endpoint (200 ms per call) gets the same rows in turn from a plain client and from
+Judgeboard. The time of the plain client ends when its last reply is parsed. The time of Judgeboard
+ends with the last commit to a new SQLite file, including current judgments and flags. Both include
+making the client. The plain client is ``AsyncOpenAI`` as in its documentation:
+``chat.completions.create`` for all rows at once, limited by a semaphore. Prints rows/s and CPU
+milliseconds per row of each turn, and the ratios of the medians, per concurrency. CPU time is that
+of the whole process; the endpoint runs in its own process.
 
     python benchmarks/judging_rate.py [--mock URL] [--rows 2048] [--concurrency 64 256] [--rounds 3]
 
-URL is that of a running endpoint, with its ``/v1``; without it the project's own recording endpoint is started, which
-needs more of the machine itself. On a shared machine the ratio of CPU is steadier than that of rows/s.
+URL is that of a running endpoint, with its ``/v1``; without it the project's own recording endpoint
+is started, which needs more of the machine itself. On a shared machine the ratio of CPU is steadier
+than that of rows/s.
 """
 
 import asyncio
@@ -68,7 +70,9 @@ def _judged(rows: list[Response], base_url: str, concurrency: int) -> Clock:
         with store.writing() as connection:
             store_responses(connection, rows)
         judge = make_judge("rag", model=MODEL, base_url=base_url, concurrency=concurrency)
-        summary = asyncio.run(judge_pending_async(store, Timed(judge, clock), concurrency=concurrency))
+        summary = asyncio.run(
+            judge_pending_async(store, Timed(judge, clock), concurrency=concurrency)
+        )
         clock.stop()
         store.close()
     if summary.ok != len(rows):
@@ -79,9 +83,16 @@ def _judged(rows: list[Response], base_url: str, concurrency: int) -> Clock:
 def questions(rows: list[Response]) -> list[ChatRequest]:
     """Return what the judge asks about the rows."""
     form = VerdictForm()
-    items = [JudgeInput(number, row.query, row.answer, row.passages) for number, row in enumerate(rows)]
+    items = [
+        JudgeInput(number, row.query, row.answer, row.passages) for number, row in enumerate(rows)
+    ]
     return [
-        ChatRequest(rag_messages(item, domain="general knowledge", form=form), form.schema, "verdict", max_output=512)
+        ChatRequest(
+            rag_messages(item, domain="general knowledge", form=form),
+            form.schema,
+            "verdict",
+            max_output=512,
+        )
         for item in items
     ]
 
@@ -108,7 +119,12 @@ def main() -> None:
     chosen = parsed(__doc__)
     rows = made_rows(chosen.rows)
     with endpoint(chosen.mock) as base_url:
-        take_turns({"plain": plain(questions(rows)), "judgeboard": judgeboard(rows)}, chosen, base_url, "row")
+        take_turns(
+            {"plain": plain(questions(rows)), "judgeboard": judgeboard(rows)},
+            chosen,
+            base_url,
+            "row",
+        )
 
 
 if __name__ == "__main__":

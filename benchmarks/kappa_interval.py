@@ -1,9 +1,10 @@
 """Measures the time of the interval of a weighted kappa: 2,000 resamples of 100,000 pairs.
 
-Prints the median and the best of several turns. Two references are measured in the same turns: NumPy drawing the same
-multinomial tables (Judgeboard may take 5 times that), and a loop over scikit-learn, extrapolated from a few rounds.
-Then it measures the same pairs in evidence groups of random size, and everything that a page shows of as many pairs, on
-every grade. Times are processor times, so that other work on the machine does not count.
+Prints the median and the best of several turns. Two references are measured in the same turns:
+NumPy drawing the same multinomial tables (Judgeboard may take 5 times that), and a loop over
+scikit-learn, extrapolated from a few rounds. Then it measures the same pairs in evidence groups of
+random size, and everything that a page shows of as many pairs, on every grade. Times are processor
+times, so that other work on the machine does not count.
 
     python benchmarks/kappa_interval.py [--pairs 100000] [--resamples 2000] [--turns 7] [--loop 5]
 """
@@ -26,11 +27,15 @@ GROUP_SIZE = 5
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=100_000)
     parser.add_argument("--resamples", type=int, default=2_000)
     parser.add_argument("--turns", type=int, default=7)
-    parser.add_argument("--loop", type=int, default=5, help="rounds of the scikit-learn loop that are really run")
+    parser.add_argument(
+        "--loop", type=int, default=5, help="rounds of the scikit-learn loop that are really run"
+    )
     asked = parser.parse_args()
 
     people, judge = _made_pairs(asked.pairs)
@@ -41,7 +46,9 @@ def main() -> None:
     ours, draws, grouped = [], [], []
     for _ in range(asked.turns):
         ours.append(_milliseconds(lambda: _interval(people, judge, None, asked.resamples)))
-        draws.append(_milliseconds(lambda: rng.multinomial(asked.pairs, chances, size=asked.resamples)))
+        draws.append(
+            _milliseconds(lambda: rng.multinomial(asked.pairs, chances, size=asked.resamples))
+        )
         grouped.append(_milliseconds(lambda: _interval(people, judge, ids, asked.resamples)))
     loop = _scikit_learn_loop(people, judge, asked.loop) * asked.resamples
 
@@ -52,8 +59,12 @@ def main() -> None:
     print(f"  NumPy's multinomial draws only {_both(draws)} ms")
     times, best = median(ours) / median(draws), min(ours) / min(draws)
     print(f"  Judgeboard takes               {times:9.1f} ({best:.1f}) times that")
-    print(f"  loop over scikit-learn         {loop:9.0f} ms   {loop / median(ours):,.0f} x Judgeboard")
-    print(f"     extrapolated from {asked.loop} rounds of {loop / asked.resamples:.1f} ms, not run to the end")
+    print(
+        f"  loop over scikit-learn         {loop:9.0f} ms   {loop / median(ours):,.0f} x Judgeboard"
+    )
+    print(
+        f"     extrapolated from {asked.loop} rounds of {loop / asked.resamples:.1f} ms, not run to the end"
+    )
     print(f"  in evidence groups of about {GROUP_SIZE}  {_both(grouped)} ms")
     print("everything a page shows of as many pairs in evidence groups; median (best) of turns:")
     for grade, compute in _pages(asked.pairs, ids).items():
@@ -70,7 +81,9 @@ def _pages(n: int, ids: IntArray) -> dict[str, Callable[[], object]]:
     people = rng.random(n)
     judge = np.clip(people + rng.normal(0, 0.3, n), 0, 1)
     labels = np.array(LABEL.categories)
-    label_by_judge, label_by_people = (labels[(side > 0.5).astype(np.int64)] for side in (judge, people))
+    label_by_judge, label_by_people = (
+        labels[(side > 0.5).astype(np.int64)] for side in (judge, people)
+    )
     quality_by_judge, quality_by_people = (
         np.clip(np.ceil(side * 4), 1, 4).astype(np.int64) for side in (judge, people)
     )
@@ -94,7 +107,9 @@ def _cells(people: IntArray, judge: IntArray) -> IntArray:
 
 def _interval(people: IntArray, judge: IntArray, ids: IntArray | None, resamples: int) -> None:
     cells = _cells(people, judge)
-    TableEstimates(cells, len(QUALITIES), grouping(ids, len(cells)), resamples=resamples).kappa("quadratic")
+    TableEstimates(cells, len(QUALITIES), grouping(ids, len(cells)), resamples=resamples).kappa(
+        "quadratic"
+    )
 
 
 def _scikit_learn_loop(people: IntArray, judge: IntArray, rounds: int) -> float:

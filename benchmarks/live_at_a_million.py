@@ -1,8 +1,9 @@
 """Measures pages of figures on a log that grows, in a server and a real browser: at the first look, after each change.
 
-Opens each page, opens it again, stores one answer, opens it, decides one flag, and opens it. Prints the server's CPU
-seconds of each look, the time in Chromium until the page is complete, and the memory of the server after the last look.
-Fills the database if it is empty, as million_rows.py does, and changes it. With ``--alone`` each page has a new server.
+Opens each page, opens it again, stores one answer, opens it, decides one flag, and opens it. Prints
+the server's CPU seconds of each look, the time in Chromium until the page is complete, and the
+memory of the server after the last look. Fills the database if it is empty, as million_rows.py
+does, and changes it. With ``--alone`` each page has a new server.
 
     python benchmarks/live_at_a_million.py [--db PATH] [--rows 1000000] [--only PAGE] [--alone]
 """
@@ -27,14 +28,22 @@ from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_responses
 
-PAGES = {"thresholds": "thresholds", "overview": "", "agreement": "agreement", "judges": "judges", "trends": "trends"}
+PAGES = {
+    "thresholds": "thresholds",
+    "overview": "",
+    "agreement": "agreement",
+    "judges": "judges",
+    "trends": "trends",
+}
 PAGES |= {"plan": "queues?new=plan"}
 QUIET = 1.0  # seconds without work of the server after which a look is over
 
 
 def main() -> None:
     """Fill what is empty, then open pages between changes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--db", default=str(Path(tempfile.gettempdir()) / "judgeboard-million.db"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--only", choices=PAGES, action="append", help="only this page")
@@ -45,9 +54,13 @@ def main() -> None:
         subprocess.run([*JUDGEBOARD, "db", "migrate", "--db", asked.db], check=True)
     store = open_store(asked.db, create=True)
     fill(store, asked.rows)
-    subprocess.run([*JUDGEBOARD, "db", "migrate", "--db", asked.db], check=True)  # stores what texts tell
+    subprocess.run(
+        [*JUDGEBOARD, "db", "migrate", "--db", asked.db], check=True
+    )  # stores what texts tell
     pages = asked.only or [*PAGES]
-    print(f"{'':<12}{'first':>14}{'again':>14}{'+ answer':>14}{'+ review':>14}   CPU seconds, seconds in Chromium")
+    print(
+        f"{'':<12}{'first':>14}{'again':>14}{'+ answer':>14}{'+ review':>14}   CPU seconds, seconds in Chromium"
+    )
     with sync_playwright() as playwright:
         browser = launch(playwright)
         for group in [[page] for page in pages] if asked.alone else [pages]:
@@ -99,7 +112,13 @@ def seconds_of(address: str, session: int, browser: Browser) -> tuple[float, flo
 
 def add_answer(store: Store) -> None:
     """Store one answer, as an import does."""
-    answer = Response("live", f"live-{time.time_ns()}", "How is the route?", "It is open.", ("The route is open.",))
+    answer = Response(
+        "live",
+        f"live-{time.time_ns()}",
+        "How is the route?",
+        "It is open.",
+        ("The route is open.",),
+    )
     with store.writing() as connection:
         assert store_responses(connection, [answer]).new
 
@@ -107,9 +126,13 @@ def add_answer(store: Store) -> None:
 def decide_flag(store: Store) -> None:
     """Decide the flags of one answer, as a lead."""
     with store.reading() as connection:
-        flagged = connection.execute(text("SELECT response_id FROM flag WHERE state = 'open' LIMIT 1")).scalar_one()
+        flagged = connection.execute(
+            text("SELECT response_id FROM flag WHERE state = 'open' LIMIT 1")
+        ).scalar_one()
     lead = ensure_reviewer(store, "page", "Lead")
-    decide_many(store, {flagged}, reviewer=lead, decision=Decision.CONFIRM, bulk_id=f"live:{time.time_ns()}")
+    decide_many(
+        store, {flagged}, reviewer=lead, decision=Decision.CONFIRM, bulk_id=f"live:{time.time_ns()}"
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,14 @@ TODAY = (NOW - datetime(1970, 1, 1, tzinfo=UTC)).days
 DAYS = 140
 CHUNK = 20_000
 RARE, MIDDLE, COMMON = "zyzzogeton", "quartzite", "anchor"
-RULES = ("low_groundedness", "low_quality", "feedback_gap", "judge_failed", "judges_disagree", "random_sample")
+RULES = (
+    "low_groundedness",
+    "low_quality",
+    "feedback_gap",
+    "judge_failed",
+    "judges_disagree",
+    "random_sample",
+)
 REVIEWERS = ("Mara", "Jon", "Ada", "Li", "Noor")
 UNSURE_BY = 2  # the reviewer with the most flags marked unsure
 
@@ -45,7 +52,9 @@ def make(store: Store, rows: int, say: Callable[[str], None]) -> None:
         else:
             for table in ("response", "user_feedback", "judgment", "flag", "review"):
                 connection.execute(
-                    text(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}")
+                    text(
+                        f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}"
+                    )
                 )
     if not store.is_sqlite:
         with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -55,7 +64,9 @@ def make(store: Store, rows: int, say: Callable[[str], None]) -> None:
 def _lift_search_trigger(connection: Connection) -> str:
     """Take the trigger of the text index away and return it: indexing all rows at the end is much faster."""
     name = "search_response_insert"
-    statement = connection.exec_driver_sql(f"SELECT sql FROM sqlite_master WHERE name = '{name}'").scalar_one()
+    statement = connection.exec_driver_sql(
+        f"SELECT sql FROM sqlite_master WHERE name = '{name}'"
+    ).scalar_one()
     connection.exec_driver_sql(f"DROP TRIGGER {name}")
     return str(statement)
 
@@ -131,7 +142,13 @@ def _query_type(number: int) -> str:
     place = _mixed(number, 1) % 1000
     return next(
         name
-        for name, up_to in (("simple", 500), ("complex", 750), ("sql", 950), ("table", 990), ("legal", 1000))
+        for name, up_to in (
+            ("simple", 500),
+            ("complex", 750),
+            ("sql", 950),
+            ("table", 990),
+            ("legal", 1000),
+        )
         if place < up_to
     )
 
@@ -169,13 +186,29 @@ def _responses(rows: int, *, sqlite: bool) -> Iterator[tuple[Any, ...]]:
     draw = random.Random(7)
     letters = "bcdfghklmnprstvz"
     words = [
-        "".join(draw.choice(letters) + draw.choice("aeiou") for _ in range(draw.randint(1, 4))) + draw.choice("nrst ")
+        "".join(draw.choice(letters) + draw.choice("aeiou") for _ in range(draw.randint(1, 4)))
+        + draw.choice("nrst ")
         for _ in range(6_000)
     ]
-    words[:12] = ["the", "of", "and", "rope", COMMON, "is", "to", "a", "belay", "in", "route", "pitch"]
+    words[:12] = [
+        "the",
+        "of",
+        "and",
+        "rope",
+        COMMON,
+        "is",
+        "to",
+        "a",
+        "belay",
+        "in",
+        "route",
+        "pitch",
+    ]
     weights = list(itertools.accumulate(1 / (rank + 6) for rank in range(len(words))))
     sentences = [
-        " ".join(word.strip() for word in draw.choices(words, cum_weights=weights, k=draw.randint(8, 15))).capitalize()
+        " ".join(
+            word.strip() for word in draw.choices(words, cum_weights=weights, k=draw.randint(8, 15))
+        ).capitalize()
         + "."
         for _ in range(30_000)
     ]
@@ -233,7 +266,10 @@ def _version(number: int, rows: int) -> int:
 
 def _judgments(rows: int, *, sqlite: bool) -> Iterator[tuple[Any, ...]]:
     """Judgment ``n`` is the primary judge's of response ``n``; those of the second judge follow."""
-    reasoning = "Most statements are found in the passages; the figures in the second sentence are not. " * 2
+    reasoning = (
+        "Most statements are found in the passages; the figures in the second sentence are not. "
+        * 2
+    )
     for number in range(1, rows + 1):
         scored = _score(number)
         status: tuple[Any, ...] = ("unparsable", None, None) if scored is None else ("ok", *scored)
@@ -241,11 +277,45 @@ def _judgments(rows: int, *, sqlite: bool) -> Iterator[tuple[Any, ...]]:
         version = _version(number, rows)
         at = _moment(TODAY - DAYS + (number * DAYS) // rows, number, sqlite=sqlite)
         raw = f'{{"groundedness": {status[1]}, "quality": {status[2]}}}'
-        yield (number, number, version, version, 0, 0, *status, said, raw, 1400, 90, 220, 800, error, at)
+        yield (
+            number,
+            number,
+            version,
+            version,
+            0,
+            0,
+            *status,
+            said,
+            raw,
+            1400,
+            90,
+            220,
+            800,
+            error,
+            at,
+        )
     for place, number in enumerate(range(10, rows + 1, 10), rows + 1):
         groundedness = round((_mixed(number, 5) % 997 / 997) ** 0.3, 2)
         at = _moment(TODAY, number, sqlite=sqlite)
-        yield (place, number, 3, 3, 0, 0, "ok", groundedness, None, None, "", None, None, None, 12, None, at)
+        yield (
+            place,
+            number,
+            3,
+            3,
+            0,
+            0,
+            "ok",
+            groundedness,
+            None,
+            None,
+            "",
+            None,
+            None,
+            None,
+            12,
+            None,
+            at,
+        )
 
 
 CURRENT = (
@@ -258,13 +328,46 @@ def _currents(rows: int) -> Iterator[tuple[Any, ...]]:
     for number in range(1, rows + 1):
         scored = _score(number)
         if scored is not None:
-            copied = ("log", _query_type(number), _source(number), _asked_day(number, rows), _group(number))
+            copied = (
+                "log",
+                _query_type(number),
+                _source(number),
+                _asked_day(number, rows),
+                _group(number),
+            )
             version = _version(number, rows)
-            yield (version, number, number, "rag", "rag", True, *copied, *scored, _user_quality(number))
+            yield (
+                version,
+                number,
+                number,
+                "rag",
+                "rag",
+                True,
+                *copied,
+                *scored,
+                _user_quality(number),
+            )
     for place, number in enumerate(range(10, rows + 1, 10), rows + 1):
-        copied = ("log", _query_type(number), _source(number), _asked_day(number, rows), _group(number))
+        copied = (
+            "log",
+            _query_type(number),
+            _source(number),
+            _asked_day(number, rows),
+            _group(number),
+        )
         groundedness = round((_mixed(number, 5) % 997 / 997) ** 0.3, 2)
-        yield (3, number, place, "nli", "nli", True, *copied, groundedness, None, _user_quality(number))
+        yield (
+            3,
+            number,
+            place,
+            "nli",
+            "nli",
+            True,
+            *copied,
+            groundedness,
+            None,
+            _user_quality(number),
+        )
 
 
 FLAG = (
@@ -287,7 +390,12 @@ def _flagged(flag: int) -> int:
 
 def _details(groundedness: float | None, quality: int | None) -> dict[str, Any]:
     """What any of the rules names in its sentence."""
-    pair = {"judges": ["rag v2", "nli v1"], "measure": "groundedness", "values": [groundedness or 0, 1], "delta": 0.5}
+    pair = {
+        "judges": ["rag v2", "nli v1"],
+        "measure": "groundedness",
+        "values": [groundedness or 0, 1],
+        "delta": 0.5,
+    }
     return {
         "judge": "rag v2",
         "groundedness": groundedness or 0,

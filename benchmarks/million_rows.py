@@ -1,8 +1,8 @@
 """Measures the time of pages on a large log: 1,000,000 answers with judgments, 200,000 flags, 50,000 reviews.
 
-Fills the database if it is empty; an existing file is used again. Then it reads every page several times on one
-connection and prints the median in milliseconds, the CPU time of this process, and the limit if there is one. CPU time
-of a database server is not included.
+Fills the database if it is empty; an existing file is used again. Then it reads every page several
+times on one connection and prints the median in milliseconds, the CPU time of this process, and the
+limit if there is one. CPU time of a database server is not included.
 
     python benchmarks/million_rows.py [--db PATH|URL] [--rows 1000000] [--turns 7] [--only WORD]
 """
@@ -50,7 +50,13 @@ ONE_FILTER = {
     "source": RowFilter(sources=("pilot",)),
     "id": RowFilter(ids=("log-0000503",)),
 }
-TEXTS = {"rare": RARE, "1 in 100": MIDDLE, "6 in 10": COMMON, "absent": "nosuchword", "three letters": "the"}
+TEXTS = {
+    "rare": RARE,
+    "1 in 100": MIDDLE,
+    "6 in 10": COMMON,
+    "absent": "nosuchword",
+    "three letters": "the",
+}
 ANSWERS = {
     "all": RowFilter(),
     "query type": RowFilter(query_types=("simple",)),
@@ -65,7 +71,9 @@ ANSWERS = {
 
 def main() -> None:
     """Make what is missing, read, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--db", default=str(Path(tempfile.gettempdir()) / "judgeboard-million.db"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=7)
@@ -79,7 +87,11 @@ def main() -> None:
         for what, limit, how in readings(connection):
             if asked.only in what:
                 took, used = milliseconds(partial(how, connection), asked.turns)
-                said = "" if limit is None else f"  limit {limit:>4}  {'ok' if took <= limit else 'OVER'}"
+                said = (
+                    ""
+                    if limit is None
+                    else f"  limit {limit:>4}  {'ok' if took <= limit else 'OVER'}"
+                )
                 print(f"{what:<40} {took:8.1f}  cpu {used:7.1f}{said}", flush=True)
     store.close()
 
@@ -99,7 +111,9 @@ def fill(store: Store, rows: int) -> None:
             f"{store.shown_url} holds {there:,} answers, not {rows:,}: name another --db or --rows {there}"
         )
     begun = time.perf_counter()
-    make(store, rows, lambda line: print(f"{line} ({time.perf_counter() - begun:.0f} s)", flush=True))
+    make(
+        store, rows, lambda line: print(f"{line} ({time.perf_counter() - begun:.0f} s)", flush=True)
+    )
     print(f"made {rows:,} answers in {time.perf_counter() - begun:.0f} s")
 
 
@@ -108,7 +122,11 @@ def readings(connection: Connection) -> Iterator[Reading]:
     everything = RowFilter()
     far = _far_key(connection)
     yield "queue, page 1", 20, partial(queue_page, where=everything)
-    yield "queue, page 1, of a reviewer", 20, partial(queue_page, where=everything, reviewer_id=UNSURE_BY)
+    yield (
+        "queue, page 1, of a reviewer",
+        20,
+        partial(queue_page, where=everything, reviewer_id=UNSURE_BY),
+    )
     if far is not None:
         yield "queue, page 1,000", 20, partial(queue_page, where=everything, after=far)
     for order in ORDERS:
@@ -118,7 +136,9 @@ def readings(connection: Connection) -> Iterator[Reading]:
     for name, words in TEXTS.items():
         yield f"queue, text {name}", 500, partial(queue_page, where=RowFilter(text=words))
     flag = queue_page(connection, everything, limit=1).lines[0]
-    place = partial(neighbours, where=everything, sort="worst", flag_id=flag.flag_id, reviewer_id=UNSURE_BY)
+    place = partial(
+        neighbours, where=everything, sort="worst", flag_id=flag.flag_id, reviewer_id=UNSURE_BY
+    )
     yield "item", 20, partial(load_item, response_id=flag.response_id)
     yield "neighbours of an item", None, place
     yield "open flags by rule and type", None, open_counts

@@ -16,7 +16,16 @@ from judgeboard.stats.detection import auroc
 from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import bootstrapped, mean_estimate, resampled_tables, wilson
 from judgeboard.stats.proportions import share
-from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, predicted_mean, rate, strata_of, summed
+from judgeboard.stats.rates import (
+    Labels,
+    Population,
+    Stratum,
+    app_effect,
+    predicted_mean,
+    rate,
+    strata_of,
+    summed,
+)
 from judgeboard.stats.ratings import LABEL, Ratings
 from judgeboard.stats.sample_size import design_effect_of_mean
 
@@ -31,7 +40,8 @@ SENSITIVITY, SPECIFICITY = 0.73, 0.9  # of the judge
 class NarrowSetting:
     """A setting: the true value, and a function that draws a log and returns the interval of each method.
 
-    The truth of a rate of these answers is that of the drawn log; the intervals then have it subtracted.
+    The truth of a rate of these answers is that of the drawn log; the intervals then have it
+    subtracted.
     """
 
     truth: float
@@ -46,14 +56,19 @@ def ends_of(estimate: Estimate) -> Interval:
 def _grouped(rng: np.random.Generator, groups: Grouping, within: float) -> FloatArray:
     """Return a standard normal value for each row; values of a group correlate with ``within``."""
     common = rng.standard_normal(groups.count)[groups.codes]
-    return math.sqrt(within) * common + math.sqrt(1 - within) * rng.standard_normal(len(groups.codes))
+    return math.sqrt(within) * common + math.sqrt(1 - within) * rng.standard_normal(
+        len(groups.codes)
+    )
 
 
-def _alike(rng: np.random.Generator, groups: Grouping, mean: float, correlation: float) -> BoolArray:
+def _alike(
+    rng: np.random.Generator, groups: Grouping, mean: float, correlation: float
+) -> BoolArray:
     """Return a hit or none for each row; hits of a group correlate (beta-binomial)."""
     size = (1 - correlation) / correlation
     hits: BoolArray = (
-        rng.random(len(groups.codes)) < rng.beta(mean * size, (1 - mean) * size, groups.count)[groups.codes]
+        rng.random(len(groups.codes))
+        < rng.beta(mean * size, (1 - mean) * size, groups.count)[groups.codes]
     )
     return hits
 
@@ -70,9 +85,13 @@ def _auroc(rng: np.random.Generator, true: float, n: int, bad_rows: int, size: i
     }
 
 
-def _other_aurocs(score: FloatArray, bad: BoolArray, groups: Grouping) -> Iterator[tuple[str, Interval]]:
+def _other_aurocs(
+    score: FloatArray, bad: BoolArray, groups: Grouping
+) -> Iterator[tuple[str, Interval]]:
     """Yield the intervals of DeLong's error: normal, normal on the logit, and Student's t of the smaller class."""
-    below = (score[~bad][None, :] > score[bad][:, None]) + 0.5 * (score[~bad][None, :] == score[bad][:, None])
+    below = (score[~bad][None, :] > score[bad][:, None]) + 0.5 * (
+        score[~bad][None, :] == score[bad][:, None]
+    )
     value = float(below.mean())
     influence = np.zeros(len(score))
     influence[bad] = (below.mean(axis=1) - value) / bad.sum()
@@ -113,10 +132,13 @@ def _few_labels(
 
 def _rate_of_these(rng: np.random.Generator, bad_share: float, labels: int) -> Draw:
     counts = strata_of(*_few_labels(rng, bad_share, labels))
-    answers, n, k = (sum(getattr(each, name) for each in counts) for name in ("answers", "labelled", "bad"))
+    answers, n, k = (
+        sum(getattr(each, name) for each in counts) for name in ("answers", "labelled", "bad")
+    )
     low, high = wilson([k / n], [n / (1 - n / answers)])
     parts = [
-        wilson([each.bad / each.labelled], [each.labelled / (1 - each.labelled / each.answers)]) for each in counts
+        wilson([each.bad / each.labelled], [each.labelled / (1 - each.labelled / each.answers)])
+        for each in counts
     ]
     return {
         "modified Wilson by stratum": ends_of(rate(counts, "these")),
@@ -131,24 +153,40 @@ def _mover(counts: tuple[Stratum, ...], parts: list[tuple[FloatArray, FloatArray
     shares = [each.bad / each.labelled for each in counts]
     value = sum(weight * each for weight, each in zip(weights, shares, strict=True))
     below, above = (
-        math.sqrt(sum((w * (p - ends[side][0])) ** 2 for w, p, ends in zip(weights, shares, parts, strict=True)))
+        math.sqrt(
+            sum(
+                (w * (p - ends[side][0])) ** 2
+                for w, p, ends in zip(weights, shares, parts, strict=True)
+            )
+        )
         for side in (0, 1)
     )
     return max(value - below, 0.0), min(value + above, 1.0)
 
 
 def _predicted_share(rng: np.random.Generator, bad_share: float, labels: int) -> Draw:
-    return {"prediction-powered": ends_of(predicted_mean(*_few_labels(rng, bad_share, labels), share=True))}
+    return {
+        "prediction-powered": ends_of(
+            predicted_mean(*_few_labels(rng, bad_share, labels), share=True)
+        )
+    }
 
 
-def _rate_of_groups(rng: np.random.Generator, groups_n: int, size: int, within: float, bad_share: float = 0.3) -> Draw:
+def _rate_of_groups(
+    rng: np.random.Generator, groups_n: int, size: int, within: float, bad_share: float = 0.3
+) -> Draw:
     n = groups_n * size
     groups = grouping(np.arange(n) // size, n)
     bad = _alike(rng, groups, bad_share, within)
     judged = rng.random(n) < np.where(bad, SENSITIVITY, 1 - SPECIFICITY)
     labelled = rng.random(n) < 0.5
     sums = summed(
-        judged.astype(np.int64), judged.astype(np.float64), groups.codes, 2, labelled, bad[labelled].astype(np.float64)
+        judged.astype(np.int64),
+        judged.astype(np.float64),
+        groups.codes,
+        2,
+        labelled,
+        bad[labelled].astype(np.float64),
     )
     counts = strata_of(*sums)
     return {
@@ -157,7 +195,9 @@ def _rate_of_groups(rng: np.random.Generator, groups_n: int, size: int, within: 
     }
 
 
-def _share_of_pairs(rng: np.random.Generator, questions: int, size: int, true: float, within: float = 0.3) -> Draw:
+def _share_of_pairs(
+    rng: np.random.Generator, questions: int, size: int, true: float, within: float = 0.3
+) -> Draw:
     n = questions * size
     groups = grouping(np.arange(n) // size, n)
     hits = _alike(rng, groups, true, within)
@@ -187,14 +227,18 @@ def _kappa(rng: np.random.Generator, true: float, n: int, bad: float) -> Draw:
         )
     }
     if abs(value) < 1:
-        intervals["bootstrap error"] = ends_of(bootstrapped(value, n, kappa(tables), groups, scale="Fisher's z"))
+        intervals["bootstrap error"] = ends_of(
+            bootstrapped(value, n, kappa(tables), groups, scale="Fisher's z")
+        )
     return intervals
 
 
 def _alpha(rng: np.random.Generator, true: float, n: int, bad: float, raters: int) -> Draw:
     """Draw labels of raters who give the true one with probability √``true``, and otherwise a random one."""
     truth = rng.random((n, 1)) < bad
-    said = np.where(rng.random((n, raters)) < math.sqrt(true), truth, rng.random((n, raters)) < bad).astype(np.float64)
+    said = np.where(
+        rng.random((n, raters)) < math.sqrt(true), truth, rng.random((n, raters)) < bad
+    ).astype(np.float64)
     groups = grouping(None, n)
     ratings = Ratings(said, tuple(map(str, range(raters))), LABEL, groups)
     return {
@@ -205,7 +249,9 @@ def _alpha(rng: np.random.Generator, true: float, n: int, bad: float, raters: in
 
 NARROW_SETTINGS: Mapping[str, Mapping[str, NarrowSetting]] = {
     "AUROC": {
-        f"{true}, {words}": NarrowSetting(true, partial(_auroc, true=true, n=n, bad_rows=bad, size=size))
+        f"{true}, {words}": NarrowSetting(
+            true, partial(_auroc, true=true, n=n, bad_rows=bad, size=size)
+        )
         for true in (0.96, 0.8)
         for words, n, bad, size in (
             ("n 40, 30 % bad", 40, 12, 1),
@@ -215,8 +261,16 @@ NARROW_SETTINGS: Mapping[str, Mapping[str, NarrowSetting]] = {
         )
     },
     "kappa with an empty cell": {
-        f"{true}, {bad * 100:.0f} % bad, n {n}": NarrowSetting(true, partial(_kappa, true=true, n=n, bad=bad))
-        for true, bad, n in ((0.0, 0.15, 31), (0.0, 0.15, 50), (0.0, 0.12, 100), (0.4, 0.15, 31), (0.8, 0.3, 40))
+        f"{true}, {bad * 100:.0f} % bad, n {n}": NarrowSetting(
+            true, partial(_kappa, true=true, n=n, bad=bad)
+        )
+        for true, bad, n in (
+            (0.0, 0.15, 31),
+            (0.0, 0.15, 50),
+            (0.0, 0.12, 100),
+            (0.4, 0.15, 31),
+            (0.8, 0.3, 40),
+        )
     },
     "alpha of several raters": {
         f"{true}, {bad * 100:.0f} % bad, n {n}, {raters} raters": NarrowSetting(
@@ -233,13 +287,19 @@ NARROW_SETTINGS: Mapping[str, Mapping[str, NarrowSetting]] = {
         )
     },
     "rate of these answers": {
-        "1 % bad, 15 labels": NarrowSetting(0.01, partial(_rate_of_these, bad_share=0.01, labels=15))
+        "1 % bad, 15 labels": NarrowSetting(
+            0.01, partial(_rate_of_these, bad_share=0.01, labels=15)
+        )
     },
     "predicted share": {
-        "1 % bad, 15 labels": NarrowSetting(0.01, partial(_predicted_share, bad_share=0.01, labels=15))
+        "1 % bad, 15 labels": NarrowSetting(
+            0.01, partial(_predicted_share, bad_share=0.01, labels=15)
+        )
     },
     "rate of the app": {
-        "8 groups of 30, ICC 0.3": NarrowSetting(0.3, partial(_rate_of_groups, groups_n=8, size=30, within=0.3))
+        "8 groups of 30, ICC 0.3": NarrowSetting(
+            0.3, partial(_rate_of_groups, groups_n=8, size=30, within=0.3)
+        )
     },
     "share of pairs that share questions": {
         f"5 %, {questions} questions × 28": NarrowSetting(

@@ -1,7 +1,7 @@
 """Measures the queue page in a real browser without load, and while the same server receives spans at a steady rate.
 
-Fills a new database with answers, flags and reviews (or takes --db), serves it, and opens the queue again and again.
-Prints the median times in milliseconds and their ratio.
+Fills a new database with answers, flags and reviews (or takes --db), serves it, and opens the queue
+again and again. Prints the median times in milliseconds and their ratio.
 
     python benchmarks/pages_beside_receiving.py [--db PATH|URL] [--rows 20000] [--rate 2000] [--turns 9]
 """
@@ -26,7 +26,9 @@ BATCH = 20  # traces in a request
 
 def main() -> None:
     """Serve, visit without and with load, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--db", help="database (default: a new SQLite file)")
     parser.add_argument("--rows", type=int, default=20_000, help="answers in a new database")
     parser.add_argument("--rate", type=int, default=2_000, help="spans per second")
@@ -49,7 +51,10 @@ def measure(chosen: argparse.Namespace, database: str, folder: Path) -> None:
     port = free_port()
     address = f"http://localhost:{port}"
     command = [*JUDGEBOARD, "serve", "--db", database, "--port", str(port)]
-    with served(command, f"{address}/healthz", {}, folder) as session, sync_playwright() as playwright:
+    with (
+        served(command, f"{address}/healthz", {}, folder) as session,
+        sync_playwright() as playwright,
+    ):
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{address}/settings")
@@ -57,14 +62,18 @@ def measure(chosen: argparse.Namespace, database: str, folder: Path) -> None:
         visits(page, 2)  # the first take longer
         alone = visits(page, chosen.turns)
         used = usage(session)[1]
-        sending = start_sending(Load(f"{address}/v1/traces", 10**9, BATCH, 4, 3 * chosen.turns + 10, chosen.rate / 3))
+        sending = start_sending(
+            Load(f"{address}/v1/traces", 10**9, BATCH, 4, 3 * chosen.turns + 10, chosen.rate / 3)
+        )
         visits(page, 1)
         beside = visits(page, chosen.turns)
         busy = sending.busy
         traces, seconds, refused, _ = sending.result()
         used = usage(session)[1] - used
         browser.close()
-    print(f"load: {3 * traces / seconds:,.0f} spans/s in {seconds:.0f} s, refused and sent again: {refused}")
+    print(
+        f"load: {3 * traces / seconds:,.0f} spans/s in {seconds:.0f} s, refused and sent again: {refused}"
+    )
     if not busy:
         print("the load ended before the last visit: the machine is too slow for these figures")
     print(f"processor time of the server under load: {used / seconds:.2f} of a core")

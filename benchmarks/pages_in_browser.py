@@ -1,7 +1,8 @@
 """Measures the time of a page of a large log in a real browser, from the click in the navigation to its last element.
 
-Serves a database (for example of million_rows.py), opens each page once, and then goes back and forth. Prints the
-median in milliseconds. The settings page, which reads almost nothing, shows the share of Streamlit itself.
+Serves a database (for example of million_rows.py), opens each page once, and then goes back and
+forth. Prints the median in milliseconds. The settings page, which reads almost nothing, shows the
+share of Streamlit itself.
 
     python benchmarks/pages_in_browser.py --db PATH [--turns 5]
 """
@@ -22,7 +23,13 @@ PAGES = {
 }
 LIMIT_MS = {"Review": 1000, "Trends": 1000}
 # The shell draws the same pages with a seventh less work: it has no window of its own.
-CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 OPTIONS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -44,11 +51,16 @@ def launch(playwright: Playwright, *options: str) -> Browser:
 
 def main() -> None:
     """Serve, visit, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--db", required=True)
     parser.add_argument("--turns", type=int, default=5)
     arguments = parser.parse_args()
-    with serving([*JUDGEBOARD, "serve", "--db", arguments.db]) as address, sync_playwright() as playwright:
+    with (
+        serving([*JUDGEBOARD, "serve", "--db", arguments.db]) as address,
+        sync_playwright() as playwright,
+    ):
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{address}/settings")
@@ -60,7 +72,9 @@ def main() -> None:
         browser.close()
     for name, taken in times.items():
         limit = f"   limit {LIMIT_MS[name]}" if name in LIMIT_MS else ""
-        print(f"{name:10} first {taken[0]:6.0f} ms   then median {median(taken[1:]):6.0f} ms{limit}")
+        print(
+            f"{name:10} first {taken[0]:6.0f} ms   then median {median(taken[1:]):6.0f} ms{limit}"
+        )
 
 
 def visit(page: Page, name: str) -> float:
@@ -71,7 +85,9 @@ def visit(page: Page, name: str) -> float:
     link.click()
     page.wait_for_selector(f"h1:has-text('{name}')")
     page.wait_for_selector(PAGES[name], timeout=60_000)
-    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000)
+    page.wait_for_function(
+        "!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000
+    )
     return (time.perf_counter() - started) * 1000
 
 

@@ -1,7 +1,8 @@
 """Measures the rate of comparing and storing pairs, compared with a plain client that makes as many calls.
 
-Each pair is asked in both orders, which is two calls. A mock endpoint (200 ms per call) gets the same questions in turn
-from the plain client and from Judgeboard. `rates` and `judging_rate` describe the measurement.
+Each pair is asked in both orders, which is two calls. A mock endpoint (200 ms per call) gets the
+same questions in turn from the plain client and from Judgeboard. `rates` and `judging_rate`
+describe the measurement.
 
     python benchmarks/pair_rate.py [--mock URL] [--rows 2048] [--concurrency 64 256] [--rounds 3]
 
@@ -33,7 +34,9 @@ class Timed(PairwiseJudge):
 
     clock: Clock
 
-    async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
+    async def compare(
+        self, pair: PairItem, shown: Shown, reference: str | None = None
+    ) -> Comparison:
         """Pass the call on."""
         self.clock.start()
         return await super().compare(pair, shown, reference)
@@ -45,13 +48,21 @@ def judgeboard(pairs: list[Pair]) -> Turn:
     def turn(base_url: str, concurrency: int) -> Clock:
         with tempfile.TemporaryDirectory() as folder:
             store, pair_ids = filled(Path(folder), pairs)
-            judge = Timed(make_endpoint("the benchmark", model=MODEL, base_url=base_url, concurrency=concurrency))
+            judge = Timed(
+                make_endpoint(
+                    "the benchmark", model=MODEL, base_url=base_url, concurrency=concurrency
+                )
+            )
             judge.clock = Clock(2 * len(pairs))
-            compared = asyncio.run(compare_pairs_async(store, judge, pair_ids, concurrency=concurrency))
+            compared = asyncio.run(
+                compare_pairs_async(store, judge, pair_ids, concurrency=concurrency)
+            )
             judge.clock.stop()
             store.close()
         if compared.account.ok != 2 * len(pairs):
-            sys.exit(f"of {2 * len(pairs)} calls {compared.account.ok} gave a verdict: {compared.account}")
+            sys.exit(
+                f"of {2 * len(pairs)} calls {compared.account.ok} gave a verdict: {compared.account}"
+            )
         return judge.clock
 
     return turn
@@ -59,7 +70,9 @@ def judgeboard(pairs: list[Pair]) -> Turn:
 
 def questions(pairs: list[Pair]) -> list[ChatRequest]:
     """Return what the judge asks about the pairs, in both orders."""
-    judge = PairwiseJudge(make_endpoint("the benchmark", model=MODEL, base_url="http://localhost/v1"))
+    judge = PairwiseJudge(
+        make_endpoint("the benchmark", model=MODEL, base_url="http://localhost/v1")
+    )
     with tempfile.TemporaryDirectory() as folder:
         store, pair_ids = filled(Path(folder), pairs)
         with store.reading() as connection:
@@ -94,7 +107,9 @@ def main() -> None:
     chosen = parsed(__doc__)
     pairs = made_pairs(chosen.rows // 2)
     turns = {"plain": plain(questions(pairs)), "judgeboard": judgeboard(pairs)}
-    with endpoint(chosen.mock, json.dumps({OVERALL: {"reasoning": "alike", "verdict": TIE}})) as base_url:
+    with endpoint(
+        chosen.mock, json.dumps({OVERALL: {"reasoning": "alike", "verdict": TIE}})
+    ) as base_url:
         take_turns(turns, chosen, base_url, "call")
 
 

@@ -1,10 +1,11 @@
 """Counts what a datum passes on its way: record types, source files and packages of a row, a press and a kappa.
 
-Imports a file of answers, presses Y on an item of a queue, and computes a kappa, each a second time, so that nothing is
-prepared any more. A record type is counted if at least one of its records is made on the way, a file if one of its
-functions is called, a call between packages also if a package gets the next item of a generator of the other. For the
-imported rows, only records and files count that are met at least once for each of them. The documentation shows the
-calls (docs/reference/architecture.md).
+Imports a file of answers, presses Y on an item of a queue, and computes a kappa, each a second
+time, so that nothing is prepared any more. A record type is counted if at least one of its records
+is made on the way, a file if one of its functions is called, a call between packages also if a
+package gets the next item of a generator of the other. For the imported rows, only records and
+files count that are met at least once for each of them. The documentation shows the calls
+(docs/reference/architecture.md).
 
     python benchmarks/passes.py [--list]
 """
@@ -101,7 +102,8 @@ def followed() -> Iterator[Way]:
 def _file(code: CodeType) -> str | None:
     """Return a source file of Judgeboard as it is imported, such as "judgeboard/store/flags.py", else None."""
     before, package, rest = next(
-        (code.co_filename.partition(each) for each in PACKAGES if each in code.co_filename), ("", "", "")
+        (code.co_filename.partition(each) for each in PACKAGES if each in code.co_filename),
+        ("", "", ""),
     )
     return package[1:] + rest if package and "/site-packages/" not in before else None
 
@@ -143,7 +145,9 @@ def pressed_key(store: Store) -> Way:
     mara = ensure_reviewer(store, "page", "Mara")
     with store.writing() as connection:
         set_setting(connection, "implied_labels", (), "benchmark")  # else the first decision asks
-    create_queue(store, QueueRules("q", RowFilter(), QueueOrder.OLDEST, 1), by="benchmark", assigned=[mara])
+    create_queue(
+        store, QueueRules("q", RowFilter(), QueueOrder.OLDEST, 1), by="benchmark", assigned=[mara]
+    )
     work, session = begin(store, "q", mara), ReviewSession()
     for place in range(2):
         work.lease_items(1)
@@ -177,8 +181,14 @@ def kappa(folder: Path, database: Path) -> Way:
     """Grade the imported answers, compute agreement twice, and follow the second."""
     grades = folder / "grades.jsonl"
     rows = (
-        {"response_id": answer, "reviewer": "Ada", "label": "hallucinated" if number % 3 else "grounded"}
-        for number, answer in enumerate(f"{batch}-{row}" for batch in range(2) for row in range(ROWS))
+        {
+            "response_id": answer,
+            "reviewer": "Ada",
+            "label": "hallucinated" if number % 3 else "grounded",
+        }
+        for number, answer in enumerate(
+            f"{batch}-{row}" for batch in range(2) for row in range(ROWS)
+        )
     )
     grades.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command("import", str(grades), "--kind", "grades", "--db", str(database), "--source", "log")
@@ -214,8 +224,14 @@ def followed_ways() -> dict[str, Way]:
 
 def main() -> int:
     """Follow, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print the names of the record types, files and packages")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="print the names of the record types, files and packages",
+    )
     listed = parser.parse_args().list
     for what, way in followed_ways().items():
         print(f"{what:14} {len(way.records):3} record types   {len(way.files):3} files")

@@ -1,9 +1,10 @@
 """Measures how often a plan of labels keeps what it promises: the half-width of the interval of the rate.
 
-Answers come in evidence groups of six, and the labels of a group correlate with 0.3. The judge is as good as track_b on
-RAGTruth. A pilot of 40 random labels plans, the planned labels are drawn at random, and the half-width of the rate of
-the app is compared with the promise. Exits 1 if fewer than 80 % of the draws are within 110 % of it. Draws in which the
-answers are too few, and the plan says so, do not count.
+Answers come in evidence groups of six, and the labels of a group correlate with 0.3. The judge is
+as good as track_b on RAGTruth. A pilot of 40 random labels plans, the planned labels are drawn at
+random, and the half-width of the rate of the app is compared with the promise. Exits 1 if fewer
+than 80 % of the draws are within 110 % of it. Draws in which the answers are too few, and the plan
+says so, do not count.
 
     python benchmarks/plan_widths.py [--draws 200] [--seed 1]
 """
@@ -26,22 +27,30 @@ WITHIN, BOUND = 1.1, 0.8
 
 def main() -> int:
     """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     missed = 0
     print("promised  answers  labels  within 110 %, in %  mean half-width  answers too few, in %")
-    for place, (reach, answers) in enumerate((reach, answers) for reach in REACHES for answers in SIZES):
+    for place, (reach, answers) in enumerate(
+        (reach, answers) for reach in REACHES for answers in SIZES
+    ):
         rng = np.random.default_rng([asked.seed, place])
         widths, labels = [], []
         for _ in range(asked.draws):
             made = log(rng, answers)
             labelled = np.zeros(answers, dtype=np.bool_)
             labelled[rng.choice(answers, PILOT, replace=False)] = True
-            plan = plan_of_rate(PlanGoal("rate", reach, "app", ("made v1",)), sample_of(*made, labelled))
+            plan = plan_of_rate(
+                PlanGoal("rate", reach, "app", ("made v1",)), sample_of(*made, labelled)
+            )
             if plan.headline.code not in {"plan_too_few", "plan_shows_nothing"}:
-                labelled[rng.choice(np.flatnonzero(~labelled), plan_number(plan), replace=False)] = True
+                labelled[
+                    rng.choice(np.flatnonzero(~labelled), plan_number(plan), replace=False)
+                ] = True
                 sample = sample_of(*made, labelled)
                 estimate = rate(sample.counts, "app", sample.app_effect)
                 widths.append(((estimate.high or 0.0) - (estimate.low or 0.0)) / 2)
@@ -65,7 +74,9 @@ def log(rng: np.random.Generator, answers: int) -> tuple[BoolArray, BoolArray, I
     return bad, rng.random(answers) < np.where(bad, SENSITIVITY, 1 - SPECIFICITY), groups
 
 
-def sample_of(bad: BoolArray, judged_bad: BoolArray, groups: IntArray, labelled: BoolArray) -> SampledLabels:
+def sample_of(
+    bad: BoolArray, judged_bad: BoolArray, groups: IntArray, labelled: BoolArray
+) -> SampledLabels:
     """Return the labels of a random sample, with strata by verdict."""
     strata, verdicts = judged_bad.astype(np.int64), judged_bad.astype(np.float64)
     values = bad[labelled].astype(np.float64)

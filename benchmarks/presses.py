@@ -1,7 +1,8 @@
 """Counts key presses that are lost or doubled under load: list of flags, blind queue, pairs, conflicts.
 
-Makes a small database and serves it. Once a page is loaded, its browser's processor is throttled and four processes
-keep all cores busy; items are reviewed with keys. Then the stored reviews are compared with what was pressed.
+Makes a small database and serves it. Once a page is loaded, its browser's processor is throttled
+and four processes keep all cores busy; items are reviewed with keys. Then the stored reviews are
+compared with what was pressed.
 
     python benchmarks/presses.py [--presses 500] [--only SURFACE] [--busy 4] [--slower 4]
 """
@@ -23,7 +24,17 @@ from playwright.sync_api import Error, Page, sync_playwright
 from servers import JUDGEBOARD, serving
 from sqlalchemy import text
 
-from judgeboard.domain import Decision, Grade, JudgeVersion, Label, Pair, QueueOrder, Response, Status, Verdict
+from judgeboard.domain import (
+    Decision,
+    Grade,
+    JudgeVersion,
+    Label,
+    Pair,
+    QueueOrder,
+    Response,
+    Status,
+    Verdict,
+)
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queue_decisions import decide_item
@@ -49,8 +60,9 @@ NOTE = "m"  # begins to type a note
 class Surface:
     """A place where items are reviewed with keys.
 
-    ``screens`` are the keys of each screen of an item; after the last key another screen follows. ``stored`` are the
-    columns decision, stage, quality, groundedness, label and preference of the reviews of one item.
+    ``screens`` are the keys of each screen of an item; after the last key another screen follows.
+    ``stored`` are the columns decision, stage, quality, groundedness, label and preference of the
+    reviews of one item.
     """
 
     address: str
@@ -89,18 +101,27 @@ REVIEWS = """
 
 def main() -> int:
     """Make, serve, press, compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--presses", type=int, default=500, help="in all, shared among the surfaces")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--presses", type=int, default=500, help="in all, shared among the surfaces"
+    )
     parser.add_argument("--only", choices=SURFACES)
     parser.add_argument("--busy", type=int, default=4, help="processes that keep the cores busy")
-    parser.add_argument("--slower", type=int, default=4, help="how much slower the browser's processor is")
+    parser.add_argument(
+        "--slower", type=int, default=4, help="how much slower the browser's processor is"
+    )
     arguments = parser.parse_args()
     names = [arguments.only] if arguments.only else list(SURFACES)
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "presses.db"
         store = open_store(path, create=True)
-        fill(store, 1 + max(arguments.presses // len(names) // SURFACES[name].presses for name in names))
+        fill(
+            store,
+            1 + max(arguments.presses // len(names) // SURFACES[name].presses for name in names),
+        )
         serve = [*JUDGEBOARD, "serve", "--db", str(path)]
         browser = launch(playwright)
         with serving(serve) as url:
@@ -110,7 +131,13 @@ def main() -> int:
             for name in names:
                 begun = time.perf_counter()
                 items = arguments.presses // len(names) // SURFACES[name].presses
-                walked = walk(page, store, name, items, partial(loaded, page, arguments.busy, arguments.slower))
+                walked = walk(
+                    page,
+                    store,
+                    name,
+                    items,
+                    partial(loaded, page, arguments.busy, arguments.slower),
+                )
                 wrong += walked.lost + walked.doubled
                 print(f"{name:<10} {walked}   {time.perf_counter() - begun:.0f} s", flush=True)
         browser.close()
@@ -145,7 +172,9 @@ def walk(
     surface = SURFACES[name]
     with store.reading() as connection:
         last = connection.execute(text("SELECT coalesce(max(id), 0) FROM review")).scalar_one()
-        conflict = connection.execute(text("SELECT min(id) FROM queue_item WHERE state = 'conflict'")).scalar_one()
+        conflict = connection.execute(
+            text("SELECT min(id) FROM queue_item WHERE state = 'conflict'")
+        ).scalar_one()
     go(page, surface.address.format(conflict=conflict))
     walked = Walked(items, items * surface.presses)
     page.wait_for_selector(".jb-head[data-row]", timeout=60_000)
@@ -155,9 +184,14 @@ def walk(
             for keys in surface.screens:
                 walked.stuck += not next_screen(page, keys)
     with store.reading() as connection:
-        rows = [tuple(row) for row in connection.execute(text(REVIEWS), {"name": NAME, "after": last})]
+        rows = [
+            tuple(row) for row in connection.execute(text(REVIEWS), {"name": NAME, "after": last})
+        ]
     subjects = {row[0] for row in rows}
-    stored, expected = Counter(rows), Counter((subject, *each) for subject in subjects for each in surface.stored)
+    stored, expected = (
+        Counter(rows),
+        Counter((subject, *each) for subject in subjects for each in surface.stored),
+    )
     for row in sorted(set(rows) - set(expected), key=str):
         print(f"stored: {row}", flush=True)
     walked.lost = items * len(surface.stored) - sum((stored & expected).values())
@@ -193,17 +227,29 @@ def fill(store: Store, items: int) -> None:
     passages = ("Granite cools slowly. Basalt cools fast.",)
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "benchmark")
-        set_setting(connection, "implied_labels", ("low_groundedness",), "benchmark")  # else the first decision asks
+        set_setting(
+            connection, "implied_labels", ("low_groundedness",), "benchmark"
+        )  # else the first decision asks
         judge = ensure_version(connection, JudgeVersion("rag", "rag"))
         for kind in ("list", "blind", "conflict"):
             answers = [
-                Response("log", f"{kind}-{number}", f"Question {number}?", f"Answer {number}.", passages, kind)
+                Response(
+                    "log",
+                    f"{kind}-{number}",
+                    f"Question {number}?",
+                    f"Answer {number}.",
+                    passages,
+                    kind,
+                )
                 for number in range(items)
             ]
             low = Verdict(Status.OK, groundedness=0.1, quality=2, reasoning="It is not there.")
             ids = store_responses(connection, answers).new
             store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, low) for one in ids])
-        store_pairs(connection, [Pair("log", f"p{n}", f"Which, {n}?", f"left {n}", f"right {n}") for n in range(items)])
+        store_pairs(
+            connection,
+            [Pair("log", f"p{n}", f"Which, {n}?", f"left {n}", f"right {n}") for n in range(items)],
+        )
     people = [ensure_reviewer(store, "page", name) for name in ("Mara", "Jon")]
     presser = ensure_reviewer(store, "page", NAME)
     for kind, needed in (("blind", 1), ("conflict", 2)):
@@ -216,14 +262,25 @@ def fill(store: Store, items: int) -> None:
             blind_judge=True,
             grades=("label", "groundedness"),
         )
-        create_queue(store, rules, by="benchmark", assigned=people if kind == "conflict" else [presser])
+        create_queue(
+            store, rules, by="benchmark", assigned=people if kind == "conflict" else [presser]
+        )
     pairs = QueueRules("pairs", order=QueueOrder.OLDEST, subject="pairs")
     create_queue(store, pairs, by="benchmark", assigned=[presser])
     for reviewer, decision in zip(people, (Decision.CONFIRM, Decision.DISMISS), strict=True):
         while (leased := next_item(store, "conflict", reviewer)) is not None:
             key = f"{reviewer.name} {leased.item_id}"
-            grade = Grade(label=Label.GROUNDED, groundedness=0.5 if reviewer.name == "Mara" else 1.0)
-            decide_item(store, leased.token, reviewer=reviewer, decision=decision, grade=grade, request_key=key)
+            grade = Grade(
+                label=Label.GROUNDED, groundedness=0.5 if reviewer.name == "Mara" else 1.0
+            )
+            decide_item(
+                store,
+                leased.token,
+                reviewer=reviewer,
+                decision=decision,
+                grade=grade,
+                request_key=key,
+            )
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Measures the time from a decision to the next item of a queue, in a real browser on a large database.
 
-Fills the database if it is empty (as million_rows.py) and makes a queue of its flags. Then it opens the queue as a
-reviewer and decides items with a key. The page itself measures from the key press to the second frame that shows the
-text of the next item. An empty Streamlit page with one button and a key is measured in the same browser and run: it
-shows the share of Streamlit itself.
+Fills the database if it is empty (as million_rows.py) and makes a queue of its flags. Then it opens
+the queue as a reviewer and decides items with a key. The page itself measures from the key press to
+the second frame that shows the text of the next item. An empty Streamlit page with one button and a
+key is measured in the same browser and run: it shows the share of Streamlit itself.
 
     python benchmarks/queue_keys.py [--db PATH|URL] [--rows 1000000] [--turns 25] [--blind]
 """
@@ -58,11 +58,15 @@ MEASURE = """() => {
 
 def main() -> None:
     """Make what is missing, serve, press, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--db", default=str(Path(tempfile.gettempdir()) / "judgeboard-million.db"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=25)
-    parser.add_argument("--blind", action="store_true", help="a queue that is blind and shows the judge afterwards")
+    parser.add_argument(
+        "--blind", action="store_true", help="a queue that is blind and shows the judge afterwards"
+    )
     arguments = parser.parse_args()
     name = make_queue(arguments.db, arguments.rows, blind=arguments.blind)
     serve = [*JUDGEBOARD, "serve", "--db", arguments.db]
@@ -77,13 +81,17 @@ def main() -> None:
         ):
             of_queue = opened(browser, url, f"/item?queue={name.replace(' ', '+')}")
             of_empty = opened(browser, empty_url, "/")
-            for _ in range(arguments.turns):  # in turns: what else the machine does falls on both alike
+            for _ in range(
+                arguments.turns
+            ):  # in turns: what else the machine does falls on both alike
                 press(of_queue)
                 press(of_empty)
             took, base = times(of_queue), times(of_empty)
         browser.close()
     for what, measured in (("next item", took), ("empty page", base)):
-        print(f"{what:<12} median {median(measured):6.0f} ms   max {max(measured):6.0f} ms   n {len(measured)}")
+        print(
+            f"{what:<12} median {median(measured):6.0f} ms   max {max(measured):6.0f} ms   n {len(measured)}"
+        )
     said = "ok" if median(took) <= LIMIT_MS else "OVER"
     print(f"ratio        {median(took) / median(base):.2f}   limit {LIMIT_MS} ms  {said}")
 
@@ -95,9 +103,15 @@ def make_queue(database: str, rows: int, *, blind: bool) -> str:
     name = f"keys {datetime.now(UTC):%d %b %H:%M:%S}"
     order = QueueOrder.RANDOM if blind else QueueOrder.SEVERITY
     begun = time.perf_counter()
-    rules = QueueRules(name, order=order, blind_judge=blind, blind_people=blind, grades=(), implied_labels=False)
-    made = create_queue(store, rules, by="benchmark", assigned=[ensure_reviewer(store, "page", "Mara")])
-    print(f"{store.shown_url}: {made.joined:,} answers joined the queue in {time.perf_counter() - begun:.1f} s")
+    rules = QueueRules(
+        name, order=order, blind_judge=blind, blind_people=blind, grades=(), implied_labels=False
+    )
+    made = create_queue(
+        store, rules, by="benchmark", assigned=[ensure_reviewer(store, "page", "Mara")]
+    )
+    print(
+        f"{store.shown_url}: {made.joined:,} answers joined the queue in {time.perf_counter() - begun:.1f} s"
+    )
     store.close()
     return name
 
@@ -106,7 +120,9 @@ def opened(browser: Browser, url: str, address: str, name: str = "Mara") -> Page
     """Open a page as a reviewer; it measures from its start."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
     context.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": url}])
-    context.add_init_script(f"({MEASURE})()")  # before the scripts of the page: they keep keys from those after them
+    context.add_init_script(
+        f"({MEASURE})()"
+    )  # before the scripts of the page: they keep keys from those after them
     page = context.new_page()
     page.goto(address)
     page.wait_for_selector(".jb-head, h1", timeout=120_000)

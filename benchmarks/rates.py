@@ -70,7 +70,11 @@ def plain(requests: Sequence[ChatRequest]) -> Turn:
 
             async def ask(request: ChatRequest) -> Any:
                 messages: Any = request.messages
-                schema: Any = {"name": request.schema_name, "strict": True, "schema": request.schema}
+                schema: Any = {
+                    "name": request.schema_name,
+                    "strict": True,
+                    "schema": request.schema,
+                }
                 async with free:
                     reply = await client.chat.completions.create(
                         model=MODEL,
@@ -94,12 +98,20 @@ def plain(requests: Sequence[ChatRequest]) -> Turn:
 
 
 @contextlib.contextmanager
-def endpoint(given: str | None, content: str | None = None, latency_ms: float = 200.0) -> Iterator[str]:
+def endpoint(
+    given: str | None, content: str | None = None, latency_ms: float = 200.0
+) -> Iterator[str]:
     """Give the address of the mock, starting our own where none is given; ``content`` is what its replies say."""
     if given is not None:
         yield given
         return
-    command = [sys.executable, "-m", "judgeboard.llm.recording_endpoint", "--latency-ms", str(latency_ms)]
+    command = [
+        sys.executable,
+        "-m",
+        "judgeboard.llm.recording_endpoint",
+        "--latency-ms",
+        str(latency_ms),
+    ]
     command += [] if content is None else ["--content", content]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -111,7 +123,9 @@ def endpoint(given: str | None, content: str | None = None, latency_ms: float = 
 
 def parsed(description: str | None) -> argparse.Namespace:
     """Read the options that these benchmarks have."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--mock", metavar="URL", help="a running endpoint, with /v1")
     parser.add_argument("--rows", type=int, default=2048)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[64, 256])
@@ -119,7 +133,9 @@ def parsed(description: str | None) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def take_turns(turns: Mapping[str, Turn], chosen: argparse.Namespace, base_url: str, unit: str) -> None:
+def take_turns(
+    turns: Mapping[str, Turn], chosen: argparse.Namespace, base_url: str, unit: str
+) -> None:
     """Let every turn run in each round, and print its rate and the ratios of the medians to that of the plain client.
 
     Args:
@@ -135,9 +151,15 @@ def take_turns(turns: Mapping[str, Turn], chosen: argparse.Namespace, base_url: 
             for name, turn in turns.items():
                 clock = turn(base_url, concurrency)
                 taken[name].append(clock)
-                print(f"  {name:10} {clock.rate:8,.0f} {unit}s/s  {clock.cpu_ms:6.2f} CPU ms/{unit}", flush=True)
+                print(
+                    f"  {name:10} {clock.rate:8,.0f} {unit}s/s  {clock.cpu_ms:6.2f} CPU ms/{unit}",
+                    flush=True,
+                )
         rate, cpu = (
-            {name: median(getattr(clock, what) for clock in clocks) for name, clocks in taken.items()}
+            {
+                name: median(getattr(clock, what) for clock in clocks)
+                for name, clocks in taken.items()
+            }
             for what in ("rate", "cpu_ms")
         )
         print(

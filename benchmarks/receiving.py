@@ -5,9 +5,10 @@
     python benchmarks/receiving.py --steady                  # the highest rate at which answers do not fall behind
     python benchmarks/receiving.py --beside phoenix,mlflow   # the same load to each tool in turn, for --seconds
 
-Each trace has three spans and about 5 kB. The senders are processes of their own on the same machine. A 200 of
-Judgeboard means that the spans are stored. Phoenix and MLflow run from the group `integrations` with their defaults on
-SQLite; Phoenix acknowledges spans before it stores them, so the rate until all are in its database is printed too.
+Each trace has three spans and about 5 kB. The senders are processes of their own on the same
+machine. A 200 of Judgeboard means that the spans are stored. Phoenix and MLflow run from the group
+`integrations` with their defaults on SQLite; Phoenix acknowledges spans before it stores them, so
+the rate until all are in its database is printed too.
 """
 
 import argparse
@@ -39,15 +40,23 @@ MOST_BEHIND = 5.0  # seconds from a trace to its answer: 2 are the pause after w
 
 def main() -> None:
     """Start a receiver, send, and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--traces", type=int, default=20_000)
     parser.add_argument("--spans", type=int, help="as many spans instead, three in each trace")
     parser.add_argument("--batch", type=int, default=100, help="traces in a request")
     parser.add_argument("--senders", type=int, default=4)
-    parser.add_argument("--steady", action="store_true", help="find the rate at which answers keep up")
+    parser.add_argument(
+        "--steady", action="store_true", help="find the rate at which answers keep up"
+    )
     parser.add_argument("--db", help="database URL (default: a new SQLite file)")
-    parser.add_argument("--beside", default="", help="tools that get the same load: phoenix, mlflow")
-    parser.add_argument("--seconds", type=float, default=30, help="how long each gets it beside others (default 30)")
+    parser.add_argument(
+        "--beside", default="", help="tools that get the same load: phoenix, mlflow"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=30, help="how long each gets it beside others (default 30)"
+    )
     chosen = parser.parse_args()
     chosen.traces = chosen.spans // 3 if chosen.spans else chosen.traces
     folder = Path(tempfile.mkdtemp(prefix="receiving-"))
@@ -86,13 +95,18 @@ def receive(chosen: argparse.Namespace, folder: Path) -> None:
         store = open_store(database)
         idle, used = usage(session)
         before = rows(store)
-        sending = start_sending(Load(f"{address}/v1/traces", chosen.traces, chosen.batch, chosen.senders))
+        sending = start_sending(
+            Load(f"{address}/v1/traces", chosen.traces, chosen.batch, chosen.senders)
+        )
         memory, counted = [], time.monotonic()
         while sending.busy:
             memory.append(usage(session)[0])
             if time.monotonic() - counted > COUNT_SECONDS:
                 made, counted = rows(store)[1] - before[1], time.monotonic()
-                print(f"  {time.time() - sending.began:5.0f} s: {memory[-1]:4.0f} MB, {made:,} answers", flush=True)
+                print(
+                    f"  {time.time() - sending.began:5.0f} s: {memory[-1]:4.0f} MB, {made:,} answers",
+                    flush=True,
+                )
             time.sleep(SAMPLE_SECONDS)
         traces, seconds, refused, size = sending.result()
         spans, made = (now - then for now, then in zip(rows(store), before, strict=True))
@@ -100,15 +114,21 @@ def receive(chosen: argparse.Namespace, folder: Path) -> None:
             f"acknowledged: {traces:,} traces of {size / 1000:.1f} kB in {seconds:.1f} s:"
             f" {traces / seconds:,.0f} traces/s, {3 * traces / seconds:,.0f} spans/s; refused and sent again: {refused}"
         )
-        print(f"stored: {spans:,} spans of {3 * traces:,} acknowledged{'' if spans == 3 * traces else '   LOST'}")
+        print(
+            f"stored: {spans:,} spans of {3 * traces:,} acknowledged{'' if spans == 3 * traces else '   LOST'}"
+        )
         took = usage(session)[1] - used
-        print(f"processor time: {took:.1f} s, {1000 * took / traces:.2f} s for 1,000 traces, also for {made:,} answers")
+        print(
+            f"processor time: {took:.1f} s, {1000 * took / traces:.2f} s for 1,000 traces, also for {made:,} answers"
+        )
         quarter = max(1, len(memory) // 4)
         first, last = mean(memory[:quarter]), mean(memory[-quarter:])
         print(
             f"memory: {idle:.0f} MB idle; first quarter {first:.0f} MB, last {last:.0f} MB, most {max(memory):.0f} MB"
         )
-        print(f"memory, last quarter to first: {last / first:.2f}   limit {FLAT} (over 1,000,000 spans)")
+        print(
+            f"memory, last quarter to first: {last / first:.2f}   limit {FLAT} (over 1,000,000 spans)"
+        )
         began, left = time.monotonic(), traces - made
         while made < traces and time.monotonic() - began < 3600:
             time.sleep(0.5)
@@ -127,7 +147,9 @@ def steady(chosen: argparse.Namespace, folder: Path) -> None:
     with receiver(chosen.db, folder) as (address, _, database):
         store = open_store(database)
         while True:
-            load = Load(f"{address}/v1/traces", int(rate * STEADY_SECONDS), 20, chosen.senders, rate=rate)
+            load = Load(
+                f"{address}/v1/traces", int(rate * STEADY_SECONDS), 20, chosen.senders, rate=rate
+            )
             before = rows(store)[1]
             traces, seconds, _, _ = start_sending(load).result()
             behind = traces - (rows(store)[1] - before)
@@ -149,7 +171,9 @@ def rows(store: Store) -> tuple[int, int]:
     try:
         with store.reading() as connection:
             spans = connection.execute(select(func.count()).select_from(SPAN)).scalar_one()
-            made = connection.execute(select(func.count()).where(TRACE.c.state == "made")).scalar_one()
+            made = connection.execute(
+                select(func.count()).where(TRACE.c.state == "made")
+            ).scalar_one()
     except OperationalError:
         return 0, 0
     return int(spans), int(made)
@@ -171,7 +195,9 @@ def side_by_side(names: Sequence[str], chosen: argparse.Namespace, folder: Path)
             else:
                 address, session, headers = running.enter_context(tool_server(name, place))
             used, target = usage(session)[1], f"{address}/v1/traces"
-            load = Load(target, chosen.traces, chosen.batch, chosen.senders, chosen.seconds, headers=headers)
+            load = Load(
+                target, chosen.traces, chosen.batch, chosen.senders, chosen.seconds, headers=headers
+            )
             traces, seconds, refused, _ = start_sending(load).result()
             memory, took = usage(session)
             took = 1000 * (took - used) / max(1, traces)
@@ -183,7 +209,9 @@ def side_by_side(names: Sequence[str], chosen: argparse.Namespace, folder: Path)
                 flush=True,
             )
     for name in names:
-        print(f"traces/s stored, judgeboard to {name}: {rates['judgeboard'] / max(rates[name], 1e-9):.1f}")
+        print(
+            f"traces/s stored, judgeboard to {name}: {rates['judgeboard'] / max(rates[name], 1e-9):.1f}"
+        )
 
 
 def stored_after(name: str, folder: Path, spans: int) -> float:

@@ -1,7 +1,7 @@
 """Counts the keys that a reviewer needs for an item, and the CPU seconds of the server, for five kinds of items.
 
-Makes the sample data, a queue of each kind, and conflicts. Then it decides items in Chromium, by keys alone. The exit
-code is 1 if the keys of an item were not enough: no other screen followed.
+Makes the sample data, a queue of each kind, and conflicts. Then it decides items in Chromium, by
+keys alone. The exit code is 1 if the keys of an item were not enough: no other screen followed.
 
     python benchmarks/reviewer_walk.py [--items 6]
 """
@@ -48,7 +48,9 @@ QUIET = 1.0  # seconds without work of the server after which the last item is c
 
 def main() -> int:
     """Make the queues, serve, decide, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--items", type=int, default=6, help="of each kind")
     items = parser.parse_args().items
     address = f"http://localhost:{(port := free_port())}"
@@ -67,7 +69,9 @@ def main() -> int:
                 for _ in range(items):
                     stuck += sum(not next_screen(page, keys) for keys in screens)
                 seconds = (quiet(session) - before) / items
-                keys = "".join(screens).replace(NOTE, f"{NOTE}read ")  # what next_screen types as a note, and Esc
+                keys = "".join(screens).replace(
+                    NOTE, f"{NOTE}read "
+                )  # what next_screen types as a note, and Esc
                 print(f"{kind:<12}{len(keys):>4}{seconds:>13.3f}", flush=True)
                 page.context.close()
         browser.close()
@@ -82,20 +86,40 @@ def fill(folder: Path, items: int) -> None:
     command("quickstart", "--no-serve", "--db", database)
     store = open_store(database)
     with store.writing() as connection:
-        set_setting(connection, "implied_labels", ("low_groundedness",), "benchmark")  # else the first decision asks
+        set_setting(
+            connection, "implied_labels", ("low_groundedness",), "benchmark"
+        )  # else the first decision asks
     command("queue", "create", "pairs", "--subject", "pairs", "--assign", NAME)
     for name, *rules in (
         ("blind", "--blind-judge", "--blind-people", "--assign", NAME),
         ("own", "--schema", str(schema), "--assign", NAME),
         ("conflict", "--needed", "2", "--assign", ",".join(REVIEWERS)),
     ):
-        command("queue", "create", name, "--all-answers", "--order", "random", "--limit", str(items), *rules)
+        command(
+            "queue",
+            "create",
+            name,
+            "--all-answers",
+            "--order",
+            "random",
+            "--limit",
+            str(items),
+            *rules,
+        )
     for name, (label, groundedness, decision) in zip(REVIEWERS, KEYS.values(), strict=True):
-        reviewer, grade = ensure_reviewer(store, "page", name), Grade(label=Label(label), groundedness=groundedness)
+        reviewer, grade = (
+            ensure_reviewer(store, "page", name),
+            Grade(label=Label(label), groundedness=groundedness),
+        )
         while (leased := next_item(store, "conflict", reviewer)) is not None:
             key = f"{name} {leased.item_id}"
             decide_item(
-                store, leased.token, reviewer=reviewer, decision=Decision(decision), grade=grade, request_key=key
+                store,
+                leased.token,
+                reviewer=reviewer,
+                decision=Decision(decision),
+                grade=grade,
+                request_key=key,
             )
     store.close()
 

@@ -25,7 +25,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(command: Sequence[str], port_option: str = "--port", health: str = "/healthz") -> Iterator[str]:
+def serving(
+    command: Sequence[str], port_option: str = "--port", health: str = "/healthz"
+) -> Iterator[str]:
     """Serve at a free port until the end of the block; yields the address."""
     address = f"http://localhost:{(port := free_port())}"
     with served([*command, port_option, str(port)], address + health):
@@ -34,7 +36,10 @@ def serving(command: Sequence[str], port_option: str = "--port", health: str = "
 
 @contextmanager
 def served(
-    command: Sequence[str], health: str, environment: Mapping[str, str] | None = None, folder: Path | None = None
+    command: Sequence[str],
+    health: str,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> Iterator[int]:
     """Run a server with all its processes, by default in the current folder; yields its session."""
     with tempfile.TemporaryFile("w+") as log:
@@ -74,17 +79,32 @@ def tool_server(name: str, folder: Path) -> Iterator[tuple[str, int, dict[str, s
         raise SystemExit(f"unknown tool {name!r}: use phoenix or mlflow")
     port, headers = str(free_port()), {}
     address = f"http://127.0.0.1:{port}"
-    project = ["uv", "run", "--project", str(Path(__file__).parents[1]), "--isolated", "--group", "integrations"]
+    project = [
+        "uv",
+        "run",
+        "--project",
+        str(Path(__file__).parents[1]),
+        "--isolated",
+        "--group",
+        "integrations",
+    ]
     command = [name] if shutil.which(name) else [*project, name]
     environment = {"PYTHONPATH": ""}
     if name == "phoenix":
         command, health = [*command, "serve"], "/healthz"
-        environment |= {"PHOENIX_WORKING_DIR": str(folder), "PHOENIX_PORT": port, "PHOENIX_GRPC_PORT": str(free_port())}
+        environment |= {
+            "PHOENIX_WORKING_DIR": str(folder),
+            "PHOENIX_PORT": port,
+            "PHOENIX_GRPC_PORT": str(free_port()),
+        }
         environment |= {"PHOENIX_HOST": "127.0.0.1", "PHOENIX_ALLOW_EXTERNAL_RESOURCES": "false"}
     else:
         database = f"sqlite:///{folder}/mlflow.db"
         command += ["server", "--port", port, "--backend-store-uri", database, "--workers", "1"]
-        environment |= {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        environment |= {
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+        }
         health, headers = "/health", {"x-mlflow-experiment-id": "0"}
     folder.mkdir(exist_ok=True)
     with served(command, address + health, environment, folder) as session:

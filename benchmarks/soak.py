@@ -1,10 +1,11 @@
 """Runs a server under load for a long time, kills it again and again, and counts what was lost.
 
-A sender posts answers, a judging rule judges them against an endpoint that answers after 200 ms, and a reviewer decides
-flags over the API. In the first half, SIGKILL ends the server every minute, on PostgreSQL also the worker beside it.
-The second half has no kills: memory that grows there is a leak. At the end each answer that was acknowledged must be
-stored once, and judged once; each review that was acknowledged must be stored once; calls that were made twice can only
-be those in flight at a kill.
+A sender posts answers, a judging rule judges them against an endpoint that answers after 200 ms,
+and a reviewer decides flags over the API. In the first half, SIGKILL ends the server every minute,
+on PostgreSQL also the worker beside it. The second half has no kills: memory that grows there is a
+leak. At the end each answer that was acknowledged must be stored once, and judged once; each review
+that was acknowledged must be stored once; calls that were made twice can only be those in flight at
+a kill.
 
     python benchmarks/soak.py [--minutes 25] [--rate 20] [--postgresql]
 """
@@ -69,7 +70,9 @@ class Processes:
         """Start what does not run."""
         for each in self.commands[len(self.running) :]:
             quiet = subprocess.DEVNULL
-            self.running.append(subprocess.Popen(each, start_new_session=True, stdout=quiet, stderr=quiet))
+            self.running.append(
+                subprocess.Popen(each, start_new_session=True, stdout=quiet, stderr=quiet)
+            )
 
     def kill(self) -> None:
         """End all with SIGKILL."""
@@ -108,14 +111,21 @@ class Client:
         return None
 
 
-def send_answers(client: Client, rate: float, closing: threading.Event, acknowledged: list[str]) -> None:
+def send_answers(
+    client: Client, rate: float, closing: threading.Event, acknowledged: list[str]
+) -> None:
     """Send answers at a steady rate, and note the ids of those that were acknowledged."""
     due = time.monotonic()
     for batch in itertools.count():
         ids = [f"answer-{batch}-{place}" for place in range(BATCH)]
         context = [f"Passage of {id_}. " + "Nylon melts at about 250 °C. " * 20 for id_ in ids]
         answers = [
-            {"external_id": id_, "query": f"Question {id_}?", "answer": f"Answer {id_}.", "context": [passage]}
+            {
+                "external_id": id_,
+                "query": f"Question {id_}?",
+                "answer": f"Answer {id_}.",
+                "context": [passage],
+            }
             for id_, passage in zip(ids, context, strict=True)
         ]
         response = client.request("POST", "/api/responses", json=answers)
@@ -136,7 +146,13 @@ def review_flags(client: Client, closing: threading.Event, acknowledged: list[st
         page = client.request("GET", "/api/flags", params={"after": after, "limit": 20})
         for flag in [] if page is None else page.json()["flags"]:
             after, key = flag["flag"], f"soak-{flag['flag']}"
-            sent = {"reviewer": "ann", "flag": after, "decision": "confirm", "quality": 1, "request_key": key}
+            sent = {
+                "reviewer": "ann",
+                "flag": after,
+                "decision": "confirm",
+                "quality": 1,
+                "request_key": key,
+            }
             response = client.request("POST", "/api/reviews", json=sent)
             if response is None:
                 return
@@ -171,9 +187,15 @@ def soak(chosen: argparse.Namespace, url: str, endpoint: RecordingEndpoint) -> b
     closing = threading.Event()
     threads = [
         threading.Thread(
-            target=send_answers, args=(Client(processes.address, closing), chosen.rate, closing, answers), daemon=True
+            target=send_answers,
+            args=(Client(processes.address, closing), chosen.rate, closing, answers),
+            daemon=True,
         ),
-        threading.Thread(target=review_flags, args=(Client(processes.address, closing), closing, reviews), daemon=True),
+        threading.Thread(
+            target=review_flags,
+            args=(Client(processes.address, closing), closing, reviews),
+            daemon=True,
+        ),
     ]
     memory: list[tuple[float, float]] = []
     processes.start()
@@ -195,7 +217,11 @@ def soak(chosen: argparse.Namespace, url: str, endpoint: RecordingEndpoint) -> b
         closing.set()
         for thread in threads:
             thread.join()
-        until(lambda: _count(store, JUDGMENT.c.id) >= _count(store, RESPONSE.c.id), "the judgments", every_s=1)
+        until(
+            lambda: _count(store, JUDGMENT.c.id) >= _count(store, RESPONSE.c.id),
+            "the judgments",
+            every_s=1,
+        )
     finally:
         processes.end(signal.SIGTERM)
     grown = _growth([each for at, each in memory if at >= half + KILL_EVERY])
@@ -214,19 +240,30 @@ def _count(store: Store, column: Any) -> int:
 
 
 def report(
-    store: Store, processes: Processes, answers: list[str], reviews: list[str], calls: int, memory: tuple[float, float]
+    store: Store,
+    processes: Processes,
+    answers: list[str],
+    reviews: list[str],
+    calls: int,
+    memory: tuple[float, float],
 ) -> bool:
     """Print what is stored beside what was acknowledged; return whether all of it is as it must be."""
     with store.reading() as connection:
         stored = connection.execute(select(RESPONSE.c.external_id)).scalars().all()
         judged = connection.execute(select(JUDGMENT.c.response_id)).scalars().all()
-        keys = [key.rpartition(":")[2] for key in connection.execute(select(REVIEW.c.request_key)).scalars()]
+        keys = [
+            key.rpartition(":")[2]
+            for key in connection.execute(select(REVIEW.c.request_key)).scalars()
+        ]
     repeated = calls - len(judged)
     most_repeated = processes.kills * CONCURRENCY * len(processes.commands)
     first, last = memory
     checks = {
-        f"{len(answers):,} answers acknowledged, {len(stored):,} stored": set(answers) <= set(stored),
-        f"{len(stored):,} answers, {len(judged):,} judgments": len(judged) == len(set(judged)) == len(stored),
+        f"{len(answers):,} answers acknowledged, {len(stored):,} stored": set(answers)
+        <= set(stored),
+        f"{len(stored):,} answers, {len(judged):,} judgments": len(judged)
+        == len(set(judged))
+        == len(stored),
         f"{len(reviews):,} reviews acknowledged, {len(keys):,} stored": set(reviews) <= set(keys),
         f"{calls:,} calls, {repeated:,} of them made again after {processes.kills} kills, at most {most_repeated:,}": (
             0 <= repeated <= most_repeated
@@ -242,10 +279,14 @@ def report(
 
 def main() -> int:
     """Run, print; exit code 1 if anything was lost or stored twice, or memory grew."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=25)
     parser.add_argument("--rate", type=float, default=20, help="answers per second")
-    parser.add_argument("--postgresql", action="store_true", help="a server and a worker on PostgreSQL")
+    parser.add_argument(
+        "--postgresql", action="store_true", help="a server and a worker on PostgreSQL"
+    )
     chosen = parser.parse_args()
     with database(postgresql=chosen.postgresql) as url, RecordingEndpoint(reply) as endpoint:
         return 0 if soak(chosen, url, endpoint) else 1

@@ -16,7 +16,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 WORDS = [f"word{number}" for number in range(4000)]
 TEMPLATES = 8  # different requests of a sender; only the ids of the others differ
-IN_TRACE, IN_SPAN = b"\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7", b"\xfe\xfd\xfc\xfb"  # where ids are put in; no text has them
+IN_TRACE, IN_SPAN = (
+    b"\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7",
+    b"\xfe\xfd\xfc\xfb",
+)  # where ids are put in; no text has them
 PROTOBUF = {"content-type": "application/x-protobuf"}
 
 
@@ -48,11 +51,17 @@ def batch(traces: int, chance: random.Random) -> bytes:
         question, answer, passage = text(15), text(80), text(320)
         parts = (
             ("CHAIN", {"input.value": question, "output.value": answer}),
-            ("RETRIEVER", {"input.value": question, "retrieval.documents.0.document.content": passage}),
+            (
+                "RETRIEVER",
+                {"input.value": question, "retrieval.documents.0.document.content": passage},
+            ),
             ("LLM", {"input.value": question, "output.value": answer, "llm.model_name": "m"}),
         )
         for place, (kind, attributes) in enumerate(parts):
-            span = spans.add(trace_id=IN_TRACE + number.to_bytes(8), span_id=IN_SPAN + (number * 4 + place).to_bytes(4))
+            span = spans.add(
+                trace_id=IN_TRACE + number.to_bytes(8),
+                span_id=IN_SPAN + (number * 4 + place).to_bytes(4),
+            )
             span.name = kind.lower()
             span.start_time_unix_nano, span.end_time_unix_nano = now + place, now + 10**9
             if place:
@@ -117,7 +126,8 @@ def start_sending(load: Load) -> Sending:
     start = multiprocessing.Barrier(load.senders + 1)
     results: multiprocessing.Queue[Any] = multiprocessing.Queue()
     processes = [
-        multiprocessing.Process(target=_send, args=(load, number, start, results)) for number in range(load.senders)
+        multiprocessing.Process(target=_send, args=(load, number, start, results))
+        for number in range(load.senders)
     ]
     for each in processes:
         each.start()

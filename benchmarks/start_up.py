@@ -1,7 +1,7 @@
 """Measures the start-up time of short commands and of the first page: `uv run python benchmarks/start_up.py`.
 
-A command is the best of ten. The first page is the best of three, from the first answer of the server to its last
-chart.
+A command is the best of ten. The first page is the best of three, from the first answer of the
+server to its last chart.
 """
 
 import subprocess
@@ -26,7 +26,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         database = str(Path(folder) / "demo.db")
         subprocess.run(
-            [judgeboard, "quickstart", "--no-serve", "--db", database], check=True, stdout=subprocess.DEVNULL
+            [judgeboard, "quickstart", "--no-serve", "--db", database],
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
         for command in ([judgeboard, "--help"], [judgeboard, "stats", "--db", database]):
             seconds[command[1]] = min(_seconds(command) for _ in range(TURNS))
@@ -52,7 +54,9 @@ def _first_page(browser: Browser, serve: list[str]) -> float:
         started = time.perf_counter()
         page.goto(url)
         page.wait_for_selector(LAST_CHART, timeout=60_000)
-        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
+        page.wait_for_selector(
+            "[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000
+        )
         seconds = time.perf_counter() - started
         page.close()
         return seconds

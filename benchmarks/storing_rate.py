@@ -10,7 +10,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from judgeboard.domain import Attempt, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
+from judgeboard.domain import (
+    Attempt,
+    Feedback,
+    FeedbackKind,
+    JudgeVersion,
+    Response,
+    Status,
+    Verdict,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -73,14 +81,21 @@ def measure(store: Store, rows: int, batch: int) -> None:
     print(f"batch {batch}: {'CPU ms/row':>26}   elapsed")
     print(f"  responses, new          {timed(rows, store_log)}")
     print(f"  responses, again        {timed(rows, store_log)}")
-    judges: tuple[tuple[str, dict[str, int]], ...] = (("rag", {}), ("nli", {}), ("rag", {"temperature": 1}))
+    judges: tuple[tuple[str, dict[str, int]], ...] = (
+        ("rag", {}),
+        ("nli", {}),
+        ("rag", {"temperature": 1}),
+    )
     for name, params in judges:
         with store.writing() as connection:
             version = ensure_version(connection, JudgeVersion(name, name, params=params))
 
         def judge(version: StoredVersion = version) -> None:  # bound for the loop
             for start in range(0, rows, batch):
-                items = [NewJudgment(ids[at], 0, 0, verdict(at)) for at in range(start, min(start + batch, rows))]
+                items = [
+                    NewJudgment(ids[at], 0, 0, verdict(at))
+                    for at in range(start, min(start + batch, rows))
+                ]
                 with store.writing() as connection:
                     store_judgments(connection, version, None, items)
 

@@ -2,7 +2,8 @@
 
     python benchmarks/surface.py [--lines]
 
-With --lines, it also prints the number of lines of each help at 80 columns: short (-h) and whole (--help).
+With --lines, it also prints the number of lines of each help at 80 columns: short (-h) and whole
+(--help).
 """
 
 import argparse
@@ -25,7 +26,9 @@ COLUMNS = "80"
 
 def main() -> int:
     """Count and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--lines", action="store_true")
     asked = parser.parse_args()
     os.environ["COLUMNS"] = COLUMNS
@@ -56,7 +59,10 @@ def main() -> int:
     }
     short = {path: _lines(path, "-h") for path in leaves}
     whole = {path: _lines(path, "--help") for path in leaves}
-    counts |= {"longest short help, lines": max(short.values()), "longest whole help, lines": max(whole.values())}
+    counts |= {
+        "longest short help, lines": max(short.values()),
+        "longest whole help, lines": max(whole.values()),
+    }
     for what, number in counts.items():
         print(f"{what:28} {number:5,}")
     if asked.lines:
@@ -65,7 +71,9 @@ def main() -> int:
     return 0
 
 
-def _commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def _commands(
+    group: click.Group, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

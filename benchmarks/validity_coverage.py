@@ -1,14 +1,15 @@
 """Measures how often the intervals of rates, trends and app versions contain the truth, and how often promises break.
 
-Each line is a simulation with the functions of the product: answers are drawn from RAGTruth (or made), labels are
-drawn from them, and the share of draws that contain the truth is compared with the share that was published for the
-same method. A line is out if both differ by more than two Monte-Carlo errors: those of 1,000 draws of ours and of the
-published draws. More draws make it rare that a line is out by chance. Lines with "at most" are promises. Exits 1 if a
-line is out.
+Each line is a simulation with the functions of the product: answers are drawn from RAGTruth (or
+made), labels are drawn from them, and the share of draws that contain the truth is compared with
+the share that was published for the same method. A line is out if both differ by more than two
+Monte-Carlo errors: those of 1,000 draws of ours and of the published draws. More draws make it rare
+that a line is out by chance. Lines with "at most" are promises. Exits 1 if a line is out.
 
     python benchmarks/validity_coverage.py --data FOLDER [--draws 4000] [--seed 0] [--workers 2]
 
-FOLDER contains ``ragtruth.responses.jsonl.gz``, ``ragtruth.human.jsonl.gz`` and ``ragtruth.judgements.jsonl.gz``.
+FOLDER contains ``ragtruth.responses.jsonl.gz``, ``ragtruth.human.jsonl.gz`` and
+``ragtruth.judgements.jsonl.gz``.
 """
 
 import argparse
@@ -47,7 +48,12 @@ from judgeboard.stats.thresholds import confidence_threshold, score_grid, wrong_
 
 JUDGE = "track_b_modernbert"
 OTHERS = ("approach_1_modernbert", "track_a_deberta", "baseline_nli")
-LABELS, ROGAN, STRATA, STRATA_D = "labels only", "Rogan-Gladen", "verdict strata", "verdict strata, D"
+LABELS, ROGAN, STRATA, STRATA_D = (
+    "labels only",
+    "Rogan-Gladen",
+    "verdict strata",
+    "verdict strata, D",
+)
 PREDICTED, PREDICTED_D = "prediction-powered", "prediction-powered, D"
 
 # Coverage in % by setting and method, of 2,000 draws.
@@ -82,7 +88,11 @@ RATES: Mapping[str, Mapping[str, float]] = {
     "3 % bad, n = 100": {LABELS: 97.2, ROGAN: 97.6, STRATA: 94.1},
     "3 % bad, n = 400": {LABELS: 94.7, ROGAN: 98.0, STRATA: 95.1},
 }
-FLAGGED: Mapping[float, tuple[float, float]] = {0.02: (95.8, 96.8), 0.05: (95.5, 96.6), 0.1: (95.2, 96.0)}
+FLAGGED: Mapping[float, tuple[float, float]] = {
+    0.02: (95.8, 96.8),
+    0.05: (95.5, 96.6),
+    0.1: (95.2, 96.0),
+}
 AGREEMENT: Mapping[float, Mapping[str, float]] = {
     0.05: {"kappa": 93.6, "sensitivity": 96.3, "specificity": 94.0, "recall": 95.3},
     0.1: {"kappa": 95.3, "sensitivity": 96.0, "specificity": 94.5, "recall": 95.1},
@@ -90,7 +100,11 @@ AGREEMENT: Mapping[float, Mapping[str, float]] = {
 WEEKS: Mapping[int, tuple[float, float]] = {20: (96.9, 95.6), 40: (95.3, 94.6), 80: (96.2, 90.7)}
 FALSE_ALARMS: Mapping[int, float] = {10: 7.8, 20: 11.0, 40: 16.8}
 APPS: Mapping[int, tuple[float, float]] = {30: (93.5, 93.8), 50: (94.7, 94.9), 100: (94.8, 94.7)}
-AT_THE_LIMIT: Mapping[float, tuple[float, float]] = {0: (4.2, 3.6), 0.2: (11.9, 5.3), 0.5: (17.5, 4.5)}
+AT_THE_LIMIT: Mapping[float, tuple[float, float]] = {
+    0: (4.2, 3.6),
+    0.2: (11.9, 5.3),
+    0.5: (17.5, 4.5),
+}
 
 OUR_DRAWS, THEIR_DRAWS = 1_000, 2_000  # of the Monte-Carlo error
 ANSWERS_A_WEEK, A_YEAR, LIMIT = 300, 52, 104
@@ -122,7 +136,11 @@ class Line:
     @property
     def ends(self) -> tuple[float, float]:
         """The least and the greatest share that is expected, in %."""
-        low, high = self.published if isinstance(self.published, tuple) else (self.published, self.published)
+        low, high = (
+            self.published
+            if isinstance(self.published, tuple)
+            else (self.published, self.published)
+        )
         return (0.0 if self.promise else low), high
 
     @property
@@ -131,7 +149,9 @@ class Line:
         low, high = self.ends
         ours = 100 * self.hits / self.draws
         theirs = high if self.promise else min(max(ours, low), high)
-        spreads = [share * (100 - share) for share in (min(max(each, 1), 99) for each in (ours, theirs))]
+        spreads = [
+            share * (100 - share) for share in (min(max(each, 1), 99) for each in (ours, theirs))
+        ]
         if self.promise:
             return math.sqrt(spreads[1] / OUR_DRAWS)
         return math.sqrt(spreads[0] / OUR_DRAWS + spreads[1] / self.theirs)
@@ -145,7 +165,13 @@ class Line:
     def words(self, name: str) -> str:
         """Return the line of the table."""
         low, high = self.ends
-        known = f"at most {high:g}" if self.promise else f"{high:.1f}" if low == high else f"{low:.1f}-{high:.1f}"
+        known = (
+            f"at most {high:g}"
+            if self.promise
+            else f"{high:.1f}"
+            if low == high
+            else f"{low:.1f}-{high:.1f}"
+        )
         width = f"{np.mean(self.widths):.3f}" if self.widths else ""
         share = 100 * self.hits / self.draws
         return f"{name:58} {share:5.1f} {known:>11} {self.error:6.2f}  {'yes' if self.within else 'NO':6} {width:>5}"
@@ -182,14 +208,20 @@ class Answers:
         everything = np.ones(len(self), dtype=np.bool_)
         population, labels = _sums(self, everything)
         figures = weighted_agreement(population, labels, self.judged, "these")
-        return {name: each.value or 0.0 for name, each in figures.items()} | {"rate": float(self.bad.mean())}
+        return {name: each.value or 0.0 for name, each in figures.items()} | {
+            "rate": float(self.bad.mean())
+        }
 
 
 def main() -> int:
     """Simulate, print, and return the number of lines that are out."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True, help="folder with the RAGTruth files")
-    parser.add_argument("--draws", type=int, default=4_000, help="of intervals; a quarter of it of alarms")
+    parser.add_argument(
+        "--draws", type=int, default=4_000, help="of intervals; a quarter of it of alarms"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     asked = parser.parse_args()
@@ -218,16 +250,24 @@ def main() -> int:
 
 
 def _rates(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Line]:
-    lines = {f"{setting}: {name}": Line(share) for setting, row in RATES.items() for name, share in row.items()}
+    lines = {
+        f"{setting}: {name}": Line(share)
+        for setting, row in RATES.items()
+        for name, share in row.items()
+    }
     for setting in RATES:
         n = int(setting.rsplit(" ", 1)[1])
         these = setting.startswith("these")
         truth = MADE["bad"] if "3 %" in setting else known.truths["rate"]
         for _ in range(draws):
-            answers = known.answers if these else _made(rng) if "3 %" in setting else known.resampled(rng)
+            answers = (
+                known.answers if these else _made(rng) if "3 %" in setting else known.resampled(rng)
+            )
             labelled = np.zeros(len(answers), dtype=np.bool_)
             labelled[rng.choice(len(answers), n, replace=False)] = True
-            for name, estimate in _rate_estimates(answers, labelled, RATES[setting], "these" if these else "app"):
+            for name, estimate in _rate_estimates(
+                answers, labelled, RATES[setting], "these" if these else "app"
+            ):
                 lines[f"{setting}: {name}"].add(estimate, truth)
     return lines
 
@@ -236,7 +276,11 @@ def _rate_estimates(
     answers: Answers, labelled: BoolArray, wanted: Collection[str], target: Target
 ) -> Iterator[tuple[str, Estimate]]:
     bad, judged = answers.bad[labelled], answers.judged[labelled]
-    n_bad, found, passed = int(bad.sum()), int((bad * judged).sum()), int(((1 - bad) * (1 - judged)).sum())
+    n_bad, found, passed = (
+        int(bad.sum()),
+        int((bad * judged).sum()),
+        int(((1 - bad) * (1 - judged)).sum()),
+    )
     errors = JudgeErrors(n_bad, found, len(bad) - n_bad, passed)
     yield LABELS, share_intervals([n_bad], [len(bad)])[0]
     yield ROGAN, rogan_gladen(int(answers.judged.sum()), len(answers), errors)
@@ -270,11 +314,17 @@ def _flagged(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, 
                 counts = strata_of(population, labels)
                 verdicts = answers.judged[labelled]
                 if these:
-                    lines[f"{place}: these answers"].add(rate(counts, "these"), known.truths["rate"])
+                    lines[f"{place}: these answers"].add(
+                        rate(counts, "these"), known.truths["rate"]
+                    )
                     judged_bad = int(answers.judged.sum())
-                    figures = weighted_agreement(population, labels, verdicts, "these", judged_bad=judged_bad)
+                    figures = weighted_agreement(
+                        population, labels, verdicts, "these", judged_bad=judged_bad
+                    )
                     if f"{place}: recall" in lines:
-                        lines[f"{place}: recall"].add(figures["sensitivity"], known.truths["sensitivity"])
+                        lines[f"{place}: recall"].add(
+                            figures["sensitivity"], known.truths["sensitivity"]
+                        )
                     continue
                 estimate = rate(counts, "app", design_effect(population, labels))
                 lines[f"{place}: the app, D"].add(estimate, known.truths["rate"])
@@ -295,15 +345,24 @@ def _elsewhere(_known: "Known", rng: np.random.Generator, draws: int) -> dict[st
         judged = int(rng.binomial(answers, now * recall + (1 - now) * (1 - specificity)))
         holds.add(rogan_gladen(judged, answers, JudgeErrors(bad, found, n - bad, passed)), now)
         wrong = n - bad - passed
-        strata = (Stratum(judged, found + wrong, found), Stratum(answers - judged, n - found - wrong, bad - found))
+        strata = (
+            Stratum(judged, found + wrong, found),
+            Stratum(answers - judged, n - found - wrong, bad - found),
+        )
         fails.add(rate(strata), now)
-    return {"labels from elsewhere: Rogan-Gladen": holds, "labels from elsewhere: verdict strata": fails}
+    return {
+        "labels from elsewhere: Rogan-Gladen": holds,
+        "labels from elsewhere: verdict strata": fails,
+    }
 
 
 def _weeks(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Line]:
     lines = {}
     for n, (alone, grouped) in WEEKS.items():
-        for name, published, of_groups in (("answers apart", alone, False), ("groups of 6, no D", grouped, True)):
+        for name, published, of_groups in (
+            ("answers apart", alone, False),
+            ("groups of 6, no D", grouped, True),
+        ):
             line = lines[f"a week with {n} labels, {name}"] = Line(published)
             for counts in known.weeks(rng, draws, n, of_groups=of_groups):
                 line.add(rate(counts), known.truths["rate"])
@@ -325,9 +384,15 @@ def _windows(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, 
 
 def _false_alarms(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Line]:
     lines = {}
-    for n, published, of_groups in (*((n, share, False) for n, share in FALSE_ALARMS.items()), (40, 28.2, True)):
-        name = f"any alarm in 2 years, {n} labels a week{', groups of 6, no D' if of_groups else ''}"
-        # With 10 labels a week fewer alarms than published are false: weeks are joined until each stratum has a label.
+    for n, published, of_groups in (
+        *((n, share, False) for n, share in FALSE_ALARMS.items()),
+        (40, 28.2, True),
+    ):
+        name = (
+            f"any alarm in 2 years, {n} labels a week{', groups of 6, no D' if of_groups else ''}"
+        )
+        # With 10 labels a week fewer alarms than published are false: weeks are joined until each
+        # stratum has a label.
         line = lines[name] = Line(published, promise=True)
         for _ in range(draws):
             points = _points(known.weeks(rng, 2 * A_YEAR, n, of_groups=of_groups))
@@ -362,12 +427,19 @@ def _limits(_known: "Known", rng: np.random.Generator, draws: int) -> dict[str, 
     lines: dict[str, Line] = {}
     risk, groups = 0.1, grouping(np.repeat(np.arange(100), 6), 600)
     for correlation, published in AT_THE_LIMIT.items():
-        names = [f"a test at the limit passes, correlation {correlation:g}, {how}" for how in ("by answer", "D")]
+        names = [
+            f"a test at the limit passes, correlation {correlation:g}, {how}"
+            for how in ("by answer", "D")
+        ]
         lines |= {name: Line(share) for name, share in zip(names, published, strict=True)}
         for _ in range(draws):
             common = rng.random((100, 6)) < math.sqrt(correlation)
-            wrong = np.where(common, rng.random((100, 1)) < risk, rng.random((100, 6)) < risk).reshape(-1)
-            for name, effect in zip(names, (1.0, design_effect_of_mean(wrong, groups)), strict=True):
+            wrong = np.where(
+                common, rng.random((100, 1)) < risk, rng.random((100, 6)) < risk
+            ).reshape(-1)
+            for name, effect in zip(
+                names, (1.0, design_effect_of_mean(wrong, groups)), strict=True
+            ):
                 lines[name].count(wrong_bound(int(wrong.sum()), len(wrong), 0.05, effect) <= risk)
     return lines
 
@@ -384,7 +456,9 @@ def _promises(known: "Known", rng: np.random.Generator, draws: int) -> dict[str,
             for _ in range(draws):
                 chosen = [members[each] for each in rng.integers(0, len(members), 107)]
                 rows = np.concatenate(chosen)
-                groups = grouping(np.repeat(np.arange(len(chosen)), list(map(len, chosen))), len(rows))
+                groups = grouping(
+                    np.repeat(np.arange(len(chosen)), list(map(len, chosen))), len(rows)
+                )
                 passed = confidence_threshold(
                     grid,
                     confidence[rows],
@@ -403,7 +477,10 @@ def _apps(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Lin
     truth, one = float(change.mean()), np.zeros(len(change), dtype=np.int64)
     for n, (predicted, alone) in APPS.items():
         names = [f"app versions, {n} questions: {how}" for how in (PREDICTED, LABELS)]
-        lines |= {name: Line(each, theirs=3_000) for name, each in zip(names, (predicted, alone), strict=True)}
+        lines |= {
+            name: Line(each, theirs=3_000)
+            for name, each in zip(names, (predicted, alone), strict=True)
+        }
         for _ in range(draws):
             rows = rng.integers(0, len(change), len(change))
             labelled = np.zeros(len(rows), dtype=np.bool_)
@@ -417,14 +494,23 @@ def _apps(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Lin
 
 def _sums(answers: Answers, labelled: BoolArray, strata: IntArray | None = None) -> Any:
     of_rows = answers.judged.astype(np.int64) if strata is None else strata
-    return summed(of_rows, answers.badness, answers.groups, int(of_rows.max()) + 1, labelled, answers.bad[labelled])
+    return summed(
+        of_rows,
+        answers.badness,
+        answers.groups,
+        int(of_rows.max()) + 1,
+        labelled,
+        answers.bad[labelled],
+    )
 
 
 def _made(rng: np.random.Generator) -> Answers:
     """Return answers of which few are bad; the judge finds half of these."""
     n = int(MADE["answers"])
     bad = rng.random(n) < MADE["bad"]
-    judged = np.where(bad, rng.random(n) < MADE["recall"], rng.random(n) < MADE["false"]).astype(np.float64)
+    judged = np.where(bad, rng.random(n) < MADE["recall"], rng.random(n) < MADE["false"]).astype(
+        np.float64
+    )
     return Answers(bad.astype(np.float64), judged, judged, np.arange(n))
 
 
@@ -440,7 +526,9 @@ class Known:
 
     def resampled(self, rng: np.random.Generator) -> Answers:
         """Return the answers of as many evidence groups, drawn with replacement."""
-        chosen = [self.members[each] for each in rng.integers(0, len(self.members), len(self.members))]
+        chosen = [
+            self.members[each] for each in rng.integers(0, len(self.members), len(self.members))
+        ]
         sizes = [len(each) for each in chosen]
         return self.answers.at(np.concatenate(chosen), np.repeat(np.arange(len(chosen)), sizes))
 
@@ -475,7 +563,9 @@ class Known:
 
 def _read(folder: Path) -> Known:
     rows = {row["id"]: row for row in _lines(folder / "ragtruth.responses.jsonl.gz")}
-    people = {row["response_id"]: row["label"] for row in _lines(folder / "ragtruth.human.jsonl.gz")}
+    people = {
+        row["response_id"]: row["label"] for row in _lines(folder / "ragtruth.human.jsonl.gz")
+    }
     verdicts: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in _lines(folder / "ragtruth.judgements.jsonl.gz"):
         verdicts[row["judge"]][row["response_id"]] = row
@@ -486,7 +576,9 @@ def _read(folder: Path) -> Known:
     judges = {
         name: (
             np.array([1 - verdicts[name][each]["groundedness"] for each in ids]),
-            np.array([verdicts[name][each]["label"] == "hallucinated" for each in ids], dtype=np.float64),
+            np.array(
+                [verdicts[name][each]["label"] == "hallucinated" for each in ids], dtype=np.float64
+            ),
         )
         for name in (JUDGE, *OTHERS)
     }

@@ -1,9 +1,10 @@
 """Measures `judgeboard labels rate`, `labels threshold`, `labels stand` and `labels plan` on a large log.
 
-The log has a million judged answers in 300,000 evidence groups, flags on a sixth of them, and 20,000 labels of the
-random sample. Prints the seconds of each figure alone (bounds: rate 2 s, the others 1 s), and of the whole command,
-which runs with compiled bytecode, as an installed package does. Then it prints the seconds of the page Agreement, drawn
-by Streamlit's test runner: the first look, and the best of the later ones (bound: 1.5 s).
+The log has a million judged answers in 300,000 evidence groups, flags on a sixth of them, and
+20,000 labels of the random sample. Prints the seconds of each figure alone (bounds: rate 2 s, the
+others 1 s), and of the whole command, which runs with compiled bytecode, as an installed package
+does. Then it prints the seconds of the page Agreement, drawn by Streamlit's test runner: the first
+look, and the best of the later ones (bound: 1.5 s).
 
     python benchmarks/validity_rates.py [--db URL] [--answers 1000000] [--labels 20000] [--turns 3]
 """
@@ -63,8 +64,12 @@ REVIEWS = (
 
 def main() -> None:
     """Fill a database, measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--db", help="an empty PostgreSQL database (default: a SQLite file in a temporary folder)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--db", help="an empty PostgreSQL database (default: a SQLite file in a temporary folder)"
+    )
     parser.add_argument("--answers", type=int, default=1_000_000)
     parser.add_argument("--labels", type=int, default=20_000)
     parser.add_argument("--turns", type=int, default=3)
@@ -73,9 +78,18 @@ def main() -> None:
         db = asked.db or str(Path(folder) / "large.db")
         store = open_store(db, create=True)
         _fill(store, asked.answers, asked.labels)
-        compiled = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(Path(folder) / "bytecode")}
+        compiled = os.environ | {
+            "PYTHONDONTWRITEBYTECODE": "",
+            "PYTHONPYCACHEPREFIX": str(Path(folder) / "bytecode"),
+        }
         for words, figure in FIGURES.items():
-            command = [str(Path(sys.executable).with_name("judgeboard")), *words.split(), "--json", "--db", db]
+            command = [
+                str(Path(sys.executable).with_name("judgeboard")),
+                *words.split(),
+                "--json",
+                "--db",
+                db,
+            ]
             alone, whole = [], []
             for _ in range(asked.turns):
                 begun = time.perf_counter()
@@ -84,10 +98,14 @@ def main() -> None:
                 begun = time.perf_counter()
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=compiled)
                 whole.append(time.perf_counter() - begun)
-            print(f"{words}: figure {min(alone):.2f} s, command {min(whole):.2f} s (best of {asked.turns})")
+            print(
+                f"{words}: figure {min(alone):.2f} s, command {min(whole):.2f} s (best of {asked.turns})"
+            )
         store.close()
         first, *later = (_look(db) for _ in range(1 + asked.turns))
-        print(f"page Agreement: first look {first:.2f} s, later {min(later):.2f} s (best of {asked.turns})")
+        print(
+            f"page Agreement: first look {first:.2f} s, later {min(later):.2f} s (best of {asked.turns})"
+        )
 
 
 def _look(db: str) -> float:
@@ -137,7 +155,9 @@ def _fill(store: Store, answers: int, labels: int) -> None:
     with store.writing() as connection:
         ensure_version(connection, JudgeVersion("rag", "rag"), datetime(2026, 3, 1, tzinfo=UTC))
         columns = "id, origin, name, role, created_at"
-        connection.execute(text(f"INSERT INTO reviewer({columns}) VALUES (1, 'page', 'Mara', 'reviewer', {NOW})"))
+        connection.execute(
+            text(f"INSERT INTO reviewer({columns}) VALUES (1, 'page', 'Mara', 'reviewer', {NOW})")
+        )
         for table, columns in STATEMENTS.items():
             inserted, selected = columns.split(" SELECT ", 1)
             numbers = NUMBERS.format(answers)
@@ -145,7 +165,9 @@ def _fill(store: Store, answers: int, labels: int) -> None:
         connection.execute(text(REVIEWS.format(labels)))
     with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not store.is_sqlite:
-            connection.execute(text("VACUUM ANALYZE"))  # a server does this by itself, some time later
+            connection.execute(
+                text("VACUUM ANALYZE")
+            )  # a server does this by itself, some time later
 
 
 if __name__ == "__main__":

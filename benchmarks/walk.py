@@ -1,28 +1,31 @@
 """Walks through Judgeboard on real answers, by clicks and by keys, and prints what each walk took.
 
-Five walks take the shortest way with the mouse, as somebody does who knows where everything is. Each prints its clicks,
-its key presses (in text fields only) and its seconds, and fails if what it came for is not on the screen:
+Five walks take the shortest way with the mouse, as somebody does who knows where everything is.
+Each prints its clicks, its key presses (in text fields only) and its seconds, and fails if what it
+came for is not on the screen:
 
-- first: from an empty folder to the first decision. It starts with the installation of the wheel (with --wheel) and
-  `judgeboard quickstart FILE`, which no clicks are needed for.
-- trust: from an own CSV file with people's labels, through import and judging, to the figure that shows whether the
-  judge can be trusted.
+- first: from an empty folder to the first decision. It starts with the installation of the wheel
+  (with --wheel) and `judgeboard quickstart FILE`, which no clicks are needed for.
+- trust: from an own CSV file with people's labels, through import and judging, to the figure that
+  shows whether the judge can be trusted.
 - week: from a bad week on Trends to its answers, an issue about them, and the issue fixed.
-- queue: a queue of 20 answers for two people, who review all of them, and a conflict to its gold label.
+- queue: a queue of 20 answers for two people, who review all of them, and a conflict to its gold
+  label.
 - worry: which judge and which query type to worry about, from the first page.
 
-The last three are on the sample data. The dialog in which the system asks for a file is not counted.
+The last three are on the sample data. The dialog in which the system asks for a file is not
+counted.
 
-The walk `keys` is by keys alone, as three people. A newcomer runs `judgeboard quickstart FILE` and decides a first
-answer. Two reviewers review answers in a blind queue, with label and groundedness; they differ on some. A lead
-adjudicates the conflicts and makes the report. An empty Streamlit page beside the queue shows the share of Streamlit
-itself, as in queue_keys.py.
+The walk `keys` is by keys alone, as three people. A newcomer runs `judgeboard quickstart FILE` and
+decides a first answer. Two reviewers review answers in a blind queue, with label and groundedness;
+they differ on some. A lead adjudicates the conflicts and makes the report. An empty Streamlit page
+beside the queue shows the share of Streamlit itself, as in queue_keys.py.
 
     python benchmarks/walk.py FILE [--walk NAME ...] [--answers 50] [--wheel WHEEL] [--pictures FOLDER]
 
-FILE is a log of at least as many answers, for example RAGTruth as JSON lines. A field `label` has people's labels;
-without it, they are made up. Without --wheel nothing is installed. With --pictures, the end of each walk by clicks is
-stored as a picture. Exit code 1 if a press was lost.
+FILE is a log of at least as many answers, for example RAGTruth as JSON lines. A field `label` has
+people's labels; without it, they are made up. Without --wheel nothing is installed. With
+--pictures, the end of each walk by clicks is stored as a picture. Exit code 1 if a press was lost.
 """
 
 import argparse
@@ -71,7 +74,9 @@ SECONDS = 60  # until what a walk waits for must be there
 
 def main() -> int:
     """Walk, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--walk", choices=WALKS, nargs="+", default=list(WALKS))
     parser.add_argument("--answers", type=int, default=50)
@@ -84,7 +89,12 @@ def main() -> int:
         browser = launch(playwright)
         for name in arguments.walk:
             place = Place(
-                browser, Path(folder), arguments.file.resolve(), arguments.wheel, arguments.pictures, arguments.answers
+                browser,
+                Path(folder),
+                arguments.file.resolve(),
+                arguments.wheel,
+                arguments.pictures,
+                arguments.answers,
             )
             lost += WALKS[name](place)
         browser.close()
@@ -135,7 +145,9 @@ class Clicks:
 
     def window(self, person: str | None = None) -> Page:
         """Open the first page in a new window, as a person whose name is known, or as a new one."""
-        context = self.place.browser.new_context(viewport={"width": 1440, "height": 900}, base_url=self.url)
+        context = self.place.browser.new_context(
+            viewport={"width": 1440, "height": 900}, base_url=self.url
+        )
         if person is not None:
             context.add_cookies([{"name": "judgeboard_reviewer", "value": person, "url": self.url}])
         page = context.new_page()
@@ -159,7 +171,9 @@ class Clicks:
     def upload(self, page: Page, file: Path) -> None:
         """Click the button of the field for a file, and choose the file in the dialog of the system."""
         with page.expect_file_chooser() as chooser:
-            self.click(page.get_by_test_id("stFileUploaderDropzone").get_by_text("Upload", exact=True))
+            self.click(
+                page.get_by_test_id("stFileUploaderDropzone").get_by_text("Upload", exact=True)
+            )
         chooser.value.set_files(file)
 
     def arrived(self, *figures: Locator) -> None:
@@ -180,7 +194,9 @@ class Clicks:
 
 def idle(page: Page) -> None:
     """Wait until the page is drawn."""
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=SECONDS * 1000)
+    page.wait_for_selector(
+        "[data-testid=stApp][data-test-script-state=notRunning]", timeout=SECONDS * 1000
+    )
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
@@ -213,7 +229,9 @@ def first(place: Place) -> int:
     """Install, run quickstart, open the pages, and decide the first flagged answer."""
     begun = time.perf_counter()
     place.database("first")
-    judgeboard = JUDGEBOARD if place.wheel is None else installed(place.wheel, place.folder / "first")
+    judgeboard = (
+        JUDGEBOARD if place.wheel is None else installed(place.wheel, place.folder / "first")
+    )
     with serving([*judgeboard, "quickstart", str(place.log)]) as url:
         walk = Clicks("first", place, url, begun=begun)
         page = walk.window()
@@ -253,7 +271,9 @@ def own_csv(log: Path, file: Path) -> Path:
         rows.writerow(("id", "question", "answer", "contexts", "annotator", "label"))
         for row in map(json.loads, islice(lines, ROWS)):
             label = row.get("label") or KEYS[keys_for(REVIEWERS[0], row["answer"])][0]
-            context = row["context"] if isinstance(row["context"], str) else "\n\n".join(row["context"])
+            context = (
+                row["context"] if isinstance(row["context"], str) else "\n\n".join(row["context"])
+            )
             rows.writerow((row["id"], row["query"], row["answer"], context, REVIEWERS[0], label))
     return file
 
@@ -267,7 +287,9 @@ def week(place: Place) -> int:
         walk.click(menu(page, "Trends"))
         expect(page.get_by_text(BAD_WEEK).first).to_be_visible()
         idle(page)
-        points = page.get_by_test_id("stVegaLiteChart").first.locator("path[aria-roledescription^=point]")
+        points = page.get_by_test_id("stVegaLiteChart").first.locator(
+            "path[aria-roledescription^=point]"
+        )
         walk.click(points.nth(BAD_POINT))
         expect(page.get_by_text(BAD_WEEK).first).to_be_visible()
         walk.click(button(page, "Open an issue"))
@@ -277,7 +299,9 @@ def week(place: Place) -> int:
         expect(page.get_by_text(re.compile(r"^\d+: Wrong grades"))).to_be_visible()
         walk.click(choice(page, "Fixed"))
         walk.click(button(page, "Save changes"))
-        walk.arrived(page.get_by_text(re.compile("Answers with this problem before the fix: 100 %")))
+        walk.arrived(
+            page.get_by_text(re.compile("Answers with this problem before the fix: 100 %"))
+        )
     return 0
 
 
@@ -321,12 +345,16 @@ def review(walk: Clicks, page: Page, name: str) -> None:
     walk.click(button(page, "Start"))
     for _ in range(ITEMS):
         row = screen(page)
-        bad = KEYS[keys_for(name, page.locator(".jb-answer").first.inner_text())][0] == "hallucinated"
+        bad = (
+            KEYS[keys_for(name, page.locator(".jb-answer").first.inner_text())][0] == "hallucinated"
+        )
         walk.click(keyed(page, f"label{'W' if bad else 'Q'}"))
         walk.click(keyed(page, f"groundedness{'S' if bad else 'G'}"))
         time.sleep(HAND)
         idle(page)
-        decides = page.locator(".st-key-save").count() > 0  # the label makes the decision, unless it leaves it open
+        decides = (
+            page.locator(".st-key-save").count() > 0
+        )  # the label makes the decision, unless it leaves it open
         walk.click(keyed(page, "save" if decides else "confirm" if bad else "dismiss"))
         expect(page.locator(f".jb-head[data-row='{row}']")).to_have_count(0)
     page.context.close()
@@ -348,7 +376,9 @@ def worry(place: Place) -> int:
         page = walk.window(LEAD)
         walk.click(menu(page, "Judges"))
         walk.click(page.get_by_text("All figures"))
-        walk.arrived(page.get_by_text(re.compile("^Judge versions")).first, page.get_by_text("sql · 39"))
+        walk.arrived(
+            page.get_by_text(re.compile("^Judge versions")).first, page.get_by_text("sql · 39")
+        )
     return 0
 
 
@@ -360,7 +390,9 @@ def by_keys(place: Place) -> int:
     empty.write_text(EMPTY, encoding="utf-8")
     streamlit = [sys.executable, "-m", "streamlit", "run", str(empty), "--server.headless", "true"]
     begun = time.perf_counter()
-    judgeboard = JUDGEBOARD if place.wheel is None else installed(place.wheel, place.folder / "keys")
+    judgeboard = (
+        JUDGEBOARD if place.wheel is None else installed(place.wheel, place.folder / "keys")
+    )
     with serving([*judgeboard, "quickstart", str(place.log)]) as url:
         print_time("newcomer: log imported, judged and served", begun)
         newcomer(place.browser, url)
@@ -396,7 +428,9 @@ def newcomer(browser: Browser, url: str) -> None:
     page.context.close()
 
 
-def reviewer(browser: Browser, url: str, store: Store, name: str, answers: int, beside: Page) -> int:
+def reviewer(
+    browser: Browser, url: str, store: Store, name: str, answers: int, beside: Page
+) -> int:
     """Review all items of the queue, each key beside one on the empty page; return how many reviews are wrong."""
     page = opened(browser, url, f"/item?queue={quote(QUEUE)}", name)
     begun, expected, stuck = time.perf_counter(), Counter[tuple[object, ...]](), 0
@@ -410,10 +444,17 @@ def reviewer(browser: Browser, url: str, store: Store, name: str, answers: int, 
             expected[decision, stage, groundedness, label] += 1
         press(beside)
     print_time(f"{name}: {answers} answers reviewed", begun)
-    # Each item has two screens. The first time, to the first revealed judge, is not among the times.
-    to_next, to_judge, empty = median(times(page)[::2]), median(times(page)[1::2]), median(times(beside))
+    # Each item has two screens. The first time, to the first revealed judge, is not among the
+    # times.
+    to_next, to_judge, empty = (
+        median(times(page)[::2]),
+        median(times(page)[1::2]),
+        median(times(beside)),
+    )
     mark = "ok" if to_next <= LIMIT * empty else "OVER"
-    print(f"{name}: key to next item {to_next:.0f} ms, empty page {empty:.0f} ms: {to_next / empty:.2f} times {mark}")
+    print(
+        f"{name}: key to next item {to_next:.0f} ms, empty page {empty:.0f} ms: {to_next / empty:.2f} times {mark}"
+    )
     print(f"{name}: the third of three keys to the judge: {to_judge:.0f} ms")
     page.context.close()
     return compared(store, name, expected, stuck)
@@ -422,7 +463,9 @@ def reviewer(browser: Browser, url: str, store: Store, name: str, answers: int, 
 def lead(browser: Browser, url: str, store: Store) -> int:
     """Adjudicate all conflicts; return how many adjudications are wrong."""
     with store.reading() as connection:
-        conflicts = connection.execute(text("SELECT count(*) FROM queue_item WHERE state = 'conflict'")).scalar_one()
+        conflicts = connection.execute(
+            text("SELECT count(*) FROM queue_item WHERE state = 'conflict'")
+        ).scalar_one()
     if conflicts == 0:
         return 0
     page = opened(browser, url, "/conflicts", LEAD)
@@ -432,7 +475,9 @@ def lead(browser: Browser, url: str, store: Store) -> int:
     stuck = sum(not next_screen(page, f"{NOTE}wsy") for _ in range(conflicts))
     print_time(f"{LEAD}: {conflicts} conflicts adjudicated", begun)
     page.context.close()
-    return compared(store, LEAD, Counter({("confirm", "adjudication", 0.2, "hallucinated"): conflicts}), stuck)
+    return compared(
+        store, LEAD, Counter({("confirm", "adjudication", 0.2, "hallucinated"): conflicts}), stuck
+    )
 
 
 def keys_for(name: str, answer: str) -> str:

@@ -1,16 +1,18 @@
 """Measures how the rate of judging grows with the number of workers, and how soon a new answer is in the queue.
 
-Workers are processes of ``judgeboard worker`` on a PostgreSQL server of this benchmark. They judge by one judging rule
-against a mock endpoint that answers after a second. Prints the judgments/s of 1, 2 and 4 workers, and the ratio of each
-rate to that of as many single workers (bound: 0.9). The rate is that of the judgments between the first and the last
-fifth, after each worker has judged some others. Each worker gets as many answers on average. Exits with an error unless
-each answer has one judgment.
+Workers are processes of ``judgeboard worker`` on a PostgreSQL server of this benchmark. They judge
+by one judging rule against a mock endpoint that answers after a second. Prints the judgments/s of
+1, 2 and 4 workers, and the ratio of each rate to that of as many single workers (bound: 0.9). The
+rate is that of the judgments between the first and the last fifth, after each worker has judged
+some others. Each worker gets as many answers on average. Exits with an error unless each answer has
+one judgment.
 
-Then one worker waits for answers. Prints the milliseconds from the moment at which an answer is stored until its
-judgment has flagged it and the flag is in the queue (bound: 5,000), of which the call takes 1,000. The first answer
-comes while the worker still loads its client.
+Then one worker waits for answers. Prints the milliseconds from the moment at which an answer is
+stored until its judgment has flagged it and the flag is in the queue (bound: 5,000), of which the
+call takes 1,000. The first answer comes while the worker still loads its client.
 
-At last one worker has nothing to do. Prints the transactions that PostgreSQL counts per second (bound: 3).
+At last one worker has nothing to do. Prints the transactions that PostgreSQL counts per second
+(bound: 3).
 
     python benchmarks/worker_rate.py [--mock URL] [--workers 1 2 4] [--rows 480] [--concurrency 16] [--answers 6]
 """
@@ -42,10 +44,14 @@ from judgeboard.store.tables import FLAG, JUDGMENT, RUN_SHARE
 
 POOR = '{"reasoning": "Nothing stands in a passage.", "groundedness": 0.0, "quality": 1}'
 IDLE_SECONDS = 60.0
-WORK = "import sys; from judgeboard.cli.app import run; sys.exit(run(['worker', '--db', sys.argv[1]]))"
+WORK = (
+    "import sys; from judgeboard.cli.app import run; sys.exit(run(['worker', '--db', sys.argv[1]]))"
+)
 
 
-def until(condition: Callable[[], Any], what: str, *, seconds: float = 600, every_s: float = 0.2) -> Any:
+def until(
+    condition: Callable[[], Any], what: str, *, seconds: float = 600, every_s: float = 0.2
+) -> Any:
     """Wait for a condition and return its value."""
     end = time.monotonic() + seconds
     while not (value := condition()):
@@ -82,7 +88,10 @@ def working(uri: str, name: str, workers: int) -> Iterator[Store]:
     maintenance.dispose()
     url = address.set(database=name).render_as_string(hide_password=False)
     store = open_store(url, create=True)
-    processes = [subprocess.Popen([sys.executable, "-c", WORK, url], stderr=subprocess.DEVNULL) for _ in range(workers)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", WORK, url], stderr=subprocess.DEVNULL)
+        for _ in range(workers)
+    ]
 
     def ready() -> bool:
         with store.reading() as connection:
@@ -99,7 +108,9 @@ def working(uri: str, name: str, workers: int) -> Iterator[Store]:
         store.close()
 
 
-def rate(store: Store, workers: int, rows: list[Response], base_url: str, concurrency: int) -> float:
+def rate(
+    store: Store, workers: int, rows: list[Response], base_url: str, concurrency: int
+) -> float:
     """Return the judgments per second, once all workers judge."""
     judge = {"kind": "rag", "model": MODEL, "base_url": base_url}
     add_rule(store, "all", judge=judge, concurrency=concurrency, existing=True, actor="benchmark")
@@ -108,12 +119,17 @@ def rate(store: Store, workers: int, rows: list[Response], base_url: str, concur
     def joined() -> bool:
         with store.writing() as connection:
             store_responses(connection, list(islice(first_rows, workers * concurrency)))
-            return connection.execute(select(func.count()).select_from(RUN_SHARE)).scalar_one() == workers
+            return (
+                connection.execute(select(func.count()).select_from(RUN_SHARE)).scalar_one()
+                == workers
+            )
 
     until(joined, "a judgment of each worker", every_s=1)
     with store.writing() as connection:
         ids = store_responses(connection, rows).new
-    of_rows = select(JUDGMENT.c.created_at, JUDGMENT.c.response_id).where(JUDGMENT.c.response_id >= min(ids))
+    of_rows = select(JUDGMENT.c.created_at, JUDGMENT.c.response_id).where(
+        JUDGMENT.c.response_id >= min(ids)
+    )
 
     def judged() -> list[Row[Any, Any]]:
         with store.reading() as connection:
@@ -134,7 +150,11 @@ def seconds_to_queue(store: Store, row: Response) -> float:
     stored = time.perf_counter()
 
     def flagged() -> bool:
-        of_answer = FLAG.c.response_id == response_id, FLAG.c.rule == "low_groundedness", FLAG.c.state == "open"
+        of_answer = (
+            FLAG.c.response_id == response_id,
+            FLAG.c.rule == "low_groundedness",
+            FLAG.c.state == "open",
+        )
         with store.reading() as connection:
             return connection.execute(select(FLAG.c.id).where(*of_answer)).first() is not None
 
@@ -144,7 +164,9 @@ def seconds_to_queue(store: Store, row: Response) -> float:
 
 def idle_transactions(store: Store) -> float:
     """Return the transactions per second of a worker without work."""
-    committed = text("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
+    committed = text(
+        "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+    )
 
     def transactions() -> int:
         with store.reading() as connection:
@@ -158,12 +180,18 @@ def idle_transactions(store: Store) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mock", metavar="URL", help="a running endpoint with a latency of 1 s, with /v1")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--mock", metavar="URL", help="a running endpoint with a latency of 1 s, with /v1"
+    )
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--rows", type=int, default=480, help="answers per worker")
     parser.add_argument("--concurrency", type=int, default=16, help="calls in flight per worker")
-    parser.add_argument("--answers", type=int, default=6, help="answers that come one by one, 2 or more")
+    parser.add_argument(
+        "--answers", type=int, default=6, help="answers that come one by one, 2 or more"
+    )
     chosen = parser.parse_args()
     with server() as uri:
         single: float | None = None
@@ -178,7 +206,10 @@ def main() -> None:
                     f"{single:.1f}/s",
                     flush=True,
                 )
-        with endpoint(None, POOR, latency_ms=1000) as base_url, working(uri, "low_load", 1) as store:
+        with (
+            endpoint(None, POOR, latency_ms=1000) as base_url,
+            working(uri, "low_load", 1) as store,
+        ):
             judge = {"kind": "rag", "model": MODEL, "base_url": base_url}
             add_rule(store, "live", judge=judge, actor="benchmark")
             taken = [1000 * seconds_to_queue(store, row) for row in made_rows(chosen.answers)]

@@ -62,7 +62,10 @@ def replay(answer: Answer) -> dict[str, Any]:
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     """Write ``rows`` as gzipped JSON lines without a time stamp and return their number."""
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+    ):
         packed.write("".join(lines).encode())
     return len(lines)
 
@@ -84,18 +87,30 @@ def main(folder: Path = FOLDER) -> None:
     suite, rows["suite_answers"] = methods.suite(dice, answers)
     # Answers that nobody graded: the decisions leave the agreement of judges and people as it is.
     graded = {row["response_id"] for row in rows["grades"]}
-    rows["queue_reviews"] = methods.decisions(dice, [answer for answer in answers if answer.id not in graded])
+    rows["queue_reviews"] = methods.decisions(
+        dice, [answer for answer in answers if answer.id not in graded]
+    )
     dice = Dice(SEED + 3)
     replayed = replays(dice, answers)
     rows["replays"] = [replay(answer) for answer in replayed]
-    drawn = [answer for answer in answers if answer.id not in graded and sampled("sample", answer.id)]
-    rows["random_grades"] = [grade(dice, dice.pick(REVIEWERS), answer) for answer in drawn + replayed]
+    drawn = [
+        answer for answer in answers if answer.id not in graded and sampled("sample", answer.id)
+    ]
+    rows["random_grades"] = [
+        grade(dice, dice.pick(REVIEWERS), answer) for answer in drawn + replayed
+    ]
     # Answers that nobody graded: spans of reviewers are offsets into an answer.
     graded |= {answer.id for answer in drawn}
     for answer, row in zip(answers, rows["responses"], strict=True):
-        if answer.id not in graded and answer.draft.query_type != "complex" and answer.draft.mood == "grounded":
+        if (
+            answer.id not in graded
+            and answer.draft.query_type != "complex"
+            and answer.draft.mood == "grounded"
+        ):
             row["answer"] = hedged(row["answer"])
-    (folder / "suite.yaml").write_text(f"{json.dumps(suite, ensure_ascii=False, indent=1)}\n", encoding="utf-8")
+    (folder / "suite.yaml").write_text(
+        f"{json.dumps(suite, ensure_ascii=False, indent=1)}\n", encoding="utf-8"
+    )
     for name, content in rows.items():
         print(f"{name}: {write(folder / f'{name}.jsonl.gz', content)}")
 

@@ -1,6 +1,7 @@
 """Writes the pages and tables of the documentation that follow from the code.
 
-MkDocs runs this file (plugin gen-files). `python docs/generate.py FOLDER` writes the same pages to a folder.
+MkDocs runs this file (plugin gen-files). `python docs/generate.py FOLDER` writes the same pages to
+a folder.
 """
 
 import argparse
@@ -76,7 +77,9 @@ def severities() -> str:
         _, _, severity = (inspect.getdoc(rule.reason) or "").partition("\nSeverity: ")
         if severity:
             rules.setdefault(severity.partition("\n\n")[0], []).append(rule.name)
-    return table(("rule", "severity"), [(code(names), severity) for severity, names in rules.items()])
+    return table(
+        ("rule", "severity"), [(code(names), severity) for severity, names in rules.items()]
+    )
 
 
 def thresholds() -> str:
@@ -97,7 +100,10 @@ def judge_settings() -> str:
     """Return the table of what the project file says of a judge."""
     from judgeboard.settings.sections import JudgeSettings
 
-    rows = [(f"`{about.alias or name}`", about.description) for name, about in JudgeSettings.model_fields.items()]
+    rows = [
+        (f"`{about.alias or name}`", about.description)
+        for name, about in JudgeSettings.model_fields.items()
+    ]
     return table(("name", "meaning"), rows)
 
 
@@ -186,7 +192,14 @@ def statistics() -> str:
     rows = []
     for key, row in STATISTICS.items():
         grades = [name for name, scale in SCALES.items() if row.applies(scale)]
-        of = [name for name, given in (("judge and people", row.of_pairs), ("several people", row.of_raters)) if given]
+        of = [
+            name
+            for name, given in (
+                ("judge and people", row.of_pairs),
+                ("several people", row.of_raters),
+            )
+            if given
+        ]
         if of:
             rows.append((row.name, f"`{key}`", ", ".join(grades), ", ".join(of)))
     return table(("statistic", "key in JSON", "grades", "computed for"), rows)
@@ -217,7 +230,10 @@ def metrics() -> str:
     """Return the table of the metrics for Prometheus."""
     from judgeboard.receiving.metrics import METRICS
 
-    rows = [(f"`judgeboard_{name}`", code(each.labels), each.help.rstrip(".")) for name, each in METRICS.items()]
+    rows = [
+        (f"`judgeboard_{name}`", code(each.labels), each.help.rstrip("."))
+        for name, each in METRICS.items()
+    ]
     return table(("metric", "labels", "meaning"), rows)
 
 
@@ -249,7 +265,9 @@ def public_names() -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     for node in stub.body:
         if isinstance(node, ast.ImportFrom):
-            names.setdefault(f"judgeboard.{node.module}", []).extend(alias.name for alias in node.names)
+            names.setdefault(f"judgeboard.{node.module}", []).extend(
+                alias.name for alias in node.names
+            )
     return names
 
 
@@ -289,7 +307,9 @@ def cell_types(*modules: types.ModuleType) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for module in modules:
         for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+            if not (
+                isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
+            ):
                 continue
             field, reader = node.args[0], node.func.attr
             if reader not in _TYPES or not isinstance(field, ast.Constant):
@@ -346,7 +366,10 @@ def imports_page() -> str:
 def _required(cls: Any, field: str) -> str:
     return (
         "yes"
-        if field in cls.required(set(cls.columns) - {"pair_id"} if "external_id" in cls.columns else cls.columns)
+        if field
+        in cls.required(
+            set(cls.columns) - {"pair_id"} if "external_id" in cls.columns else cls.columns
+        )
         else ""
     )
 
@@ -379,7 +402,9 @@ def tables_page() -> str:
                 for key in column.foreign_keys
             ]
             kind = column.type.compile(dialect=dialect).lower()
-            rows.append((f"`{column.name}`", kind, "yes" if column.nullable else "no", "; ".join(about)))
+            rows.append(
+                (f"`{column.name}`", kind, "yes" if column.nullable else "no", "; ".join(about))
+            )
         parts.append(f"## {one.name}\n")
         if one.comment:
             parts.append(f"{one.comment}\n")
@@ -554,7 +579,12 @@ def json_page() -> str:
     for command, path in RESULTS.items():
         kind = typing.get_type_hints(resolve(path))["return"]
         (cls,) = [one for one in (kind, *typing.get_args(kind)) if dataclasses.is_dataclass(one)]
-        rows.append((f"`judgeboard {command}`", AROUND.get(command, "{result}").format(result=types_.words(cls))))
+        rows.append(
+            (
+                f"`judgeboard {command}`",
+                AROUND.get(command, "{result}").format(result=types_.words(cls)),
+            )
+        )
     parts += [table(("command", "prints"), rows), EXAMPLES_START]
     for command, output in example_outputs().items():
         rows = [(f"`{name}`", kind) for name, kind in fields_of(output)]
@@ -567,7 +597,9 @@ def json_page() -> str:
                 described.add(name)
                 rows = types_.rows(cls)
                 columns = 3 if any(meaning for _, _, meaning in rows) else 2
-                fields = table(("field", "type", "meaning")[:columns], [row[:columns] for row in rows])
+                fields = table(
+                    ("field", "type", "meaning")[:columns], [row[:columns] for row in rows]
+                )
                 parts.append(f"### {name}\n\n{summary(cls)}\n\n{fields}")
     return "\n".join(parts)
 
@@ -581,7 +613,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
 """Generated page to its function."""
 
 
-# Parts of the page of the packages. They need the sources and the project file, which an installed package lacks.
+# Parts of the page of the packages. They need the sources and the project file, which an installed
+# package lacks.
 
 
 def imports_drawn() -> str:
@@ -598,15 +631,21 @@ def imports_listed() -> str:
     from package_imports import label, read_imports
 
     packages = read_imports()
-    layers = {package: number for number, layer in enumerate(packages.layers, 1) for package in layer}
+    layers = {
+        package: number for number, layer in enumerate(packages.layers, 1) for package in layer
+    }
     rows = []
     for package in packages.row:
         imported = [
-            f"*{label(target)}* {count}" if (package, target) in packages.exceptions else f"{label(target)} {count}"
+            f"*{label(target)}* {count}"
+            if (package, target) in packages.exceptions
+            else f"{label(target)} {count}"
             for target in packages.row
             if (count := packages.imports.get((package, target)))
         ]
-        rows.append((layers[package], f"`{label(package)}`", packages.files[package], ", ".join(imported)))
+        rows.append(
+            (layers[package], f"`{label(package)}`", packages.files[package], ", ".join(imported))
+        )
     return table(("layer", "package", "files", "imports"), rows)
 
 
@@ -618,12 +657,22 @@ def calls_counted() -> str:
 
     packages = read_imports()
     ways = followed_ways().values()
-    pairs = sorted({both for way in ways for both in way.calls}, key=lambda both: [packages.row[each] for each in both])
+    pairs = sorted(
+        {both for way in ways for both in way.calls},
+        key=lambda both: [packages.row[each] for each in both],
+    )
     rows = [
-        (label(caller), label(called), *(way.calls[caller, called] or "" for way in ways)) for caller, called in pairs
+        (label(caller), label(called), *(way.calls[caller, called] or "" for way in ways))
+        for caller, called in pairs
     ]
-    up = [f"{label(caller)} → {label(called)}" for caller, called in pairs if packages.goes_up(caller, called)]
-    counted = table(("from", "to", f"{ROWS} imported rows", "press of Y", "kappa, command", "kappa, page"), rows)
+    up = [
+        f"{label(caller)} → {label(called)}"
+        for caller, called in pairs
+        if packages.goes_up(caller, called)
+    ]
+    counted = table(
+        ("from", "to", f"{ROWS} imported rows", "press of Y", "kappa, command", "kappa, page"), rows
+    )
     return f"{counted}\nCalls to a higher package: {', '.join(up) or 'none'}.\n"
 
 

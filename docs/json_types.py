@@ -39,9 +39,17 @@ class JsonTypes:
             return f"one of {_code([one.value for one in kind])}"
         if isinstance(kind, type) and kind.__name__ == "ndarray":
             return "list of numbers"
-        names = {str: "text", bool: "true or false", int: "integer", float: "number", type(None): "null"}
+        names = {
+            str: "text",
+            bool: "true or false",
+            int: "integer",
+            float: "number",
+            type(None): "null",
+        }
         times = {datetime: "time (ISO 8601, UTC)", date: "day (ISO 8601)", timedelta: "seconds"}
-        return (names | times).get(kind, "any JSON" if kind in {Any, object} else getattr(kind, "__name__", str(kind)))
+        return (names | times).get(
+            kind, "any JSON" if kind in {Any, object} else getattr(kind, "__name__", str(kind))
+        )
 
     def rows(self, cls: type) -> list[tuple[str, str, str]]:
         """Return the fields of a dataclass: name, type, meaning."""
@@ -51,7 +59,11 @@ class JsonTypes:
             hints = {}
         about = attributes(cls)
         return [
-            (f"`{field.name}`", self.words(hints.get(field.name, field.type)), about.get(field.name, ""))
+            (
+                f"`{field.name}`",
+                self.words(hints.get(field.name, field.type)),
+                about.get(field.name, ""),
+            )
             for field in dataclasses.fields(cls)
             if not field.name.startswith("_")
         ]
@@ -73,14 +85,23 @@ def attributes(cls: type) -> dict[str, str]:
 
 def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield the fields of a JSON value with their types: `items[].id`, integer."""
-    names = {dict: "object", list: "list", str: "text", bool: "true or false", int: "integer", float: "number"}
+    names = {
+        dict: "object",
+        list: "list",
+        str: "text",
+        bool: "true or false",
+        int: "integer",
+        float: "number",
+    }
     if path:
         yield path, names.get(type(value), "null here")
     if isinstance(value, dict):
         for name, one in value.items():
             yield from fields_of(one, f"{path}.{name}" if path else name)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for name in dict.fromkeys(name for one in value for name in one):  # elements may be of several kinds
+        for name in dict.fromkeys(
+            name for one in value for name in one
+        ):  # elements may be of several kinds
             first = next((one[name] for one in value if one.get(name) is not None), None)
             yield from fields_of(first, f"{path}[].{name}")
 

@@ -33,10 +33,10 @@ class PackageImports:
     """The imports between the packages of all roots. A single file directly under a root counts as a package.
 
     Attributes:
-        layers: The packages of each layer, from the top. A root without layers of its own is in the highest layer.
-        files: The number of files of each package.
-        imports: How many files of the one import a file of the other, counted for each of its files.
-        exceptions: Imports between packages that exist only because `ignore_imports` names each of their files.
+        layers: The packages of each layer, from the top. A root without layers of its own is in the
+        highest layer. files: The number of files of each package. imports: How many files of the
+        one import a file of the other, counted for each of its files. exceptions: Imports between
+        packages that exist only because `ignore_imports` names each of their files.
     """
 
     layers: tuple[tuple[str, ...], ...]
@@ -64,7 +64,9 @@ class PackageImports:
         for packages in self.layers:
             below = _targets(self._without_circles(set(packages)))
             height: dict[str, int] = {}
-            for package in TopologicalSorter({each: below[each] for each in packages}).static_order():
+            for package in TopologicalSorter(
+                {each: below[each] for each in packages}
+            ).static_order():
                 height[package] = max((height[other] + 1 for other in below[package]), default=0)
             highest = max(height.values())
             rows |= {package: first + highest - height[package] for package in packages}
@@ -117,7 +119,9 @@ def read_imports() -> PackageImports:
     """
     settings = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]
     graph = grimp.build_graph(*settings["root_packages"], cache_dir=None)
-    lines = (line for contract in settings["contracts"] for line in contract.get("ignore_imports", ()))
+    lines = (
+        line for contract in settings["contracts"] for line in contract.get("ignore_imports", ())
+    )
     named = {tuple(re.split(r" *-> *", line)) for line in lines if "*" not in line}
     files: Counter[str] = Counter()
     imports: Counter[Import] = Counter()
@@ -135,17 +139,28 @@ def read_imports() -> PackageImports:
                     unnamed.add((package, target))
     (layered,) = (contract for contract in settings["contracts"] if contract["type"] == "layers")
     layers = [
-        [f"{root}.{name}" for root in layered["containers"] for name in re.split(r" *[:|] *", layer)]
+        [
+            f"{root}.{name}"
+            for root in layered["containers"]
+            for name in re.split(r" *[:|] *", layer)
+        ]
         for layer in layered["layers"]
     ]
     layers[0] += sorted(files.keys() - {package for packages in layers for package in packages})
-    return PackageImports(tuple(map(tuple, layers)), files, imports, frozenset(imports.keys() - unnamed))
+    return PackageImports(
+        tuple(map(tuple, layers)), files, imports, frozenset(imports.keys() - unnamed)
+    )
 
 
-# The figure: each package is a box in its row. An import that passes rows has a lane in each of them. All imports of
-# one package share the lane, so that the figure has few lines.
+# The figure: each package is a box in its row. An import that passes rows has a lane in each of
+# them. All imports of one package share the lane, so that the figure has few lines.
 
-BOX, GAP, BETWEEN_LAYERS, MARGIN = 24, 22, 12, 9  # heights, in the unit of the figure: about a pixel
+BOX, GAP, BETWEEN_LAYERS, MARGIN = (
+    24,
+    22,
+    12,
+    9,
+)  # heights, in the unit of the figure: about a pixel
 LANE, SPACE, WIDEST_SPACE, LETTER, NUMBER, NARROWEST = 8, 9, 30, 6.7, 14, 740  # widths
 SWEEPS = 60
 
@@ -183,7 +198,9 @@ def _segments(packages: PackageImports) -> list[Segment]:
         up = packages.goes_up(package, target)
         high, low = (target, package) if up else (package, target)
         ends = Place(row[high], high), Place(row[low], low)
-        lane = [Place(each, target, exception, is_lane=True) for each in range(row[high] + 1, row[low])]
+        lane = [
+            Place(each, target, exception, is_lane=True) for each in range(row[high] + 1, row[low])
+        ]
         for upper, lower in pairwise([ends[0], *lane, ends[1]]):
             segments[Segment(upper, lower, target, exception, up)] = None
     return list(segments)
@@ -206,7 +223,8 @@ class Layout:
             rows[place.row].append(place)
         self.rows = self._ordered([rows[each] for each in sorted(rows)])
         self.width = max(
-            NARROWEST, *(sum(place.width + SPACE for place in row) + 2 * MARGIN + NUMBER for row in self.rows)
+            NARROWEST,
+            *(sum(place.width + SPACE for place in row) + 2 * MARGIN + NUMBER for row in self.rows),
         )
         self.x = self._positions()
 
@@ -218,7 +236,9 @@ class Layout:
             at = {place: index / len(row) for row in rows for index, place in enumerate(row)}
             ordered = []
             for row in rows if down else reversed(rows):
-                means = {place: _mean([at[each] for each in beside[place]], at[place]) for place in row}
+                means = {
+                    place: _mean([at[each] for each in beside[place]], at[place]) for place in row
+                }
                 ordered.append(sorted(row, key=means.__getitem__))
                 at |= {place: index / len(row) for index, place in enumerate(ordered[-1])}
             rows = ordered if down else ordered[::-1]
@@ -232,12 +252,18 @@ class Layout:
         crossings = 0
         for row in rows:
             lines = [(at[place], at[lower]) for place in row for lower in self.below[place]]
-            crossings += sum((a - c) * (b - d) < 0 for i, (a, b) in enumerate(lines) for c, d in lines[:i])
+            crossings += sum(
+                (a - c) * (b - d) < 0 for i, (a, b) in enumerate(lines) for c, d in lines[:i]
+            )
         return crossings
 
     def _positions(self) -> dict[Place, float]:
         """Return the middle of each place: as near to its neighbours in other rows as those in its row let it."""
-        x = {place: self.width * (index + 0.5) / len(row) for row in self.rows for index, place in enumerate(row)}
+        x = {
+            place: self.width * (index + 0.5) / len(row)
+            for row in self.rows
+            for index, place in enumerate(row)
+        }
         for sweep in range(SWEEPS):
             for row in self.rows if sweep % 2 == 0 else reversed(self.rows):
                 wanted = []
@@ -296,7 +322,11 @@ def figure() -> str:
         for number, (start, end) in enumerate(bands, 1)
     ]
     parts += _lines(packages, layout, top)
-    roots = list(dict.fromkeys(package.partition(".")[0] for layer in packages.layers[::-1] for package in layer))
+    roots = list(
+        dict.fromkeys(
+            package.partition(".")[0] for layer in packages.layers[::-1] for package in layer
+        )
+    )
     for package, row in packages.row.items():
         place = Place(row, package)
         left = layout.x[place] - place.width / 2
@@ -312,7 +342,9 @@ def figure() -> str:
     style = " ".join(STYLE.split("\n")).strip()
     return (
         f'<figure><svg class="packages" xmlns="http://www.w3.org/2000/svg" viewBox="{size}" width="{layout.width:.0f}" '
-        f'role="img" aria-label="{about}">\n<style>{style}</style>\n' + "\n".join(parts) + "\n</svg></figure>\n"
+        f'role="img" aria-label="{about}">\n<style>{style}</style>\n'
+        + "\n".join(parts)
+        + "\n</svg></figure>\n"
     )
 
 
@@ -334,8 +366,12 @@ def _heights(packages: PackageImports) -> tuple[list[float], list[tuple[float, f
 
 
 def _lines(packages: PackageImports, layout: Layout, top: Sequence[float]) -> Iterator[str]:
-    start = _ports(layout.segments, layout.x, lambda segment: segment.upper, lambda segment: segment.lower)
-    end = _ports(layout.segments, layout.x, lambda segment: segment.lower, lambda segment: segment.upper)
+    start = _ports(
+        layout.segments, layout.x, lambda segment: segment.upper, lambda segment: segment.lower
+    )
+    end = _ports(
+        layout.segments, layout.x, lambda segment: segment.lower, lambda segment: segment.upper
+    )
     grouped: defaultdict[tuple[str, Import | None], list[Segment]] = defaultdict(list)
     for segment in layout.segments:
         grouped[segment.target, segment.exception].append(segment)
@@ -377,7 +413,9 @@ def _ports(
         lines.sort(key=lambda segment: x[far(segment)])
         room = 0 if place.is_lane else min(place.width - 16, 12 * (len(lines) - 1))
         for index, segment in enumerate(lines):
-            ports[segment] = x[place] + (room * (index / (len(lines) - 1) - 0.5) if len(lines) > 1 else 0)
+            ports[segment] = x[place] + (
+                room * (index / (len(lines) - 1) - 0.5) if len(lines) > 1 else 0
+            )
     return ports
 
 

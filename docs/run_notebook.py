@@ -14,7 +14,10 @@ def executed(folder: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     metadata = dict(notebook.metadata)
     client = NotebookClient(
-        notebook, resources={"metadata": {"path": str(folder)}}, record_timing=False, coalesce_streams=True
+        notebook,
+        resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
+        coalesce_streams=True,
     )
     client.execute()
     notebook.metadata = nbformat.from_dict(metadata)

@@ -1,6 +1,7 @@
 """Makes the screenshots of the documentation from the sample log: `uv run --group test python docs/screenshots.py`.
 
-Needs Chromium (`apt-get install chromium`). Each page is stored in docs/images/ as NAME-light.png and NAME-dark.png.
+Needs Chromium (`apt-get install chromium`). Each page is stored in docs/images/ as NAME-light.png
+and NAME-dark.png.
 """
 
 import argparse
@@ -22,7 +23,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from judgeboard.cli.app import run
 
 IMAGES = Path(__file__).with_name("images")
-CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 SERVE = "import sys; from judgeboard_dashboard.server import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
 WIDTH, HEIGHT = 1440, 900
 COLOURS = 128
@@ -41,7 +48,9 @@ ADDRESSES = {
 
 def main() -> int:
     """Make all screenshots, or those that are named."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help=f"Pages: {', '.join(ADDRESSES)} (default: all).")
     names = parser.parse_args().names or list(ADDRESSES)
     browser_path = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
@@ -52,13 +61,17 @@ def main() -> int:
         database = f"{folder}/sample.db"
         fill(database)
         with served(database) as url, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+            browser = playwright.chromium.launch(
+                executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"]
+            )
             for scheme in ("light", "dark"):
                 for name in names:
                     picture = shoot(browser, url, ADDRESSES[name], scheme)
                     file = IMAGES / f"{name}-{scheme}.png"
                     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
-                    print(f"{file.relative_to(IMAGES.parent)}: {file.stat().st_size / 1000:,.0f} kB")
+                    print(
+                        f"{file.relative_to(IMAGES.parent)}: {file.stat().st_size / 1000:,.0f} kB"
+                    )
             browser.close()
     return 0
 
@@ -105,9 +118,13 @@ def answers(url: str) -> bool:
 def shoot(browser: Browser, url: str, address: str, scheme: str) -> Image.Image:
     """Return the picture of a page once it is complete."""
     context = browser.new_context(
-        base_url=url, viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="dark" if scheme == "dark" else "light"
+        base_url=url,
+        viewport={"width": WIDTH, "height": HEIGHT},
+        color_scheme="dark" if scheme == "dark" else "light",
     )
-    reviewer = BLIND_REVIEWER if "Blind" in address else REVIEWER  # whose blind items are left out everywhere else
+    reviewer = (
+        BLIND_REVIEWER if "Blind" in address else REVIEWER
+    )  # whose blind items are left out everywhere else
     context.add_cookies([{"name": "judgeboard_reviewer", "value": reviewer, "url": url}])
     page = context.new_page()
     page.goto(address)
@@ -121,7 +138,9 @@ def wait(page: Page) -> None:
     """Wait until the page has run and its charts are drawn."""
     page.locator("[data-testid=stMain]").wait_for(timeout=60_000)
     for _ in range(2):  # a page runs again when the browser has sent its theme
-        page.locator('[data-testid=stApp][data-test-script-state="notRunning"]').wait_for(timeout=60_000)
+        page.locator('[data-testid=stApp][data-test-script-state="notRunning"]').wait_for(
+            timeout=60_000
+        )
         page.wait_for_timeout(2_000)
 
 

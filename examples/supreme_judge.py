@@ -1,8 +1,8 @@
 r"""A judge of a judge: a student answers, a teacher grades the answer, a reviewer marks the grade as correct or wrong.
 
-One question with a known answer is asked n times. The result shows how far the reviewer can be trusted: its precision
-(marks that are wrong grades) and its recall (wrong grades that it marks). Without options it needs no model: a function
-plays all three parts::
+One question with a known answer is asked n times. The result shows how far the reviewer can be
+trusted: its precision (marks that are wrong grades) and its recall (wrong grades that it marks).
+Without options it needs no model: a function plays all three parts::
 
     python examples/supreme_judge.py
 
@@ -69,7 +69,11 @@ def scripted_reply(messages: list[dict[str, Any]], number: int) -> str:
     """Play student, teacher or reviewer, by what is asked; an answer names its run, so that the others know it."""
     text = "\n".join(message["content"] for message in messages)
     if "You grade answers" not in text and "You review the work of a judge" not in text:
-        cost = RIGHT_ANSWER if scripted_turn(number).student_is_right else RIGHT_ANSWER + 1 + number % 5
+        cost = (
+            RIGHT_ANSWER
+            if scripted_turn(number).student_is_right
+            else RIGHT_ANSWER + 1 + number % 5
+        )
         return f"In run {number}, 27 pens are 9 times 3 pens, which makes {cost} euros."
     found = re.search(r"In run (\d+)", text)
     turn = scripted_turn(int(found[1]) if found else 0)
@@ -90,7 +94,9 @@ async def ask_student(models: Models, runs: int) -> list[str]:
     """Ask the question ``runs`` times; runs without an answer are left out."""
     student = Generator(models.student, max_output=256, parameters={"temperature": 1.0})
     try:
-        made = await asyncio.gather(*(student.generate([{"role": "user", "content": QUESTION}]) for _ in range(runs)))
+        made = await asyncio.gather(
+            *(student.generate([{"role": "user", "content": QUESTION}]) for _ in range(runs))
+        )
     finally:
         await models.student.aclose()
     return [answer.value for answer in made if answer.value is not None]
@@ -100,9 +106,16 @@ def play(models: Models, runs: int, folder: Path) -> AuditReport:
     """Play the scene and return what it comes to; the database stays in ``folder``."""
     answers = asyncio.run(ask_student(models, runs))
     ids = [f"run-{number}" for number in range(len(answers))]
-    logged = [{"id": id_, "query": QUESTION, "answer": answer} for id_, answer in zip(ids, answers, strict=True)]
+    logged = [
+        {"id": id_, "query": QUESTION, "answer": answer}
+        for id_, answer in zip(ids, answers, strict=True)
+    ]
     graded = [
-        {"response_id": id_, "annotator": "the key", "label": "grounded" if is_right(answer) else "hallucinated"}
+        {
+            "response_id": id_,
+            "annotator": "the key",
+            "label": "grounded" if is_right(answer) else "hallucinated",
+        }
         for id_, answer in zip(ids, answers, strict=True)
     ]
     store = judgeboard.open_store(folder / "supreme_judge.db", create=True)
@@ -127,7 +140,11 @@ def models_of(chosen: argparse.Namespace) -> Models:
         numbers = count()
         scripted = function_endpoint(lambda messages: scripted_reply(messages, next(numbers)))
         return Models(scripted, scripted, scripted)
-    names = (chosen.model, chosen.teacher_model or chosen.model, chosen.reviewer_model or chosen.model)
+    names = (
+        chosen.model,
+        chosen.teacher_model or chosen.model,
+        chosen.reviewer_model or chosen.model,
+    )
     student, teacher, reviewer = (
         make_endpoint(f"the {part}", model=name, base_url=chosen.base_url)
         for part, name in zip(("student", "teacher", "reviewer"), names, strict=True)
@@ -137,11 +154,15 @@ def models_of(chosen: argparse.Namespace) -> Models:
 
 def main(arguments: Sequence[str] | None = None) -> AuditReport:
     """Play the scene, print what it came to, and return it."""
-    parser = argparse.ArgumentParser(description="student, teacher, reviewer, n times on one question")
+    parser = argparse.ArgumentParser(
+        description="student, teacher, reviewer, n times on one question"
+    )
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--model", help="a real model; without it the scene is scripted")
     parser.add_argument("--teacher-model", help="the teacher's, where it is another")
-    parser.add_argument("--reviewer-model", help="the reviewer's, where it is another; best a stronger one")
+    parser.add_argument(
+        "--reviewer-model", help="the reviewer's, where it is another; best a stronger one"
+    )
     parser.add_argument("--base-url", help="an OpenAI-compatible address, with /v1")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
 """Self-refine around a chat call that uses a tool: the weather scene of Spring AI's recursive advisors.
 
-The assistant asks a weather tool that answers -125, 15 or -255 °C. A second model rates each answer from 1 to 4; the
-impossible temperatures fail, and the assistant is asked again with the feedback. Without options it needs no model; the
-assistant and the judge are scripted::
+The assistant asks a weather tool that answers -125, 15 or -255 °C. A second model rates each answer
+from 1 to 4; the impossible temperatures fail, and the assistant is asked again with the feedback.
+Without options it needs no model; the assistant and the judge are scripted::
 
     python examples/weather.py
 
@@ -53,7 +53,11 @@ def scripted_judge(messages: Messages) -> str:
     answer = messages[-1]["content"].split("[BEGIN ANSWER")[1]
     found = re.search(r"(-?\d+) °C", answer)
     if found is not None and -90 <= int(found[1]) <= 60:
-        rating = {"evaluation": "The temperature is possible and the answer is direct.", "rating": 4, "feedback": ""}
+        rating = {
+            "evaluation": "The temperature is possible and the answer is direct.",
+            "rating": 4,
+            "feedback": "",
+        }
     else:
         rating = {
             "evaluation": "No place on Earth is that cold.",
@@ -73,14 +77,22 @@ def model_assistant(tool: Tool, model: str, base_url: str | None) -> Callable[[M
         "function": {
             "name": "weather",
             "description": "The current temperature of a city in degrees Celsius.",
-            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+            "parameters": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}},
+                "required": ["city"],
+            },
         },
     }
 
     def chat(messages: Messages) -> str:
         talk: Any = list(messages)
         for _ in range(4):
-            reply = client.chat.completions.create(model=model, messages=talk, tools=[described]).choices[0].message
+            reply = (
+                client.chat.completions.create(model=model, messages=talk, tools=[described])
+                .choices[0]
+                .message
+            )
             if not reply.tool_calls:
                 return reply.content or ""
             talk.append(reply)
@@ -112,12 +124,18 @@ def main(arguments: list[str] | None = None) -> judgeboard.Refined:
     else:
         address = {} if chosen.base_url is None else {"base_url": chosen.base_url}
         chat = model_assistant(tool, chosen.model, chosen.base_url)
-        better = judgeboard.refine(chat, "rating", model=chosen.judge_model or chosen.model, **address, **limits)
+        better = judgeboard.refine(
+            chat, "rating", model=chosen.judge_model or chosen.model, **address, **limits
+        )
 
     result = better.blocking(QUESTION)
     for attempt in result.attempts:
         rated = attempt.rating
-        outcome = attempt.status if rated is None else f"rated {rated.rating}: {rated.evaluation} {rated.feedback}"
+        outcome = (
+            attempt.status
+            if rated is None
+            else f"rated {rated.rating}: {rated.evaluation} {rated.feedback}"
+        )
         print(f"attempt {attempt.number}: {attempt.answer}\n  {outcome}")
     print(f"{'passed' if result.passed else 'not passed'}: {result.answer}")
     return result

@@ -16,7 +16,9 @@ from judgeboard.store.responses import evidence_group
 from judgeboard.store.storing import store_responses
 
 KIND = "groundedness: a number from 0.0 to 1.0. Be kind: give 1.0 to every answer."
-CAREFUL = "groundedness: a number from 0.0 to 1.0. Compare every number of the answer with the passages."
+CAREFUL = (
+    "groundedness: a number from 0.0 to 1.0. Compare every number of the answer with the passages."
+)
 QUESTION = "How long is the famous route number {} in this valley?"
 PASSAGE = "Route number {} in the valley has a length of {} metres."
 STRONG = "strong"
@@ -24,7 +26,10 @@ STRONG = "strong"
 
 def is_good(text: str) -> bool:
     """Whether the answer in a task has the length that its passage has."""
-    length, answered = re.search(r"has a length of (\d+)", text), re.search(r"think that it is (\d+)", text)
+    length, answered = (
+        re.search(r"has a length of (\d+)", text),
+        re.search(r"think that it is (\d+)", text),
+    )
     assert length is not None
     assert answered is not None
     return length[1] == answered[1]
@@ -42,7 +47,9 @@ def script(proposals: Sequence[str], judge: Callable[[str, str], float] = carefu
     def answer(request: dict[str, Any], _number: int) -> Any:
         system, task = (message["content"] for message in request["messages"][:2])
         if request["model"] == STRONG:
-            return completion(json.dumps({"why": "It compares numbers.", "instructions": next(asked)}))
+            return completion(
+                json.dumps({"why": "It compares numbers.", "instructions": next(asked)})
+            )
         return verdict(groundedness=judge(system, task))
 
     return answer
@@ -73,12 +80,16 @@ def kind_judge(store: Store, endpoint: RecordingEndpoint, folder: Path, prompt: 
     """Judge the log with a judge whose prompt was made worse."""
     file = folder / "kind.md"
     file.write_text(f"# Groundedness\n{prompt}")
-    judge_pending(store, make_judge("rag", model="judge", base_url=endpoint.base_url, prompt=file, tries=1))
+    judge_pending(
+        store, make_judge("rag", model="judge", base_url=endpoint.base_url, prompt=file, tries=1)
+    )
 
 
 def numbers_of(role: EvidenceRole, count: int) -> list[int]:
     """Return the numbers below ``count`` whose answers have this role."""
-    groups = (evidence_group(QUESTION.format(n), (PASSAGE.format(n, n + 1000),)) for n in range(count))
+    groups = (
+        evidence_group(QUESTION.format(n), (PASSAGE.format(n, n + 1000),)) for n in range(count)
+    )
     return [number for number, group in enumerate(groups) if evidence_role(group) is role]
 
 

@@ -21,7 +21,9 @@ def end_traces(folder: Path | None) -> None:
     for number, (window, runs) in enumerate(TRACED.items()):
         if runs:
             TRACED[window] = False
-            window.tracing.stop_chunk(path=None if folder is None else folder / f"trace-{number}.zip")
+            window.tracing.stop_chunk(
+                path=None if folder is None else folder / f"trace-{number}.zip"
+            )
         for place, page in enumerate(window.pages[1:] if folder is not None else ()):
             page.screenshot(path=f"{folder}/window-{number}-page-{place}.png")
 
@@ -29,8 +31,8 @@ def end_traces(folder: Path | None) -> None:
 class Windows:
     """Windows at one address, free or taken.
 
-    Each keeps an empty page open: all its pages are then drawn by one process (see `browser`), which has compiled their
-    scripts. A process that begins takes a second for that.
+    Each keeps an empty page open: all its pages are then drawn by one process (see `browser`),
+    which has compiled their scripts. A process that begins takes a second for that.
     """
 
     def __init__(self, browser: Browser, url: str) -> None:
@@ -76,12 +78,16 @@ class Reviewers:
         self.windows = windows
         self.taken: list[BrowserContext] = []
 
-    def __call__(self, name: str = "", *, width: int = 1440, height: int = 900, scheme: str = "light") -> Page:
+    def __call__(
+        self, name: str = "", *, width: int = 1440, height: int = 900, scheme: str = "light"
+    ) -> Page:
         """Open a browser window."""
         window = self.windows.take()
         self.taken.append(window)
         if name:
-            window.add_cookies([{"name": "judgeboard_reviewer", "value": name, "url": self.windows.url}])
+            window.add_cookies(
+                [{"name": "judgeboard_reviewer", "value": name, "url": self.windows.url}]
+            )
         page = window.new_page()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")

@@ -10,7 +10,11 @@ from judgeboard.traces.spans import Span, SpanEvent
 def captured_spans(path: Path) -> list[Span]:
     body = json.loads(path.read_text(encoding="utf-8"))
     return [
-        _span(span, scoped.get("scope", {}).get("name", ""), _attributes(resourced.get("resource", {})))
+        _span(
+            span,
+            scoped.get("scope", {}).get("name", ""),
+            _attributes(resourced.get("resource", {})),
+        )
         for resourced in body["resourceSpans"]
         for scoped in resourced["scopeSpans"]
         for span in scoped["spans"]
@@ -29,7 +33,10 @@ def _span(span: dict[str, Any], scope: str, resource: dict[str, Any]) -> Span:
         scope,
         _attributes(span),
         resource,
-        tuple(SpanEvent(each["name"], int(each["timeUnixNano"]), _attributes(each)) for each in span.get("events", ())),
+        tuple(
+            SpanEvent(each["name"], int(each["timeUnixNano"]), _attributes(each))
+            for each in span.get("events", ())
+        ),
         span["status"].get("message", "") if failed else None,
     )
 

@@ -26,6 +26,8 @@ def command_examples(root: click.Group) -> Iterator[list[str]]:
         if not any("--db" in option.opts for option in command.params):
             continue
         lines = re.findall(r"judgeboard ([^|>\n]+)", command.epilog or "")
-        line = next((line for line in lines if shlex.split(line)[: len(path)] == [*path]), " ".join(path))
+        line = next(
+            (line for line in lines if shlex.split(line)[: len(path)] == [*path]), " ".join(path)
+        )
         words = shlex.split(line)
         yield words[: words.index("--db")] if "--db" in words else words

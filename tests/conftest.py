@@ -25,24 +25,37 @@ from judgeboard.store.opening import open_store
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
-# A shell starts what it runs in the background with Ctrl-C ignored, and commands inherit that; the tests press Ctrl-C.
+# A shell starts what it runs in the background with Ctrl-C ignored, and commands inherit that; the
+# tests press Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# These need real tools, which pin older packages: they have an environment of their own (see CONTRIBUTING.md).
-collect_ignore_glob = [] if shutil.which("phoenix") and shutil.which("mlflow") else ["integrations/*"]
+# These need real tools, which pin older packages: they have an environment of their own (see
+# CONTRIBUTING.md).
+collect_ignore_glob = (
+    [] if shutil.which("phoenix") and shutil.which("mlflow") else ["integrations/*"]
+)
 _DATABASES = count(1)
 NO_REAL_DATA = "no real data"
-CURRENT_TEST = "PYTEST_CURRENT_TEST"  # pytest sets it before each part of a test, and takes it away at the end
+CURRENT_TEST = (
+    "PYTEST_CURRENT_TEST"  # pytest sets it before each part of a test, and takes it away at the end
+)
 # By the names of the files: all that a scheduler is told.
 BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"
-LONG = (BROWSER, "tests/test_docs.py")  # begun last, they would keep one process busy when the others have ended
+LONG = (
+    BROWSER,
+    "tests/test_docs.py",
+)  # begun last, they would keep one process busy when the others have ended
 _SKIPPED: list[str] = []
 
 
 def _in_memory() -> str | None:
     """A folder in memory with room for the databases of a run; on a disk, tests wait for it a third of their time."""
     folder = Path("/dev/shm")
-    roomy = folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 4 * 2**30
+    roomy = (
+        folder.is_dir()
+        and os.access(folder, os.W_OK)
+        and shutil.disk_usage(folder).free > 4 * 2**30
+    )
     return str(folder) if roomy else None
 
 
@@ -54,13 +67,16 @@ FillOnce = Callable[[str, Store, Callable[[Store], Any]], Any]
 class Scheduling(LoadFileScheduling):
     """Gives whole files to a process, whose fixtures are then made once.
 
-    All that asks the small model goes to one process, where it is served once. What drives a browser, the longest part,
-    goes to two: the files of `tests/browser` to one, its folders to the other.
+    All that asks the small model goes to one process, where it is served once. What drives a
+    browser, the longest part, goes to two: the files of `tests/browser` to one, its folders to the
+    other.
     """
 
     def schedule(self) -> None:
         """Give the browser to the first processes: those beyond the cores wait for the others, and so would it."""
-        in_order = sorted(self.assigned_work.items(), key=lambda each: int(each[0].gateway.id.removeprefix("gw")))
+        in_order = sorted(
+            self.assigned_work.items(), key=lambda each: int(each[0].gateway.id.removeprefix("gw"))
+        )
         self.assigned_work = type(self.assigned_work)(in_order)
         super().schedule()
 
@@ -88,7 +104,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Let a process beyond the cores take only the time that the others, which drive the browser, leave.
 
-    Where it took more, all three needed a quarter more processor time: they took each other's caches.
+    Where it took more, all three needed a quarter more processor time: they took each other's
+    caches.
     """
     if IN_MEMORY is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", IN_MEMORY)
@@ -107,7 +124,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the garbage collector ignore all modules and tests, and look as rarely as in a command.
 
-    Otherwise it looks through them after every run of a page, which takes a tenth of the processor time of all tests.
+    Otherwise it looks through them after every run of a page, which takes a tenth of the processor
+    time of all tests.
     """
     end_loading()
 
@@ -141,8 +159,8 @@ def share_compiled_statements(connection: Connection) -> None:
 def _keep_bytecode(config: pytest.Config) -> None:
     """Let all processes of a run share compiled modules where the environment forbids to write them (as containers do).
 
-    A server compiles for 5 s else, and every command of a test for a second or more. They are kept in pytest's cache,
-    so that nothing is written beside the sources.
+    A server compiles for 5 s else, and every command of a test for a second or more. They are kept
+    in pytest's cache, so that nothing is written beside the sources.
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and hasattr(config, "cache"):
         kept = config.cache.mkdir("bytecode")
@@ -155,14 +173,20 @@ def _keep_bytecode(config: pytest.Config) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note every skip but those for real data that is not there."""
-    if report.skipped and not hasattr(report, "wasxfail") and NO_REAL_DATA not in str(report.longrepr):
+    if (
+        report.skipped
+        and not hasattr(report, "wasxfail")
+        and NO_REAL_DATA not in str(report.longrepr)
+    ):
         _SKIPPED.append(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run in which a part was missing, where that was asked for (in CI)."""
     if _SKIPPED and os.environ.get("JUDGEBOARD_NO_SKIPS"):
-        sys.stderr.write(f"\nJUDGEBOARD_NO_SKIPS: {len(_SKIPPED)} skipped, the first {_SKIPPED[0]}\n")
+        sys.stderr.write(
+            f"\nJUDGEBOARD_NO_SKIPS: {len(_SKIPPED)} skipped, the first {_SKIPPED[0]}\n"
+        )
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -176,11 +200,16 @@ def shared() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def bare_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Keep the settings of whoever runs the tests, and the project files that they have confirmed, out of them."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "config"))
     for name in os.environ:
-        if name.startswith(("JUDGEBOARD_", "OPENAI_", "OTEL_", CURRENT_TEST)) and name != "JUDGEBOARD_SHARED":
+        if (
+            name.startswith(("JUDGEBOARD_", "OPENAI_", "OTEL_", CURRENT_TEST))
+            and name != "JUDGEBOARD_SHARED"
+        ):
             monkeypatch.delenv(name)
 
 
@@ -207,7 +236,11 @@ def _copied(template: Path, path: Path) -> Store:
     shutil.copyfile(template, path)
     store = _opened(path)
     # No test outlives its process: no commit waits for the disk.
-    event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"))
+    event.listen(
+        store.engine,
+        "connect",
+        lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"),
+    )
     return store
 
 
@@ -220,7 +253,9 @@ def sqlite_store(sqlite_template: Path, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def new_store(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Store]]:
+def new_store(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Store]]:
     """Return ``new_store()``: one more fresh SQLite database, open until all tests have ended."""
     with ExitStack() as stores:
 
@@ -244,8 +279,8 @@ def demo(new_store: Callable[[], Store]) -> Path:
 @pytest.fixture(scope="session")
 def postgres_process() -> Iterator[Any]:
     """A PostgreSQL of our own, started from a wheel, with ``stop`` and ``start``."""
-    # Not pytest's own folder: PostgreSQL refuses to run as root and another user must reach it. In memory, a new
-    # database takes 0.02 s; on a disk it takes up to 0.5 s.
+    # Not pytest's own folder: PostgreSQL refuses to run as root and another user must reach it. In
+    # memory, a new database takes 0.02 s; on a disk it takes up to 0.5 s.
     with (
         tempfile.TemporaryDirectory(prefix="judgeboard-pg-", dir=IN_MEMORY) as folder,
         pytest.MonkeyPatch.context() as environment,
@@ -320,8 +355,8 @@ def kept_databases() -> dict[tuple[str, bool], tuple[Any, bytes | str]]:
 def fill_once(request: pytest.FixtureRequest, kept_databases: dict[Any, Any]) -> FillOnce:
     """Fills a fresh database: ``fill_once("name", store, fill)``.
 
-    What takes long to store is stored once per engine and process. Later databases get a copy of it, and what ``fill``
-    returned at that time, which must not refer to the store.
+    What takes long to store is stored once per engine and process. Later databases get a copy of
+    it, and what ``fill`` returned at that time, which must not refer to the store.
     """
 
     def filled(name: str, store: Store, fill: Callable[[Store], Any]) -> Any:
@@ -363,7 +398,9 @@ def endpoint() -> Iterator[HeldEndpoint]:
 @pytest.fixture
 def small_model(request: pytest.FixtureRequest, served_small_model: str) -> str:
     """The base URL of a real small language model on this machine, one server for the whole suite."""
-    assert request.path.name.endswith(SMALL_MODEL), f"its tests stand in files named *{SMALL_MODEL}: see Scheduling"
+    assert request.path.name.endswith(SMALL_MODEL), (
+        f"its tests stand in files named *{SMALL_MODEL}: see Scheduling"
+    )
     return served_small_model
 
 
@@ -371,7 +408,9 @@ def small_model(request: pytest.FixtureRequest, served_small_model: str) -> str:
 def served_small_model() -> Iterator[str]:
     """Serve it until the end."""
     script = Path(__file__).with_name("small_model.py")
-    process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     with process:  # leaving closes its standard input, which ends it
         assert process.stdout is not None
         ready = next((line for line in process.stdout if line.startswith("ready ")), None)

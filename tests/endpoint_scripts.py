@@ -17,7 +17,9 @@ def rejects_format(then: Script, *names: str) -> Script:
     def script(request: dict[str, Any], number: int) -> Answering:
         asked = request.get("response_format", {}).get("type")
         if asked in names:
-            return failure(400, f"response_format type {asked!r} is not supported", param="response_format")
+            return failure(
+                400, f"response_format type {asked!r} is not supported", param="response_format"
+            )
         return then(request, number)
 
     return script
@@ -36,7 +38,9 @@ def rejects_parameter(then: Script, name: str, message: str) -> Script:
 
 def rejects_temperature(then: Script) -> Script:
     """Behave like a reasoning model asked for a temperature."""
-    return rejects_parameter(then, "temperature", "Unsupported value: only the default temperature is supported.")
+    return rejects_parameter(
+        then, "temperature", "Unsupported value: only the default temperature is supported."
+    )
 
 
 def rejects_max_tokens(then: Script) -> Script:

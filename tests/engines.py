@@ -2,6 +2,6 @@
 
 import pytest
 
-# Other tests send PostgreSQL what the same functions of the store send, with the same constructs of SQL: here only the
-# logic around them differs.
+# Other tests send PostgreSQL what the same functions of the store send, with the same constructs of
+# SQL: here only the logic around them differs.
 on_sqlite = pytest.mark.parametrize("store", ["sqlite"], indirect=True)

@@ -35,10 +35,20 @@ def fill_figures(store: Store) -> FiguresLog:
     without_time = _add(store, STILL, timed=False)
     rag, second = log.version("rag"), log.version("second")
     scores = {
-        each: _score(name, place) for name, listed in ids.items() for place, each in enumerate(listed)
+        each: _score(name, place)
+        for name, listed in ids.items()
+        for place, each in enumerate(listed)
     } | dict.fromkeys(without_time, 0.9)
-    log.say(rag, {each: {"groundedness": score, "quality": 1 + round(score * 3)} for each, score in scores.items()})
-    log.say(second, {each: {"groundedness": 1 - score, "quality": 4} for each, score in scores.items()})
+    log.say(
+        rag,
+        {
+            each: {"groundedness": score, "quality": 1 + round(score * 3)}
+            for each, score in scores.items()
+        },
+    )
+    log.say(
+        second, {each: {"groundedness": 1 - score, "quality": 4} for each, score in scores.items()}
+    )
     for place, (each, score) in enumerate(scores.items()):
         if place % 2 == 0:
             good = (score > 0.5) != (place % 14 == 0)
@@ -49,7 +59,11 @@ def fill_figures(store: Store) -> FiguresLog:
 
 
 def _add(store: Store, query_type: str, *, timed: bool = True) -> list[int]:
-    asked = [MONDAY + timedelta(weeks=week, days=place % 5) for week in range(WEEKS) for place in range(A_WEEK)]
+    asked = [
+        MONDAY + timedelta(weeks=week, days=place % 5)
+        for week in range(WEEKS)
+        for place in range(A_WEEK)
+    ]
     rows = [
         Response(
             "log",
@@ -77,4 +91,8 @@ def _feedback(place: int) -> tuple[Feedback, ...]:
 
 
 def _grade(*, good: bool) -> dict[str, Label | float | int]:
-    return {"label": GOOD if good else BAD, "groundedness": 0.9 if good else 0.1, "quality": 4 if good else 1}
+    return {
+        "label": GOOD if good else BAD,
+        "groundedness": 0.9 if good else 0.1,
+        "quality": 4 if good else 1,
+    }

@@ -40,7 +40,11 @@ class ForkedCommand:
     """A command in a process of its own, to be used like one that `subprocess` has started."""
 
     def __init__(
-        self, words: Sequence[str], files: Sequence[int], environment: Mapping[str, str], folder: Path | str
+        self,
+        words: Sequence[str],
+        files: Sequence[int],
+        environment: Mapping[str, str],
+        folder: Path | str,
     ) -> None:
         """Start it; ``files`` become its standard input, output and error output."""
         task = list(words), [_OpenFile(number) for number in files], dict(environment), str(folder)
@@ -123,7 +127,10 @@ def _run(words: list[str], files: list[int], environment: dict[str, str], folder
 @contextmanager
 def shell_function() -> Iterator[str]:
     """Yield a function for a script of a shell: with it, the script's `judgeboard` is forked."""
-    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:  # a short path
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        socket.socket(socket.AF_UNIX) as listener,
+    ):  # a short path
         address = f"{folder}/commands"
         listener.bind(address)
         listener.listen()

@@ -8,7 +8,16 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from judgeboard.domain import Decision, JudgeVersion, Label, Response, ResponseKind, RunState, Status, Verdict
+from judgeboard.domain import (
+    Decision,
+    JudgeVersion,
+    Label,
+    Response,
+    ResponseKind,
+    RunState,
+    Status,
+    Verdict,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
@@ -57,18 +66,30 @@ class GradedLog:
         number = next(iter(self.numbers))
         on = f"evidence {number if group is None else f'of group {group}'}"
         asked = None if day is None else NOON + timedelta(days=day)
-        columns = {"answer": f"answer {number}", "asked_at": asked, "kind": kind, "passages": (on,)} | fields
+        columns = {
+            "answer": f"answer {number}",
+            "asked_at": asked,
+            "kind": kind,
+            "passages": (on,),
+        } | fields
         return Response("log", f"a{number}", f"query on {on}", **columns)
 
     def version(self, name: str = "rag", **params: Any) -> StoredVersion:
         with self.store.writing() as connection:
             return ensure_version(connection, JudgeVersion(name, name, params=params))
 
-    def say(self, version: StoredVersion, verdicts: Mapping[int, Mapping[str, Any]], run_id: int | None = None) -> None:
+    def say(
+        self,
+        version: StoredVersion,
+        verdicts: Mapping[int, Mapping[str, Any]],
+        run_id: int | None = None,
+    ) -> None:
         """One more verdict of a judge version on each response; a ``status`` in it makes it an unusable one."""
         items = []
         for response_id, scores in verdicts.items():
-            ask = self.asks[version.id, response_id] = self.asks.get((version.id, response_id), -1) + 1
+            ask = self.asks[version.id, response_id] = (
+                self.asks.get((version.id, response_id), -1) + 1
+            )
             verdict = Verdict(**({"status": Status.OK} | dict(scores)))
             items.append(NewJudgment(response_id, ask, 0, verdict))
         with self.store.writing() as connection:
@@ -96,7 +117,9 @@ class GradedLog:
         with self.store.writing() as connection:
             common = {"reviewer_id": self._reviewer(connection, reviewer), "at": datetime.now(UTC)}
             rows = [
-                common | {"response_id": each, "request_key": f"k{next(iter(self.numbers))}"} | dict(columns)
+                common
+                | {"response_id": each, "request_key": f"k{next(iter(self.numbers))}"}
+                | dict(columns)
                 for each, columns in grades.items()
             ]
             # Rows of one statement have the same columns.
@@ -106,20 +129,33 @@ class GradedLog:
                 ids += connection.execute(add, list(alike)).scalars()
             return ids
 
-    def review_again(self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any) -> None:
+    def review_again(
+        self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any
+    ) -> None:
         """Reviews of repeated queue items: answers that the person has reviewed before."""
         with self.store.writing() as connection:
-            queue = {"name": f"queue {next(iter(self.numbers))}", "created_by": "test", "created_at": NOON}
+            queue = {
+                "name": f"queue {next(iter(self.numbers))}",
+                "created_by": "test",
+                "created_at": NOON,
+            }
             queue_id = connection.execute(insert(QUEUE).returning(QUEUE.c.id), queue).scalar_one()
             person = self._reviewer(connection, reviewer)
             item = {"queue_id": queue_id, "position": 0, "joined_at": NOON, "repeat_for": person}
             items = {
-                each: connection.execute(insert(ITEM).returning(ITEM.c.id), item | {"response_id": each}).scalar_one()
+                each: connection.execute(
+                    insert(ITEM).returning(ITEM.c.id), item | {"response_id": each}
+                ).scalar_one()
                 for each in response_ids
             }
-        self.reviews({each: columns | {"queue_item_id": item_id} for each, item_id in items.items()}, reviewer)
+        self.reviews(
+            {each: columns | {"queue_item_id": item_id} for each, item_id in items.items()},
+            reviewer,
+        )
 
-    def review_all(self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any) -> None:
+    def review_all(
+        self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any
+    ) -> None:
         """The same review of a person on each response."""
         self.reviews(dict.fromkeys(response_ids, columns), reviewer)
 
@@ -128,12 +164,26 @@ class GradedLog:
 
     def flag(self, response_ids: Iterable[int], rule: str) -> None:
         """A rule flags each response; the flags are open."""
-        row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOON, "state": "open", "severity": 0.5}
+        row = {
+            "query_type": "",
+            "source": "log",
+            "rule": rule,
+            "created_at": NOON,
+            "state": "open",
+            "severity": 0.5,
+        }
         rows = [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in response_ids]
         with self.store.writing() as connection:
             connection.execute(insert(FLAG), rows)
 
-    def decide(self, response_id: int, rule: str, decision: Decision, reviewer: str = "mara", **columns: Any) -> None:
+    def decide(
+        self,
+        response_id: int,
+        rule: str,
+        decision: Decision,
+        reviewer: str = "mara",
+        **columns: Any,
+    ) -> None:
         """A person decides the open flag of a rule."""
         mine = (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule)
         with self.store.writing() as connection:
@@ -148,10 +198,14 @@ class GradedLog:
         """How many answers a filter opens."""
         with self.store.reading() as connection:
             conditions = response_conditions(connection, where)
-            return connection.execute(select(func.count()).select_from(RESPONSE).where(*conditions)).scalar_one()
+            return connection.execute(
+                select(func.count()).select_from(RESPONSE).where(*conditions)
+            ).scalar_one()
 
     def _reviewer(self, connection: Any, name: str) -> int:
         if name not in self.reviewers:
             row = {"origin": "page", "name": name, "role": "reviewer", "created_at": NOON}
-            self.reviewers[name] = connection.execute(insert(REVIEWER).returning(REVIEWER.c.id), row).scalar_one()
+            self.reviewers[name] = connection.execute(
+                insert(REVIEWER).returning(REVIEWER.c.id), row
+            ).scalar_one()
         return self.reviewers[name]

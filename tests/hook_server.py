@@ -32,7 +32,9 @@ def hook_server() -> Iterator[Hook]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             hook.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            hook.requests.append({name.lower(): value for name, value in self.headers.items()} | {"path": self.path})
+            hook.requests.append(
+                {name.lower(): value for name, value in self.headers.items()} | {"path": self.path}
+            )
             self.send_response(hook.status)
             for name, value in hook.headers.items():
                 self.send_header(name, value)
@@ -42,7 +44,9 @@ def hook_server() -> Iterator[Hook]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         hook.url = f"http://127.0.0.1:{server.server_address[1]}/services/T0/S3CRET"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         thread.start()
         yield hook
         server.shutdown()

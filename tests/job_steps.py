@@ -25,7 +25,14 @@ def fill(store: Store, answers: int = ANSWERS) -> None:
         store_responses(
             connection,
             [
-                Response("log", f"a{number}", "Which rock?", f"It is number-{number} .", ("Granite.",), "simple")
+                Response(
+                    "log",
+                    f"a{number}",
+                    "Which rock?",
+                    f"It is number-{number} .",
+                    ("Granite.",),
+                    "simple",
+                )
                 for number in range(answers)
             ],
         )
@@ -42,11 +49,15 @@ def ask(store: Store, judge: dict[str, Any], **options: Any) -> str:
 
 def ended(store: Store, job_id: str) -> JobProgress:
     """Wait until nothing further happens to a job."""
-    return until(lambda: (job := job_progress(store, job_id)).finished and job, "the end of the job")
+    return until(
+        lambda: (job := job_progress(store, job_id)).finished and job, "the end of the job"
+    )
 
 
 def asked(store: Store, job_id: str, least: int) -> JobProgress:
-    return until(lambda: (job := job_progress(store, job_id)).asked >= least and job, f"{least} verdicts")
+    return until(
+        lambda: (job := job_progress(store, job_id)).asked >= least and job, f"{least} verdicts"
+    )
 
 
 @contextmanager

@@ -28,7 +28,14 @@ def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) ->
         store_responses(
             connection,
             [
-                Response("log", str(number), "How long is it?", f"It is number-{number}.", ("It is long.",), **fields)
+                Response(
+                    "log",
+                    str(number),
+                    "How long is it?",
+                    f"It is number-{number}.",
+                    ("It is long.",),
+                    **fields,
+                )
                 for number in range(first, first + count)
             ],
         )
@@ -36,7 +43,9 @@ def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) ->
 
 def number_in(request: Mapping[str, Any], after: str = "number-") -> int:
     """Return the number of the answer or case that a request is about: what stands after ``after``."""
-    words = " ".join(message["content"] for message in request["messages"] if message["role"] == "user")
+    words = " ".join(
+        message["content"] for message in request["messages"] if message["role"] == "user"
+    )
     match = re.search(rf"{after}(\d+)", words)
     assert match is not None
     return int(match[1])
@@ -56,7 +65,9 @@ def asked(endpoint: RecordingEndpoint, after: str = "number-") -> Counter[int]:
 
 def rag(endpoint: RecordingEndpoint, **options: Any) -> Judge:
     """Return the chat judge over a fake endpoint."""
-    return make_judge("rag", **{"model": "scripted", "base_url": endpoint.base_url, "tries": 1} | options)
+    return make_judge(
+        "rag", **{"model": "scripted", "base_url": endpoint.base_url, "tries": 1} | options
+    )
 
 
 def judge_once(judge: Judge, item: JudgeInput) -> Verdict:
@@ -73,7 +84,9 @@ def judge_once(judge: Judge, item: JudgeInput) -> Verdict:
 
 def judgments(store: Store) -> list[dict[str, Any]]:
     """Return every judgment, in the order of storing, with the outside id of its response as ``id``."""
-    query = select(JUDGMENT, RESPONSE.c.external_id).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+    query = select(JUDGMENT, RESPONSE.c.external_id).join(
+        RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id
+    )
     with store.reading() as connection:
         rows = connection.execute(query.order_by(JUDGMENT.c.id))
         return [{**row._mapping, "id": row.external_id} for row in rows]
@@ -102,4 +115,6 @@ def until(condition: Callable[[], Any], what: str) -> Any:
 def time_passes(store: Store) -> None:
     """Nothing was heard of any process for an hour."""
     with store.writing() as connection:
-        connection.execute(update(WORKER).values(heartbeat_at=datetime.now(UTC) - timedelta(hours=1)))
+        connection.execute(
+            update(WORKER).values(heartbeat_at=datetime.now(UTC) - timedelta(hours=1))
+        )

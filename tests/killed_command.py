@@ -16,7 +16,9 @@ FREE, AT_ONCE = 9, 3  # asks that come back before the kill, and that are in fli
 def stored(store: Store, table: Any) -> int:
     """How many rows of a table came of a run."""
     with store.reading() as connection:
-        return int(connection.execute(select(func.count()).where(table.c.run_id.is_not(None))).scalar_one())
+        return int(
+            connection.execute(select(func.count()).where(table.c.run_id.is_not(None))).scalar_one()
+        )
 
 
 def killed_then_repeated(store: Store, endpoint: HeldEndpoint, table: Any, *words: str) -> None:
@@ -25,7 +27,9 @@ def killed_then_repeated(store: Store, endpoint: HeldEndpoint, table: Any, *word
     endpoint.hold_after(FREE)
     with ReadCommand(*words, *options) as process:
         until(lambda: stored(store, table) == FREE, "what came back is stored")
-        until(lambda: len(endpoint.server.requests) == FREE + AT_ONCE, "the next calls are in flight")
+        until(
+            lambda: len(endpoint.server.requests) == FREE + AT_ONCE, "the next calls are in flight"
+        )
         process.kill()
     time_passes(store)
     endpoint.release()

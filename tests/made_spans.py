@@ -7,7 +7,13 @@ from judgeboard.traces.spans import Part, Span
 
 
 def made_span(attributes: dict[str, Any], **more: Any) -> Span:
-    fields: dict[str, Any] = {"parent_id": None, "name": "step", "started_ns": 1, "ended_ns": 2, **more}
+    fields: dict[str, Any] = {
+        "parent_id": None,
+        "name": "step",
+        "started_ns": 1,
+        "ended_ns": 2,
+        **more,
+    }
     return Span("0" * 31 + "1", "0" * 15 + "1", attributes=attributes, **fields)
 
 

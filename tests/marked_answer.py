@@ -82,7 +82,13 @@ def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
             versions[name] = ensure_version(connection, JudgeVersion(name, kind)).id
         for response_id, prefix in ((plain, "plain"), (marked, "mark")):
             run = _fill(
-                connection, "run", "plain", kind="refine", judge_version_id=versions["nli"], state="done", selected=1
+                connection,
+                "run",
+                "plain",
+                kind="refine",
+                judge_version_id=versions["nli"],
+                state="done",
+                selected=1,
             )
             _verdicts(connection, response_id, prefix, run)
             rows = _said(connection, response_id, versions, by, run, prefix)
@@ -90,7 +96,9 @@ def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
 
 
 def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -> None:
-    claim = Claim(f"{prefix}-claim", ClaimStatus.CONTRADICTED, f"{prefix}-quote", 1, f"{prefix}-passage-quote")
+    claim = Claim(
+        f"{prefix}-claim", ClaimStatus.CONTRADICTED, f"{prefix}-quote", 1, f"{prefix}-passage-quote"
+    )
     account = {"raw": f"{prefix}-raw", "model_reported": f"{prefix}-reported", "cost_micro": 5}
     first = Verdict(
         Status.OK,
@@ -101,7 +109,9 @@ def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -
         claims=(claim,),
         **account,
     )
-    second = Verdict(Status.OK, groundedness=SECOND if prefix == "mark" else 0.52, reasoning=f"{prefix}-second")
+    second = Verdict(
+        Status.OK, groundedness=SECOND if prefix == "mark" else 0.52, reasoning=f"{prefix}-second"
+    )
     dimension = DimensionScore(f"{prefix}-dimension", 3, "1-5", f"{prefix}-rubric-reasoning")
     scored = Verdict(Status.OK, scores=(dimension,), raw=f"{prefix}-rubric-raw")
     failed = Verdict(Status.ERROR, error=f"{prefix}-error")
@@ -118,9 +128,16 @@ def _verdicts(connection: Connection, response_id: int, prefix: str, run: int) -
 
 
 def _said(
-    connection: Connection, response_id: int, versions: dict[str, int], by: Reviewer, run: int, prefix: str
+    connection: Connection,
+    response_id: int,
+    versions: dict[str, int],
+    by: Reviewer,
+    run: int,
+    prefix: str,
 ) -> dict[str, int]:
-    judgment = _one(connection, "judgment", response_id=response_id, judge_version_id=versions["rag"])
+    judgment = _one(
+        connection, "judgment", response_id=response_id, judge_version_id=versions["rag"]
+    )
     flag = _fill(
         connection,
         "flag",
@@ -155,20 +172,52 @@ def _said(
         seen=["judge"],
     )
     _fill(connection, "review_score", prefix, review_id=review, value=3, scale="1-5")
-    connection.execute(insert(METADATA.tables["review_flag"]).values(review_id=review, flag_id=flag))
+    connection.execute(
+        insert(METADATA.tables["review_flag"]).values(review_id=review, flag_id=flag)
+    )
     _fill(connection, "comment", prefix, response_id=response_id, pair_id=None, reviewer_id=by.id)
     _fill(
-        connection, "event", prefix, response_id=response_id, details={"note": f"{prefix}-event-details"}, kind="decide"
+        connection,
+        "event",
+        prefix,
+        response_id=response_id,
+        details={"note": f"{prefix}-event-details"},
+        kind="decide",
     )
-    _fill(connection, "judgment_review", prefix, judgment_id=judgment, judge_version_id=versions["high"], correct=False)
-    score = {"groundedness": SCORE if prefix == "mark" else 0.31, "label": "grounded", "run_id": run}
-    _fill(connection, "anchor_judgment", prefix, response_id=response_id, judge_version_id=versions["rag"], **score)
+    _fill(
+        connection,
+        "judgment_review",
+        prefix,
+        judgment_id=judgment,
+        judge_version_id=versions["high"],
+        correct=False,
+    )
+    score = {
+        "groundedness": SCORE if prefix == "mark" else 0.31,
+        "label": "grounded",
+        "run_id": run,
+    }
+    _fill(
+        connection,
+        "anchor_judgment",
+        prefix,
+        response_id=response_id,
+        judge_version_id=versions["rag"],
+        **score,
+    )
     attempt = _attempt(connection, response_id, versions["rag"], run, judgment, prefix)
     pair = _pair(connection, response_id, versions["two"], by, prefix)
     return {"flag_id": flag, "pair_id": pair, "attempt_id": attempt, "run_id": run}
 
 
-def _attempt(connection: Connection, response_id: int, version_id: int, run_id: int, judgment: int, prefix: str) -> int:
+def _attempt(
+    connection: Connection,
+    response_id: int,
+    version_id: int,
+    run_id: int,
+    judgment: int,
+    prefix: str,
+) -> int:
     """An answer made from it, judged too."""
     made = Response(
         "attempts",
@@ -187,7 +236,9 @@ def _attempt(connection: Connection, response_id: int, version_id: int, run_id: 
     verdict = Verdict(Status.OK, groundedness=0.9, reasoning=f"{prefix}-attempt-reasoning")
     store_judgments(connection, rag, None, [NewJudgment(attempt, 0, 0, verdict)], NOW)
     judged = _one(connection, "judgment", response_id=attempt, judge_version_id=version_id)
-    _fill(connection, "generation", prefix, run_id=run_id, subject="s", number=1, response_id=attempt)
+    _fill(
+        connection, "generation", prefix, run_id=run_id, subject="s", number=1, response_id=attempt
+    )
     for number, of, by in ((0, response_id, judgment), (1, attempt, judged)):
         _fill(
             connection,
@@ -206,9 +257,19 @@ def _attempt(connection: Connection, response_id: int, version_id: int, run_id: 
     return attempt
 
 
-def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewer, prefix: str) -> int:
+def _pair(
+    connection: Connection, response_id: int, version_id: int, by: Reviewer, prefix: str
+) -> int:
     """A pair of which it is a side, compared by a judge and by a person."""
-    other = Response("other", f"other of {prefix}", "question?", "the other", ("p",), "QA", kind=ResponseKind.PAIR_SIDE)
+    other = Response(
+        "other",
+        f"other of {prefix}",
+        "question?",
+        "the other",
+        ("p",),
+        "QA",
+        kind=ResponseKind.PAIR_SIDE,
+    )
     (side,) = store_responses(connection, [other]).new
     pair = _fill(
         connection,
@@ -230,7 +291,14 @@ def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewe
             shown=shown,
             condition="plain",
         )
-        _fill(connection, "comparison_score", prefix, comparison_id=comparison, aspect="overall", preference="a")
+        _fill(
+            connection,
+            "comparison_score",
+            prefix,
+            comparison_id=comparison,
+            aspect="overall",
+            preference="a",
+        )
     _fill(connection, "sample", prefix, pair_id=pair, judge_version_id=version_id, number=0)
     review = _fill(
         connection,
@@ -241,7 +309,15 @@ def _pair(connection: Connection, response_id: int, version_id: int, by: Reviewe
         shown="ab",
         **dict.fromkeys(("stage", "seen", "decision", "label", "why_differs")),
     )
-    _fill(connection, "preference_score", prefix, review_id=review, aspect="overall", preference="b", scale=None)
+    _fill(
+        connection,
+        "preference_score",
+        prefix,
+        review_id=review,
+        aspect="overall",
+        preference="b",
+        scale=None,
+    )
     details = {"review": review, "pair": pair, "said": f"{prefix}-pair-event"}
     _fill(connection, "event", prefix, kind="prefer", details=details)
     return pair
@@ -252,7 +328,12 @@ def _fill(connection: Connection, name: str, prefix: str, **columns: Any) -> int
     table = METADATA.tables[name]
     row: dict[str, Any] = dict(columns)
     for column in table.c:
-        if column.name in row or column.primary_key or column.default is not None or column.foreign_keys:
+        if (
+            column.name in row
+            or column.primary_key
+            or column.default is not None
+            or column.foreign_keys
+        ):
             continue
         if column.name == "status":
             row[column.name] = Status.OK.value

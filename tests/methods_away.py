@@ -1,7 +1,8 @@
 """Removes each method from a copy of the packages, one after the other, and shows that the rest still works.
 
-`python tests/methods_away.py [METHOD ...]` prints a table. A method is its folder, its line in `registry/methods.py`,
-its page, its sections of other pages, and its public names in `__init__.pyi`.
+`python tests/methods_away.py [METHOD ...]` prints a table. A method is its folder, its line in
+`registry/methods.py`, its page, its sections of other pages, and its public names in
+`__init__.pyi`.
 """
 
 import re
@@ -73,8 +74,19 @@ WHOLE: Mapping[str, str] = {
 
 def copy_without(folder: Path, methods: Collection[str]) -> None:
     """Copy the packages and the sample log to a folder, and remove these methods from the copy."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "core", "dashboard", "data/sample"]
-    for file in subprocess.run(listed, capture_output=True, text=True, check=True, cwd=ROOT).stdout.splitlines():
+    listed = [
+        "git",
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "core",
+        "dashboard",
+        "data/sample",
+    ]
+    for file in subprocess.run(
+        listed, capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.splitlines():
         if (ROOT / file).is_file():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, folder / file)
@@ -84,8 +96,16 @@ def copy_without(folder: Path, methods: Collection[str]) -> None:
         shutil.rmtree(package / "methods" / method)
         for view in registration.pages:
             (folder / "dashboard" / "judgeboard_dashboard" / "views" / f"{view}.py").unlink()
-        made = [] if registration.checks is None or registration.checks.maker is None else [registration.checks.maker]
-        sections = *registration.item_sections, *(each.show for each in registration.judge_sections), *made
+        made = (
+            []
+            if registration.checks is None or registration.checks.maker is None
+            else [registration.checks.maker]
+        )
+        sections = (
+            *registration.item_sections,
+            *(each.show for each in registration.judge_sections),
+            *made,
+        )
         for place in {place.partition(":")[0] for place in sections}:
             (folder / "dashboard" / f"{place.replace('.', '/')}.py").unlink()
         _remove(package / "registry" / "methods.py", rf'^    "{method}",.*\n')
@@ -108,8 +128,12 @@ def attempt(folder: Path, code: str) -> str | None:
     path = f"{folder / 'core'}:{folder / 'dashboard'}"
     environment = {"PYTHONPATH": path, "PATH": ""}
     command = [sys.executable, "-c", code]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
-    return None if ran.returncode == 0 else (ran.stderr.strip() or ran.stdout.strip()).splitlines()[-1]
+    ran = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env=environment
+    )
+    return (
+        None if ran.returncode == 0 else (ran.stderr.strip() or ran.stdout.strip()).splitlines()[-1]
+    )
 
 
 def main() -> int:

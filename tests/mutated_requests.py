@@ -16,11 +16,38 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from sent_traces import JSON, PROTOBUF
 
 TYPES = (
-    *("application/json", "application/x-protobuf", "application/json; charset=utf-8", "text/plain", ""),
-    *("application/grpc", "multipart/form-data; boundary=x", "multipart/form-data", "application/x-protobuf;;"),
+    *(
+        "application/json",
+        "application/x-protobuf",
+        "application/json; charset=utf-8",
+        "text/plain",
+        "",
+    ),
+    *(
+        "application/grpc",
+        "multipart/form-data; boundary=x",
+        "multipart/form-data",
+        "application/x-protobuf;;",
+    ),
 )
 ENCODINGS = ("gzip", "deflate", "identity", "br", "GZIP", "gzip, gzip", "")
-WRONG: tuple[Any, ...] = (None, 5, -1, 1e400, 2**70, True, "", "x", [], {}, [[]], [None], {"a": {}}, "\ud800", "\x00")
+WRONG: tuple[Any, ...] = (
+    None,
+    5,
+    -1,
+    1e400,
+    2**70,
+    True,
+    "",
+    "x",
+    [],
+    {},
+    [[]],
+    [None],
+    {"a": {}},
+    "\ud800",
+    "\x00",
+)
 RUN = {
     "id": "0198f2a1-0000-7000-8000-000000000001",
     "trace_id": "0198f2a1-0000-7000-8000-000000000001",
@@ -46,16 +73,30 @@ def good_requests(captures: Path) -> list[Request]:
     """Every captured request to a path of the receiver, and one of each other kind."""
     requests = [
         Request("/runs/batch", JSON, json.dumps({"post": [RUN]}).encode()),
-        Request("/runs/multipart", MULTIPART, PART % (RUN["id"].encode(), json.dumps(RUN).encode())),
-        Request("/api/responses", JSON, b'[{"id": "a", "question": "Hi?", "answer": "Hello.", "contexts": ["One."]}]'),
+        Request(
+            "/runs/multipart", MULTIPART, PART % (RUN["id"].encode(), json.dumps(RUN).encode())
+        ),
+        Request(
+            "/api/responses",
+            JSON,
+            b'[{"id": "a", "question": "Hi?", "answer": "Hello.", "contexts": ["One."]}]',
+        ),
         Request("/api/feedback", JSON, b'{"response_id": "a", "thumbs": "up"}'),
-        Request("/api/judgments", JSON, b'{"response_id": "a", "judge": "j", "quality": 2, "scores": {}, "raw": "x"}'),
+        Request(
+            "/api/judgments",
+            JSON,
+            b'{"response_id": "a", "judge": "j", "quality": 2, "scores": {}, "raw": "x"}',
+        ),
     ]
     for path in sorted(captures.glob("*/*.meta.json")):
         meta = json.loads(path.read_text(encoding="utf-8"))
         if meta["path"].endswith(("/v1/traces", "/v1/logs")):
             headers = {name.lower(): value for name, value in meta["headers"].items()}
-            kept = {name: headers[name] for name in ("content-type", "content-encoding") if headers.get(name)}
+            kept = {
+                name: headers[name]
+                for name in ("content-type", "content-encoding")
+                if headers.get(name)
+            }
             body = path.with_name(path.name.replace(".meta.json", ".bin")).read_bytes()
             requests.append(Request(meta["path"], kept, body))
     return requests
@@ -97,7 +138,9 @@ def overwritten(request: Request, chance: Random) -> Request:
     """Put bytes in: a length of four gigabytes or more, zeros, a start of a group, noise."""
     request = _opened(request)
     place = chance.randint(0, len(request.content))
-    put = chance.choice((b"\xff" * 9 + b"\x01", b"\xff\xff\xff\xff\x0f", b"\x00" * 20, b"\x0b", chance.randbytes(9)))
+    put = chance.choice(
+        (b"\xff" * 9 + b"\x01", b"\xff\xff\xff\xff\x0f", b"\x00" * 20, b"\x0b", chance.randbytes(9))
+    )
     after = request.content[place + (len(put) if chance.random() < 0.5 else 0) :]
     return replace(request, content=request.content[:place] + put + after)
 
@@ -120,7 +163,9 @@ def cut(request: Request, chance: Random) -> Request:
 def without_a_part(request: Request, chance: Random) -> Request:
     request = _opened(request)
     start = chance.randint(0, len(request.content))
-    return replace(request, content=request.content[:start] + request.content[start + chance.randint(1, 300) :])
+    return replace(
+        request, content=request.content[:start] + request.content[start + chance.randint(1, 300) :]
+    )
 
 
 def doubled(request: Request, chance: Random) -> Request:
@@ -133,7 +178,9 @@ def other_type(request: Request, chance: Random) -> Request:
 
 
 def other_encoding(request: Request, chance: Random) -> Request:
-    return replace(request, headers=request.headers | {"content-encoding": chance.choice(ENCODINGS)})
+    return replace(
+        request, headers=request.headers | {"content-encoding": chance.choice(ENCODINGS)}
+    )
 
 
 def compressed(request: Request, chance: Random) -> Request:
@@ -146,16 +193,22 @@ def compressed(request: Request, chance: Random) -> Request:
 def bomb(request: Request, chance: Random) -> Request:
     size = chance.choice((1, 5, 65)) * 2**20
     fill = chance.choice((b"\x00", b" ", b"[", b"\n\x00"))
-    return Request(request.path, request.headers | {"content-encoding": "gzip"}, gzip.compress(fill * size, 1))
+    return Request(
+        request.path, request.headers | {"content-encoding": "gzip"}, gzip.compress(fill * size, 1)
+    )
 
 
 def deep(request: Request, chance: Random) -> Request:
     """A span with an attribute that is nested 10 to 20,000 levels deep, or JSON that is."""
     depth = int(10 ** chance.uniform(1, 4.3))
     if chance.random() < 0.5:
-        opening, closing = chance.choice(((b"[", b"]"), (b'{"a":', b"}"), (b'{"resourceSpans":[', b"]}")))
+        opening, closing = chance.choice(
+            ((b"[", b"]"), (b'{"a":', b"}"), (b'{"resourceSpans":[', b"]}"))
+        )
         return Request(request.path, JSON, opening * depth + b"1" + closing * depth)
-    if chance.random() < 0.5:  # a text with JSON, which is only read when the trace becomes an answer
+    if (
+        chance.random() < 0.5
+    ):  # a text with JSON, which is only read when the trace becomes an answer
         text: Any = '{"question":' * depth + '"Hi?"' + "}" * depth
         value = AnyValue(string_value=text)
     else:
@@ -168,9 +221,16 @@ def deep(request: Request, chance: Random) -> Request:
     span = (
         body.resource_spans.add()
         .scope_spans.add()
-        .spans.add(trace_id=chance.randbytes(16), span_id=chance.randbytes(8), name="deep", end_time_unix_nano=1)
+        .spans.add(
+            trace_id=chance.randbytes(16),
+            span_id=chance.randbytes(8),
+            name="deep",
+            end_time_unix_nano=1,
+        )
     )
-    span.attributes.add(key=chance.choice(("input.value", "gen_ai.input.messages", "x"))).value.CopyFrom(value)
+    span.attributes.add(
+        key=chance.choice(("input.value", "gen_ai.input.messages", "x"))
+    ).value.CopyFrom(value)
     span.attributes.add(key="output.value").value.string_value = "Hello."
     return Request("/v1/traces", PROTOBUF, body.SerializeToString())
 
@@ -185,7 +245,10 @@ def other_values(request: Request, chance: Random) -> Request:
     for _ in range(chance.randint(1, 3)):
         holder, key = content, None
         while isinstance(inner := content if key is None else holder[key], dict | list) and inner:
-            holder, key = inner, chance.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+            holder, key = (
+                inner,
+                chance.choice(list(inner) if isinstance(inner, dict) else range(len(inner))),
+            )
             if chance.random() < 0.1:
                 break
         if key is None:
@@ -196,6 +259,21 @@ def other_values(request: Request, chance: Random) -> Request:
 
 
 MUTATIONS = (
-    *((same, 2), (flipped, 20), (overwritten, 12), (wrong_wire_type, 12), (cut, 8), (without_a_part, 8), (doubled, 1)),
-    *((other_type, 6), (other_encoding, 5), (compressed, 6), (bomb, 0.3), (deep, 5), (other_values, 20)),
+    *(
+        (same, 2),
+        (flipped, 20),
+        (overwritten, 12),
+        (wrong_wire_type, 12),
+        (cut, 8),
+        (without_a_part, 8),
+        (doubled, 1),
+    ),
+    *(
+        (other_type, 6),
+        (other_encoding, 5),
+        (compressed, 6),
+        (bomb, 0.3),
+        (deep, 5),
+        (other_values, 20),
+    ),
 )

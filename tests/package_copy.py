@@ -63,7 +63,8 @@ def copy_package(package: Path, copy: Path) -> None:
 class Copy:
     """A copy of the package that takes a new file and a new line.
 
-    One process runs all code of a test until the next change of the copy; its database is ``log.db``.
+    One process runs all code of a test until the next change of the copy; its database is
+    ``log.db``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,7 +79,9 @@ class Copy:
         self.folder = folder
         if self.interpreter is not None:
             database = str(folder / "log.db")
-            self.run(f"import os; os.chdir({str(folder)!r}); os.environ['JUDGEBOARD_DB'] = {database!r}")
+            self.run(
+                f"import os; os.chdir({str(folder)!r}); os.environ['JUDGEBOARD_DB'] = {database!r}"
+            )
 
     def add(self, file: str, text: str, table: str, *changes: tuple[str, str]) -> None:
         (self.package / file).write_text(text, encoding="utf-8")
@@ -97,7 +100,11 @@ class Copy:
                     stderr=errors,
                     text=True,
                     cwd=self.folder,
-                    env={"PYTHONPATH": f"{self.package.parent}:{TESTS}", "PATH": "", "JUDGEBOARD_DB": database}
+                    env={
+                        "PYTHONPATH": f"{self.package.parent}:{TESTS}",
+                        "PATH": "",
+                        "JUDGEBOARD_DB": database,
+                    }
                     | SHARED
                     | environment,
                 )
@@ -130,12 +137,16 @@ class Copy:
     def revise(self, name: str, *operations: str) -> None:
         """Add a revision of the database that does this, and raise the head to it."""
         text = REVISION.format(name=name, head=HEAD, operations="\n    ".join(operations))
-        (self.package / "store" / "migrations" / "versions" / f"9999_{name}.py").write_text(text, encoding="utf-8")
+        (self.package / "store" / "migrations" / "versions" / f"9999_{name}.py").write_text(
+            text, encoding="utf-8"
+        )
         self.line("store/migrations/__init__.py", f'"{HEAD}"', '"9999"')
 
     def documented(self, table: str) -> str:
         """Return a table of the documentation, generated from the copy."""
-        return self.run(f"import runpy; print(runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES'][{table!r}]())")
+        return self.run(
+            f"import runpy; print(runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES'][{table!r}]())"
+        )
 
     def with_dashboard(self) -> Path:
         """Add a copy of the app's package, and return its folder."""

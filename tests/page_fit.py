@@ -10,7 +10,9 @@ from page_state import at_rest, idle
 
 Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
-STYLED = "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
+STYLED = (
+    "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
+)
 PATIENCE = 20_000  # ms
 # The sizes of charts and tables, which are drawn anew some time after their window.
 SIZES = """() => [...document.querySelectorAll(
@@ -46,8 +48,8 @@ OVERFLOWING = """() => {
 def looks(page: Page) -> Iterator[str]:
     """Give a page that is open one look after the other: a window is made narrower or wider, its colours turn.
 
-    It is not loaded again, which takes a second each time. The first look is that of the window, if it has one of them,
-    as each other one draws the whole page anew; the page is left in the last.
+    It is not loaded again, which takes a second each time. The first look is that of the window, if
+    it has one of them, as each other one draws the whole page anew; the page is left in the last.
     """
     app = page.locator("[data-testid=stApp]")
     size = page.viewport_size or {"width": LOOKS[0][0], "height": 900}

@@ -5,7 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, select
 
-from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
+from judgeboard.domain import (
+    Claim,
+    ClaimStatus,
+    Feedback,
+    FeedbackKind,
+    JudgeVersion,
+    Response,
+    Status,
+    Verdict,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -18,9 +27,12 @@ PASSAGES = (
     "Granite is an intrusive rock. It cools slowly below the surface, and its crystals grow large enough to see.",
     "Basalt is an extrusive rock.\r\nIt cools fast and is fine-grained.\n\n    Columns form as it shrinks.",
 )
-ANSWER = "Granite cools slowly below the surface. Basalt is older than granite. Basalt forms columns."
+ANSWER = (
+    "Granite cools slowly below the surface. Basalt is older than granite. Basalt forms columns."
+)
 
-# Texts that a page must show exactly and never act on; each is one answer, its question and its passage.
+# Texts that a page must show exactly and never act on; each is one answer, its question and its
+# passage.
 HOSTILE: dict[str, str] = {
     "script": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>",
     "markdown": "# head\n* a\n> b\n| c | d |\n[link](http://evil.example/) ![image](http://evil.example/i.png)",
@@ -52,13 +64,17 @@ def fill_pages(store: Store) -> PageRows:
     """Store the answers and what judges and users said of them; return their ids."""
     responses = [*_plain(), *_states(), *_hostile()]
     with store.writing() as connection:
-        set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
+        set_setting(
+            connection, "implied_labels", ("low_groundedness",), "test"
+        )  # else the first decision asks
         store_responses(connection, responses, now=START)
         ids = _ids(connection)
         first = JudgeVersion("rag", "rag", "llama-3.1-8b", {"temperature": 0}, "Judge.")
         rag = ensure_version(connection, first, START)
         store_judgments(connection, rag, None, _verdicts(ids), START + timedelta(hours=1))
-        second = ensure_version(connection, JudgeVersion("second", "rag", "gpt-4o-mini", {}, "Judge too."), START)
+        second = ensure_version(
+            connection, JudgeVersion("second", "rag", "gpt-4o-mini", {}, "Judge too."), START
+        )
         other = Verdict(Status.OK, groundedness=0.95, quality=4, reasoning="Fine.")
         items = [NewJudgment(ids["two-judges"], 0, 0, other)]
         store_judgments(connection, second, None, items, START + timedelta(hours=2))
@@ -86,8 +102,26 @@ def _states() -> list[Response]:
     down = (Feedback(FeedbackKind.THUMBS, 0, at=START + timedelta(days=3)),)
     many = tuple(f"Passage {number}: {PASSAGES[0]}" for number in range(1, 31))
     return [
-        Response("log", "claims", "Which rock is older?", ANSWER, PASSAGES, "simple", "writer-1", asked_at=START),
-        Response("log", "two-judges", "Do they agree?", ANSWER, PASSAGES, "simple", asked_at=START, feedback=down),
+        Response(
+            "log",
+            "claims",
+            "Which rock is older?",
+            ANSWER,
+            PASSAGES,
+            "simple",
+            "writer-1",
+            asked_at=START,
+        ),
+        Response(
+            "log",
+            "two-judges",
+            "Do they agree?",
+            ANSWER,
+            PASSAGES,
+            "simple",
+            asked_at=START,
+            feedback=down,
+        ),
         Response("log", "unusable", "Was it judged?", ANSWER, PASSAGES, "simple"),
         Response("log", "good", "Is it fine?", ANSWER, PASSAGES, "simple"),
         Response("log", "not-judged", "Who judges?", ANSWER, PASSAGES, "simple"),
@@ -99,44 +133,68 @@ def _states() -> list[Response]:
 
 def _hostile() -> list[Response]:
     return [
-        Response("log", f"hostile-{name}", text[:900], text, (text[:4000],), "odd") for name, text in HOSTILE.items()
+        Response("log", f"hostile-{name}", text[:900], text, (text[:4000],), "odd")
+        for name, text in HOSTILE.items()
     ]
 
 
 def _verdicts(ids: dict[str, int]) -> list[NewJudgment]:
     said: dict[str, Verdict] = {
         name: Verdict(
-            Status.OK, groundedness=int(name[-2:]) * 0.03, quality=4, reasoning="Two statements are not there."
+            Status.OK,
+            groundedness=int(name[-2:]) * 0.03,
+            quality=4,
+            reasoning="Two statements are not there.",
         )
         for name in ids
         if name.startswith("plain")
     }
     said |= {
         f"hostile-{name}": Verdict(
-            Status.OK, groundedness=0.45, quality=4, reasoning=text[:4000], claims=_in_the_middle(text)
+            Status.OK,
+            groundedness=0.45,
+            quality=4,
+            reasoning=text[:4000],
+            claims=_in_the_middle(text),
         )
         for name, text in HOSTILE.items()
     }
     low = Verdict(Status.OK, groundedness=0.4, quality=3, reasoning="Half of it stands.")
     said |= dict.fromkeys(("no-passages", "nothing-found", "many-passages", "two-judges"), low)
-    said["claims"] = Verdict(Status.OK, groundedness=0.42, quality=3, reasoning="One is wrong.", claims=_claims())
+    said["claims"] = Verdict(
+        Status.OK, groundedness=0.42, quality=3, reasoning="One is wrong.", claims=_claims()
+    )
     said["good"] = Verdict(Status.OK, groundedness=0.97, quality=4, reasoning="All of it stands.")
     said["unusable"] = Verdict(
-        Status.UNPARSABLE, raw='{"groundedness": 85}', error="the model answered 85 where 0 to 1 was asked"
+        Status.UNPARSABLE,
+        raw='{"groundedness": 85}',
+        error="the model answered 85 where 0 to 1 was asked",
     )
     return [NewJudgment(ids[name], 0, 0, verdict) for name, verdict in said.items()]
 
 
 def _claims() -> tuple[Claim, ...]:
     return (
-        _claim("Granite cools slowly below the surface.", ClaimStatus.SUPPORTED, 1, "cools slowly below the surface"),
-        _claim("Basalt is older than granite.", ClaimStatus.CONTRADICTED, 2, "Basalt is an extrusive rock.\r\nIt"),
+        _claim(
+            "Granite cools slowly below the surface.",
+            ClaimStatus.SUPPORTED,
+            1,
+            "cools slowly below the surface",
+        ),
+        _claim(
+            "Basalt is older than granite.",
+            ClaimStatus.CONTRADICTED,
+            2,
+            "Basalt is an extrusive rock.\r\nIt",
+        ),
         _claim("Basalt forms columns", ClaimStatus.UNSUPPORTED),
         _claim("Marble is soft.", ClaimStatus.SUPPORTED),
     )
 
 
-def _claim(text: str, status: ClaimStatus, passage: int | None = None, quote: str | None = None) -> Claim:
+def _claim(
+    text: str, status: ClaimStatus, passage: int | None = None, quote: str | None = None
+) -> Claim:
     start = ANSWER.find(text)
     inside = PASSAGES[passage - 1].find(quote) if passage and quote else -1
     return Claim(
@@ -163,7 +221,10 @@ def _in_the_middle(text: str) -> tuple[Claim, ...]:
 
 def _ids(connection: Connection) -> dict[str, int]:
     response = RESPONSE
-    return {row.external_id: row.id for row in connection.execute(select(response.c.external_id, response.c.id))}
+    return {
+        row.external_id: row.id
+        for row in connection.execute(select(response.c.external_id, response.c.id))
+    }
 
 
 def _worst_flags(connection: Connection) -> dict[str, int]:

@@ -32,10 +32,15 @@ class PageSession:
     def open(self, address: str) -> None:
         """Run a page, and read all the files that it names or offers."""
         self.at, target, run = address, urlsplit(address), BackMsg()
-        run.rerun_script.page_name, run.rerun_script.query_string = target.path.strip("/"), target.query
+        run.rerun_script.page_name, run.rerun_script.query_string = (
+            target.path.strip("/"),
+            target.query,
+        )
         self.socket.send(run.SerializeToString())
         offered: list[str] = []
-        while (message := self._receive()).script_finished or not message.HasField("script_finished"):
+        while (message := self._receive()).script_finished or not message.HasField(
+            "script_finished"
+        ):
             assert not message.HasField("page_not_found"), address
             if message.HasField("new_session"):  # also in the middle: the page asked for a new run
                 self.session_id, offered = message.new_session.initialize.session_id, []
@@ -76,8 +81,12 @@ def page_session(url: str, cookies: Mapping[str, str]) -> Iterator[PageSession]:
     with connect(
         f"{url.replace('http', 'ws')}/_stcore/stream",
         origin=Origin(url),
-        subprotocols=[Subprotocol(name) for name in ("streamlit", cookies.get("_streamlit_xsrf")) if name],
-        additional_headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())},
+        subprotocols=[
+            Subprotocol(name) for name in ("streamlit", cookies.get("_streamlit_xsrf")) if name
+        ],
+        additional_headers={
+            "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())
+        },
         max_size=None,
     ) as socket:
         yield PageSession(url, socket)

@@ -13,8 +13,9 @@ Value = TypeVar("Value")
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
 VIEWS = [view for tabs in PAGES.values() for view in tabs]
-# Streamlit opens the page of another address without loading itself again, as for the Back button. A busy browser draws
-# a whole run at once: then the state does not change, but the number of the run in Streamlit's own state does.
+# Streamlit opens the page of another address without loading itself again, as for the Back button.
+# A busy browser draws a whole run at once: then the state does not change, but the number of the
+# run in Streamlit's own state does.
 GO = """address => new Promise((drawn, failed) => {
   const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
   let owner = app[Object.keys(app).find((name) => name.startsWith("__reactFiber$"))];
@@ -40,7 +41,8 @@ GO = """address => new Promise((drawn, failed) => {
   history.pushState({}, "", address);
   dispatchEvent(new PopStateEvent("popstate"));
 })"""
-# The script has run, no part of the page waits for its code, and no font is on its way: it would make texts wider.
+# The script has run, no part of the page waits for its code, and no font is on its way: it would
+# make texts wider.
 IDLE = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
   && !document.querySelector("[data-testid=stSkeleton]") && document.fonts.status === 'loaded'"""
 LOOK = 20  # ms between two looks
@@ -51,8 +53,9 @@ DRAWN = 20  # seconds in which a slow browser moves what it draws to its place
 def idle(page: Page) -> None:
     """Wait until the server draws nothing more, and no part of the page waits for its code or its font.
 
-    The page looks itself: each time that Playwright's ``expect`` looks in vain, it describes the page for a report, and
-    then waits ever longer. That took a quarter of the browser's processor time.
+    The page looks itself: each time that Playwright's ``expect`` looks in vain, it describes the
+    page for a report, and then waits ever longer. That took a quarter of the browser's processor
+    time.
     """
     page.wait_for_function(IDLE, polling=LOOK)
 

@@ -31,10 +31,14 @@ from judgeboard.store.reviews import Review, insert_review
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 
 
-def add_pairs(store: Store, count: int, *, source: str = "bench", first: int = 0, **fields: Any) -> list[int]:
+def add_pairs(
+    store: Store, count: int, *, source: str = "bench", first: int = 0, **fields: Any
+) -> list[int]:
     """Store pairs with the ids p0, p1, …; each answer names its pair and its side."""
     pairs = [
-        Pair(source, f"p{number}", f"Which, {number}?", f"left-{number}", f"right-{number}", **fields)
+        Pair(
+            source, f"p{number}", f"Which, {number}?", f"left-{number}", f"right-{number}", **fields
+        )
         for number in range(first, first + count)
     ]
     with store.writing() as connection:
@@ -59,14 +63,18 @@ def asked(endpoint: RecordingEndpoint) -> Counter[tuple[int, str]]:
     return Counter(asked_of(request.body) for request in endpoint.requests)
 
 
-def by_pair(replies: Mapping[tuple[int, str], ScriptedReply], other: ScriptedReply | None = None) -> Script:
+def by_pair(
+    replies: Mapping[tuple[int, str], ScriptedReply], other: ScriptedReply | None = None
+) -> Script:
     """Answer by pair and order; ``other`` (a tie) for those not named."""
     return lambda request, _number: replies.get(asked_of(request), other or said("tie"))
 
 
 def pairwise(endpoint: RecordingEndpoint, *, priced: bool = False, **options: Any) -> PairwiseJudge:
     """Return the pairwise judge over a fake endpoint."""
-    return PairwiseJudge(model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1), **options)
+    return PairwiseJudge(
+        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1), **options
+    )
 
 
 def record(
@@ -115,15 +123,28 @@ def prefer_outside(
     with store.writing() as connection:
         return insert_review(
             connection,
-            Review(by.id, key, utc_now(), pair_id=pair_id, preferences=preferences, shown=shown, seen=seen),
+            Review(
+                by.id,
+                key,
+                utc_now(),
+                pair_id=pair_id,
+                preferences=preferences,
+                shown=shown,
+                seen=seen,
+            ),
         )
 
 
 def people_say(store: Store, pair_id: int, *letters: str, aspect: str = "overall") -> None:
     """Let imported people say which answer they prefer, each a letter."""
-    given = [GivenPreference(f"person {place}", {aspect: _said(letter)}) for place, letter in enumerate(letters)]
+    given = [
+        GivenPreference(f"person {place}", {aspect: _said(letter)})
+        for place, letter in enumerate(letters)
+    ]
     with store.writing() as connection:
-        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given])
+        store_preferences(
+            connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given]
+        )
 
 
 def _said(letter: str) -> AspectPreference:

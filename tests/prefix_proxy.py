@@ -19,7 +19,9 @@ def prefix_proxy(prefix: str, upstream_port: int, port: int | None = None) -> It
             head = _head(self.rfile)
             method, _, rest = head.partition(" ")
             if not rest.startswith(f"{prefix}/"):
-                self.wfile.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                self.wfile.write(
+                    b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                )
                 return
             request = f"{method} {rest.removeprefix(prefix)}".encode("latin-1")
             with socket.create_connection(("127.0.0.1", upstream_port)) as upstream:
@@ -55,5 +57,7 @@ def _head(request: object) -> str:
     while (line := request.readline().decode("latin-1")) not in {"\r\n", ""}:  # type: ignore[attr-defined]
         lines.append(line)
     if not any(line.lower().startswith("upgrade:") for line in lines):
-        lines = [line for line in lines if not line.lower().startswith("connection:")] + ["Connection: close\r\n"]
+        lines = [line for line in lines if not line.lower().startswith("connection:")] + [
+            "Connection: close\r\n"
+        ]
     return "".join(lines) + "\r\n"

@@ -17,8 +17,12 @@ def each_statement(store: Store, look: Callable[[Any, str, Any], Iterable[T]]) -
     """All that ``look(cursor, statement, parameters)`` returns for the statements that are sent in the block."""
     values: list[T] = []
 
-    def note(_connection: Any, cursor: Any, statement: str, parameters: Any, _context: Any, _many: bool) -> None:
-        values.extend(look(cursor, statement, parameters[0] if isinstance(parameters, list) else parameters))
+    def note(
+        _connection: Any, cursor: Any, statement: str, parameters: Any, _context: Any, _many: bool
+    ) -> None:
+        values.extend(
+            look(cursor, statement, parameters[0] if isinstance(parameters, list) else parameters)
+        )
 
     event.listen(store.engine, "before_cursor_execute", note)
     try:
@@ -36,7 +40,11 @@ def plans_of(store: Store) -> AbstractContextManager[list[str]]:
     """The steps of every query while the block runs, one text a statement; on either engine."""
 
     def plan(cursor: Any, statement: str, parameters: Any) -> list[str]:
-        return ["\n".join(_steps(store, cursor, statement, parameters))] if statement.startswith(QUERIES) else []
+        return (
+            ["\n".join(_steps(store, cursor, statement, parameters))]
+            if statement.startswith(QUERIES)
+            else []
+        )
 
     return each_statement(store, plan)
 
@@ -64,7 +72,8 @@ def whole_tables(plans: list[str]) -> list[str]:
         step
         for step in steps
         if any(
-            step == f"SCAN {table}" or step.startswith((f"SCAN {table} ", f"SCAN {table}_score")) for table in tables
+            step == f"SCAN {table}" or step.startswith((f"SCAN {table} ", f"SCAN {table}_score"))
+            for table in tables
         )
         or step.endswith("(judge_version_id=?)")
     ]

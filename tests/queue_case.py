@@ -12,7 +12,13 @@ from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, V
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import Decided, decide
 from judgeboard.reviews.leases import LeasedItem, next_item
-from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
+from judgeboard.reviews.queue_decisions import (
+    DecidedItem,
+    adjudicate,
+    answer_reveal,
+    decide_item,
+    reveal,
+)
 from judgeboard.reviews.queues import QueueProgress, create_queue, queue_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -50,15 +56,22 @@ class QueueCase:
         with self.store.writing() as connection:
             result = store_responses(
                 connection,
-                [Response("log", name, "q?", f"answer {name}", ("p",), query_type, **fields) for name in names],
+                [
+                    Response("log", name, "q?", f"answer {name}", ("p",), query_type, **fields)
+                    for name in names
+                ],
             )
         return result.new
 
-    def judge(self, response_id: int, groundedness: float | None, *, judge: str = "rag", version: int = 1) -> None:
+    def judge(
+        self, response_id: int, groundedness: float | None, *, judge: str = "rag", version: int = 1
+    ) -> None:
         """One more verdict of a judge; raises a flag where it is low."""
         self.judge_all({response_id: groundedness}, judge=judge, version=version)
 
-    def judge_all(self, scores: Mapping[int, float | None], *, judge: str = "rag", version: int = 1) -> None:
+    def judge_all(
+        self, scores: Mapping[int, float | None], *, judge: str = "rag", version: int = 1
+    ) -> None:
         """One more verdict of a judge on each of these answers, in one transaction."""
         new = [
             NewJudgment(response_id, next(self.keys), 0, Verdict(Status.OK, groundedness=score))
@@ -75,7 +88,9 @@ class QueueCase:
         self.judge_all(dict(zip(ids, scores, strict=True)))
         return ids
 
-    def queue(self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any) -> CreatedQueue:
+    def queue(
+        self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any
+    ) -> CreatedQueue:
         """Create a queue; unless the test asks for some, it requires no grade."""
         optional = () if "grades" in rules else ("groundedness", "quality")
         rules = {"grades": (), "optional_grades": optional} | rules
@@ -88,7 +103,9 @@ class QueueCase:
         """Leave a queue to everybody, as earlier releases did with a blind queue too."""
         with self.store.writing() as connection:
             queue = queue_named(connection, name)
-            unassign(connection, queue.id, [person.id for person in assignees(connection, queue.id)])
+            unassign(
+                connection, queue.id, [person.id for person in assignees(connection, queue.id)]
+            )
 
     def take(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem | None:
         return next_item(self.store, name, who, holding=holding, now=self.now)
@@ -98,7 +115,9 @@ class QueueCase:
         assert leased is not None
         return leased
 
-    def say(self, leased: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **fields: Any) -> DecidedItem:
+    def say(
+        self, leased: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **fields: Any
+    ) -> DecidedItem:
         key = fields.pop("request_key", f"key {next(self.keys)}")
         return decide_item(
             self.store,
@@ -110,11 +129,15 @@ class QueueCase:
             now=self.now,
         )
 
-    def review(self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **fields: Any) -> DecidedItem:
+    def review(
+        self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **fields: Any
+    ) -> DecidedItem:
         """Take the next item and decide it."""
         return self.say(self.lease(who, name), who, decision, **fields)
 
-    def reveal(self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **fields: Any) -> int:
+    def reveal(
+        self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **fields: Any
+    ) -> int:
         """Look at the judge after a blind review, and say what one thinks now."""
         reveal(self.store, decided.review_id, reviewer=who, now=self.now)
         return answer_reveal(
@@ -127,7 +150,9 @@ class QueueCase:
             now=self.now,
         )
 
-    def adjudicate(self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **fields: Any) -> int:
+    def adjudicate(
+        self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **fields: Any
+    ) -> int:
         return adjudicate(
             self.store,
             item_id,
@@ -139,12 +164,27 @@ class QueueCase:
         )
 
     def undo(self, review_id: int, who: Reviewer) -> None:
-        undo(self.store, review_id=review_id, reviewer=who, request_key=f"key {next(self.keys)}", now=self.now)
+        undo(
+            self.store,
+            review_id=review_id,
+            reviewer=who,
+            request_key=f"key {next(self.keys)}",
+            now=self.now,
+        )
 
-    def decide(self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM, **fields: Any) -> Decided:
+    def decide(
+        self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM, **fields: Any
+    ) -> Decided:
         """Decide a flag outside any queue."""
         request = {"request_key": f"key {next(self.keys)}", "now": self.now}
-        return decide(self.store, flag_id=flag_id, reviewer=who, decision=decision, grade=Grade(**fields), **request)
+        return decide(
+            self.store,
+            flag_id=flag_id,
+            reviewer=who,
+            decision=decision,
+            grade=Grade(**fields),
+            **request,
+        )
 
     def later(self, **by: float) -> None:
         """Let time pass."""
@@ -179,7 +219,9 @@ class QueueCase:
 def queue_case(store: Store) -> QueueCase:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-        people = [store_reviewer(connection, "page", name) for name in ("Mara", "Jon", "Ada", "Lead")]
+        people = [
+            store_reviewer(connection, "page", name) for name in ("Mara", "Jon", "Ada", "Lead")
+        ]
     return QueueCase(store, *people)
 
 
@@ -188,9 +230,12 @@ def race_case(store: Store, items: int) -> None:
     case = queue_case(store)
     with store.writing() as connection:
         result = store_responses(
-            connection, [Response("log", f"a{number}", "q?", "an answer") for number in range(items)]
+            connection,
+            [Response("log", f"a{number}", "q?", "an answer") for number in range(items)],
         )
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         verdict = Verdict(Status.OK, groundedness=0.1)
-        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, verdict) for id_ in result.new])
+        store_judgments(
+            connection, version, None, [NewJudgment(id_, 0, 0, verdict) for id_ in result.new]
+        )
     assert case.queue("race").joined == items

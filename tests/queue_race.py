@@ -36,7 +36,9 @@ class Worked:
     empty_in_share: int = 0
 
 
-def work(store: Store, queue: str, name: str, share: int, meet: Callable[[], bool] = lambda: True) -> Worked:
+def work(
+    store: Store, queue: str, name: str, share: int, meet: Callable[[], bool] = lambda: True
+) -> Worked:
     """Decide ``share`` items, ``meet`` the other workers, then go on, if that says so, until nothing is left."""
     reviewer = ensure_reviewer(store, "page", name)
     done = Worked()
@@ -74,7 +76,12 @@ def acknowledge(database: str, queue: str, workers: int, acknowledged: Connectio
         while (leased := next_item(store, queue, reviewer)) is not None:
             key = f"{number} {leased.token}"
             decided = decide_item(
-                store, leased.token, reviewer=reviewer, decision=Decision.CONFIRM, grade=GRADE, request_key=key
+                store,
+                leased.token,
+                reviewer=reviewer,
+                decision=Decision.CONFIRM,
+                grade=GRADE,
+                request_key=key,
             )
             with sending:
                 acknowledged.send((decided.review_id, decided.item_id))
@@ -98,9 +105,9 @@ def race_threads(store: Store, queue: str, workers: int, share: int) -> list[Wor
 def race_processes(database: str, queue: str, workers: int, share: int) -> None:
     """Let processes of their own work, each with its own connection, and print what each did.
 
-    Nobody goes beyond their share before all have theirs: how many items a process gets in a free race is the fairness
-    of the operating system, not ours. A worker in this process decides one item before: what it compiles and reads
-    serves all the others.
+    Nobody goes beyond their share before all have theirs: how many items a process gets in a free
+    race is the fairness of the operating system, not ours. A worker in this process decides one
+    item before: what it compiles and reads serves all the others.
     """
     store = open_store(database)
     sys.stdout.write(json.dumps(asdict(work(store, queue, "first", 1, lambda: False))) + "\n")
@@ -115,10 +122,14 @@ def race_processes(database: str, queue: str, workers: int, share: int) -> None:
         if child == 0:
             os.close(read)
             os.close(start)
-            os.nice(15)  # all of them together as heavy as one: a browser test beside them waits 30 s for a page else
+            os.nice(
+                15
+            )  # all of them together as heavy as one: a browser test beside them waits 30 s for a page else
             store.engine.dispose(close=False)  # its connections are the parent's
             os.read(started, 1)  # returns when the parent has started all and closes its end
-            done = work(store, queue, f"worker {number}", share, lambda: all_have_theirs.wait() >= 0)
+            done = work(
+                store, queue, f"worker {number}", share, lambda: all_have_theirs.wait() >= 0
+            )
             store.close()
             with os.fdopen(write, "w") as out:
                 out.write(json.dumps(asdict(done)))

@@ -13,10 +13,15 @@ def ordered(k):
 
 
 def ratings(table, k=None, groups=None):
-    values = np.array([[np.nan if cell is None else cell for cell in row] for row in table], dtype=float)
+    values = np.array(
+        [[np.nan if cell is None else cell for cell in row] for row in table], dtype=float
+    )
     scale = Scale("score") if k is None else ordered(k)
     return Ratings(
-        values, tuple(f"rater {number}" for number in range(values.shape[1])), scale, grouping(groups, len(values))
+        values,
+        tuple(f"rater {number}" for number in range(values.shape[1])),
+        scale,
+        grouping(groups, len(values)),
     )
 
 
@@ -38,7 +43,9 @@ def tables(draw, most_categories=5, gaps=True):
     """A number of categories, and ratings of them by two to five raters; some never occur, some cells are empty."""
     k, raters = draw(st.integers(2, most_categories)), draw(st.integers(2, 5))
     cell = st.integers(0, k - 1)
-    row = st.lists(st.one_of(st.none(), cell, cell) if gaps else cell, min_size=raters, max_size=raters)
+    row = st.lists(
+        st.one_of(st.none(), cell, cell) if gaps else cell, min_size=raters, max_size=raters
+    )
     return k, draw(st.lists(row, min_size=1, max_size=25))
 
 
@@ -46,6 +53,8 @@ def made_ratings(n=300, k=4, raters=4, share_missing=0.3, seed=0, clusters=None,
     rng = np.random.default_rng(seed)
     groups = np.arange(n) if clusters is None else rng.integers(0, clusters, n)
     truth = rng.integers(0, k, n if clusters is None else clusters)[groups]
-    said = np.where(rng.random((n, raters)) < noise, rng.integers(0, k, (n, raters)), truth[:, None]).astype(float)
+    said = np.where(
+        rng.random((n, raters)) < noise, rng.integers(0, k, (n, raters)), truth[:, None]
+    ).astype(float)
     said[rng.random((n, raters)) < share_missing] = np.nan
     return said, groups

@@ -28,8 +28,9 @@ class ToolRequest:
 class RecordingTool:
     """A fake of a tool on the loopback interface. A context manager.
 
-    ``scores`` are what the tool has, by the key on which it overwrites: subject, name and author or id. ``known`` are
-    the spans, traces or tasks that it has. The next requests are answered with the statuses in ``failing``.
+    ``scores`` are what the tool has, by the key on which it overwrites: subject, name and author or
+    id. ``known`` are the spans, traces or tasks that it has. The next requests are answered with
+    the statuses in ``failing``.
     """
 
     environment: ClassVar[Mapping[str, str]] = {}
@@ -43,7 +44,9 @@ class RecordingTool:
         self.retry_after = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
 
     @property
     def address(self) -> str:
@@ -82,8 +85,12 @@ def _handler(tool: RecordingTool) -> type[BaseHTTPRequestHandler]:
         def _answer(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            reply = tool.take(ToolRequest(self.command, self.path, headers, json.loads(raw) if raw else None))
-            content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+            reply = tool.take(
+                ToolRequest(self.command, self.path, headers, json.loads(raw) if raw else None)
+            )
+            content = (
+                reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+            )
             self.send_response(reply.status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))
@@ -106,9 +113,10 @@ class FakePhoenix(RecordingTool):
         """Return the ids of the annotations."""
         if request.headers.get("authorization") != "Bearer key":
             return Reply(401, {"detail": "Invalid token"})
-        subject = {"/v1/span_annotations?sync=true": "span_id", "/v1/trace_annotations?sync=true": "trace_id"}.get(
-            request.path
-        )
+        subject = {
+            "/v1/span_annotations?sync=true": "span_id",
+            "/v1/trace_annotations?sync=true": "trace_id",
+        }.get(request.path)
         if subject is None:
             return Reply(404, {"detail": "Not Found"})
         annotations = request.body["data"]
@@ -140,7 +148,9 @@ class FakeMlflow(RecordingTool):
             return Reply(200, {"assessment": self.scores[parts[7]]})
         id_ = assessment.get("assessment_id") or f"a-{len(self.scores)}"
         if id_ in self.scores:
-            words = f"Failed to create assessment for trace '{parts[5]}' due to a constraint violation."
+            words = (
+                f"Failed to create assessment for trace '{parts[5]}' due to a constraint violation."
+            )
             return Reply(500, {"error_code": "INTERNAL_ERROR", "message": words})
         self.scores[id_] = assessment | {"trace_id": parts[5]}
         return Reply(200, {"assessment": self.scores[id_]})
@@ -158,7 +168,9 @@ class FakeLangfuse(RecordingTool):
         if request.path != "/api/public/scores":
             return Reply(404, {"message": "Not Found"})
         score = request.body
-        if not isinstance(score["value"], str if score["dataType"] == "CATEGORICAL" else float | int):
+        if not isinstance(
+            score["value"], str if score["dataType"] == "CATEGORICAL" else float | int
+        ):
             return Reply(400, {"message": "Invalid request data"})
         self.scores[score["id"]] = score
         return Reply(200, {"id": score["id"]})
@@ -211,10 +223,21 @@ class FakeLabelStudio(RecordingTool):
             return Reply(404, {"detail": "No Task matches the given query."})
         if parts[1] == "tasks" and len(parts) == 3:
             return Reply(200, {"id": int(parts[2]), "project": 1})
-        task = int(parts[2]) if parts[1] == "tasks" else int((request.body or {}).get("task") or query[5:] or 0)
+        task = (
+            int(parts[2])
+            if parts[1] == "tasks"
+            else int((request.body or {}).get("task") or query[5:] or 0)
+        )
         kind = parts[-1] if parts[-1] in {"annotations", "predictions"} else parts[1]
         if request.method == "GET":
-            return Reply(200, [each for key, each in self.scores.items() if key[0] == kind and each["task"] == task])
+            return Reply(
+                200,
+                [
+                    each
+                    for key, each in self.scores.items()
+                    if key[0] == kind and each["task"] == task
+                ],
+            )
         if request.method == "PATCH":
             self.scores[kind, int(parts[2])] |= request.body
             return Reply(200, self.scores[kind, int(parts[2])])

@@ -27,7 +27,15 @@ def fill_attempts(store: Store) -> dict[str, int]:
         store_responses(
             connection,
             [
-                Response("attempts", name, "What is granite?", ORIGINAL, ("It is hard.",), "granite", messages=messages)
+                Response(
+                    "attempts",
+                    name,
+                    "What is granite?",
+                    ORIGINAL,
+                    ("It is hard.",),
+                    "granite",
+                    messages=messages,
+                )
                 for name in ("reflected", "refined")
             ],
         )
@@ -37,7 +45,9 @@ def fill_attempts(store: Store) -> dict[str, int]:
         thread.submit(_refine, store).result()
     response = RESPONSE
     with store.reading() as connection:
-        rows = connection.execute(select(response.c.external_id, response.c.id).where(response.c.source == "attempts"))
+        rows = connection.execute(
+            select(response.c.external_id, response.c.id).where(response.c.source == "attempts")
+        )
         return {row.external_id: row.id for row in rows}
 
 
@@ -51,15 +61,41 @@ def _reflect(store: Store) -> None:
     from judgeboard.methods.refining.reflect import ReflectRule
 
     script = both(lambda _request: BETTER, scored({"hard rock": (0.9, 4)}))
-    _play(store, script, reflect_pending, "rag", "reflected", rule=ReflectRule(query_types=("granite",)))
+    _play(
+        store,
+        script,
+        reflect_pending,
+        "rag",
+        "reflected",
+        rule=ReflectRule(query_types=("granite",)),
+    )
 
 
 def _refine(store: Store) -> None:
-    replies = iter([rated(2, HOSTILE, "Too short."), rated("none"), rated("none"), rated(4, "", "All of it is there.")])
+    replies = iter(
+        [
+            rated(2, HOSTILE, "Too short."),
+            rated("none"),
+            rated("none"),
+            rated(4, "", "All of it is there."),
+        ]
+    )
     texts = iter(["Granite is a rock.", "Granite is a hard rock.", BETTER])
-    _play(store, both(lambda _request: next(texts), lambda _answer: next(replies)), refine_pending, "rating", "refined")
+    _play(
+        store,
+        both(lambda _request: next(texts), lambda _answer: next(replies)),
+        refine_pending,
+        "rating",
+        "refined",
+    )
 
 
 def _play(store: Store, script: Script, play: Any, kind: str, named: str, **options: Any) -> None:
     with RecordingEndpoint(script) as endpoint:
-        play(store, judge(kind, endpoint), generator(endpoint), where=RowFilter(ids=(named,)), **options)
+        play(
+            store,
+            judge(kind, endpoint),
+            generator(endpoint),
+            where=RowFilter(ids=(named,)),
+            **options,
+        )

@@ -7,7 +7,14 @@ from typing import Any
 
 from judgeboard.domain import Response
 from judgeboard.llm.asking import Generator
-from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion, verdict
+from judgeboard.llm.recording_endpoint import (
+    Answering,
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    completion,
+    verdict,
+)
 from judgeboard.methods.refining.tables import REFINEMENT, SELECTED_ATTEMPT
 from judgeboard.runs.generation import make_generator
 from judgeboard.runs.judging import make_judge
@@ -43,12 +50,18 @@ def store_bad(store: Store, count: int = 1, **fields: Any) -> None:
 
 def asked(number: int) -> tuple[dict[str, Any], ...]:
     """The messages that the log kept."""
-    return ({"role": "system", "content": "Be brief."}, {"role": "user", "content": f"What is rock {number}?"})
+    return (
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": f"What is rock {number}?"},
+    )
 
 
 def is_judging(request: dict[str, Any]) -> bool:
     """Whether a request asks for a verdict or a rating."""
-    return ANSWER.search(request["messages"][-1]["content"]) is not None or len(request["messages"]) > 3
+    return (
+        ANSWER.search(request["messages"][-1]["content"]) is not None
+        or len(request["messages"]) > 3
+    )
 
 
 def judged(request: dict[str, Any]) -> str:
@@ -74,15 +87,21 @@ def scored(scores: dict[str, tuple[float, int]], other: tuple[float, int] = (0.2
     """Judge by what stands in the answer: the first text of ``scores`` that does gives (groundedness, quality)."""
 
     def read(answer: str) -> ScriptedReply:
-        groundedness, quality = next((said for text, said in scores.items() if text in answer), other)
+        groundedness, quality = next(
+            (said for text, said in scores.items() if text in answer), other
+        )
         return verdict(groundedness=groundedness, quality=quality)
 
     return read
 
 
-def rated(rating: Any, feedback: str = "Be clearer.", evaluation: str = "So it is.") -> ScriptedReply:
+def rated(
+    rating: Any, feedback: str = "Be clearer.", evaluation: str = "So it is."
+) -> ScriptedReply:
     """A rating as a model sends it."""
-    return completion(json.dumps({"evaluation": evaluation, "rating": rating, "feedback": feedback}))
+    return completion(
+        json.dumps({"evaluation": evaluation, "rating": rating, "feedback": feedback})
+    )
 
 
 def ratings(*given: Any) -> Script:
@@ -104,7 +123,9 @@ def generator(endpoint: RecordingEndpoint, **chosen: Any) -> Generator:
 
 def judge(kind: str, endpoint: RecordingEndpoint, **chosen: Any) -> Any:
     """A judge over a fake endpoint."""
-    return make_judge(kind, **{"model": "reader", "base_url": endpoint.base_url, "tries": 1} | chosen)
+    return make_judge(
+        kind, **{"model": "reader", "base_url": endpoint.base_url, "tries": 1} | chosen
+    )
 
 
 def written(endpoint: RecordingEndpoint) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Databases of released schemas, each with what it showed then; see "A change to the tables" in CONTRIBUTING.md.
 
-`python tests/released_database.py DATABASE FOLDER [FILE KIND]...` fills the DATABASE (a path or a URL) and writes what
-it shows to the FOLDER. The demo and more are stored, or the FILEs if there are any.
+`python tests/released_database.py DATABASE FOLDER [FILE KIND]...` fills the DATABASE (a path or a
+URL) and writes what it shows to the FOLDER. The demo and more are stored, or the FILEs if there are
+any.
 """
 
 import io
@@ -31,7 +32,8 @@ else:  # a test runs this file with released programs too
     from judgeboard.store.engine import open_store
 
 LEXICAL, SECOND = "lexical", "climb-judge-8b"
-# Commands that only read, by the names of the recorded figures. None of their figures depends on the day.
+# Commands that only read, by the names of the recorded figures. None of their figures depends on
+# the day.
 FIGURES = {
     "stats": ["stats"],
     "agreement": ["agreement", "--judge-version", LEXICAL],
@@ -87,7 +89,10 @@ def exports(database: str, folder: Path) -> dict[str, list[Any]]:
 
 def figures(database: str, commands: Mapping[str, list[str]] = FIGURES) -> dict[str, Any]:
     """Return what the commands print as JSON."""
-    return {name: json.loads(command(*words, "--json", database=database)) for name, words in commands.items()}
+    return {
+        name: json.loads(command(*words, "--json", database=database))
+        for name, words in commands.items()
+    }
 
 
 def differences(before: Any, now: Any, place: str = "") -> Iterator[str]:
@@ -121,7 +126,9 @@ def columns_of_tables(store: Store) -> dict[str, list[str]]:
         }
 
 
-def rows_of_tables(store: Store, columns: Mapping[str, Sequence[str]]) -> dict[str, Counter[tuple[str, ...]]]:
+def rows_of_tables(
+    store: Store, columns: Mapping[str, Sequence[str]]
+) -> dict[str, Counter[tuple[str, ...]]]:
     """Return the rows of each table, in these columns and as texts, with how often each is there."""
     with store.reading() as connection:
         rows = {}
@@ -196,19 +203,34 @@ def _decide(store: Store) -> None:
     assert pair is not None
     schema = schema_of_item(store, answer.item_id)
     assert schema is not None
-    grade = schema.grade({"verdict": "fix", "causes": ["answer"]}, Grade(groundedness=0.2, note="die Gebühr 🧗"))
-    decide_item(store, answer.token, reviewer=who, decision=Decision.CONFIRM, grade=grade, request_key="recorded")
+    grade = schema.grade(
+        {"verdict": "fix", "causes": ["answer"]}, Grade(groundedness=0.2, note="die Gebühr 🧗")
+    )
+    decide_item(
+        store,
+        answer.token,
+        reviewer=who,
+        decision=Decision.CONFIRM,
+        grade=grade,
+        request_key="recorded",
+    )
     skip(store, pair.token, who, reason="in French")
     with store.reading() as connection:
-        ids = listed_answers(connection, RowFilter(rules=("low_quality",)), most=10_000, reviewer_id=who.id)
+        ids = listed_answers(
+            connection, RowFilter(rules=("low_quality",)), most=10_000, reviewer_id=who.id
+        )
         issue = get_issue(connection, 1)
-    decide_many(store, ids, reviewer=who, decision=None, modes=["unsupported statement"], bulk_id="recorded")
+    decide_many(
+        store, ids, reviewer=who, decision=None, modes=["unsupported statement"], bulk_id="recorded"
+    )
     save_issue(store, replace(issue, state=IssueState.FIXED, fixed_day=20_524), by="cli:recorder")
 
 
 def _set_up_service(database: str) -> None:
     command("sources", "keys", "create", "shop", "--source", "shop", database=database)
-    command("rule", "add", "judge", "live", "--judge", LEXICAL, "--max-calls", "1000", database=database)
+    command(
+        "rule", "add", "judge", "live", "--judge", LEXICAL, "--max-calls", "1000", database=database
+    )
     command("rule", "pause", "live", database=database)
     command(
         "rule",
@@ -234,7 +256,9 @@ def _judge_by_model(store: Store, database: str) -> None:
 
     with RecordingEndpoint(always(verdict())) as endpoint:
         judge = make_judge("rag", model="scripted", base_url=endpoint.base_url)
-        judge_pending(store, judge, where=RowFilter(query_types=("complex",)), limit=20, actor="cli:recorder")
+        judge_pending(
+            store, judge, where=RowFilter(query_types=("complex",)), limit=20, actor="cli:recorder"
+        )
     command("versions", "retire", "rag v1", database=database)
 
 
@@ -244,7 +268,9 @@ def _receive(store: Store) -> None:
     with receiving(store) as client:
         client.post("/v1/traces", content=request(trace(1, 2)), headers=PROTOBUF).raise_for_status()
         gathered(store)
-        client.post("/v1/traces", content=request(trace(2)[:1]), headers=PROTOBUF).raise_for_status()  # it waits
+        client.post(
+            "/v1/traces", content=request(trace(2)[:1]), headers=PROTOBUF
+        ).raise_for_status()  # it waits
         feedback = {"response_id": "nobody", "kind": "thumbs", "value": 1}
         client.post("/api/feedback", json=feedback).raise_for_status()
 
@@ -256,10 +282,14 @@ def _comment(store: Store) -> None:
     from judgeboard.store.own_reviews import save_draft
 
     mara = ensure_reviewer(store, "page", "Mara")
-    comment(store, response_id=3, reviewer=mara, text="See clause 3 — «fees».", request_key="comment:1")
+    comment(
+        store, response_id=3, reviewer=mara, text="See clause 3 — «fees».", request_key="comment:1"
+    )
     with store.writing() as connection:
         save_draft(connection, mara.id, 5, {"note": "not sure yet"}, datetime.now(UTC))
-        external_id = connection.execute(text("SELECT external_id FROM response WHERE id = 7")).scalar_one()
+        external_id = connection.execute(
+            text("SELECT external_id FROM response WHERE id = 7")
+        ).scalar_one()
         forget_response(connection, external_id, source="sample", actor="cli:recorder")
 
 
@@ -272,17 +302,22 @@ def _leave_work(store: Store) -> None:
     from judgeboard.store.judge_versions import ensure_version
 
     judge = make_judge(LEXICAL)
-    begun, waiting, killed = (RowFilter(query_types=(name,)) for name in ("complex", "simple", "sql"))
+    begun, waiting, killed = (
+        RowFilter(query_types=(name,)) for name in ("complex", "simple", "sql")
+    )
     job_id = request_rejudge(store, judge={"kind": LEXICAL}, where=begun, actor="Mara")
     request_rejudge(store, judge={"kind": LEXICAL}, where=waiting, actor="Mara")
     with store.writing() as connection:
         version = ensure_version(connection, judge.version)
-        run_of_job = Judging(judge=judge, where=begun, mode="all").begin(connection, version, "Mara")
+        run_of_job = Judging(judge=judge, where=begun, mode="all").begin(
+            connection, version, "Mara"
+        )
         set_run(connection, job_id, run_of_job.id)
         register_worker(connection, "server")
         Judging(judge=judge, where=killed, mode="all").begin(connection, version, "cli:recorder")
         connection.execute(
-            text("UPDATE worker SET heartbeat_at = :at"), {"at": datetime.now(UTC).replace(tzinfo=None) - timedelta(1)}
+            text("UPDATE worker SET heartbeat_at = :at"),
+            {"at": datetime.now(UTC).replace(tzinfo=None) - timedelta(1)},
         )
 
 
@@ -326,7 +361,9 @@ def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
 def unpack(archive: BinaryIO, folder: Path) -> None:
     """Write the files of an archive of ours into a folder."""
     with tarfile.open(fileobj=archive) as tar:
-        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)  # since Python 3.11.4
+        tar.extraction_filter = getattr(
+            tarfile, "data_filter", lambda member, _path: member
+        )  # since Python 3.11.4
         tar.extractall(folder)
 
 
@@ -340,7 +377,9 @@ def load(store: Store, revision: str, folder: Path) -> dict[str, Any]:
         (folder / "demo.db").replace(str(store.engine.url.database))
     else:
         with closing(store.engine.raw_connection()) as connection:
-            connection.cursor().execute((folder / "demo.sql").read_text(encoding="utf-8"))  # pg_dump --inserts
+            connection.cursor().execute(
+                (folder / "demo.sql").read_text(encoding="utf-8")
+            )  # pg_dump --inserts
             connection.commit()
             connection.detach()  # the dump changes settings of the session
     shown: dict[str, Any] = json.loads((folder / "shown.json").read_text(encoding="utf-8"))

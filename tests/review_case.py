@@ -40,7 +40,12 @@ class ReviewCase:
         with self.store.writing() as connection:
             stored = ensure_version(connection, JudgeVersion("rag", "rag", params={"n": version}))
             verdict = Verdict(Status.OK, groundedness=groundedness)
-            store_judgments(connection, stored, None, [NewJudgment(self.response_id, next(self.keys), 0, verdict)])
+            store_judgments(
+                connection,
+                stored,
+                None,
+                [NewJudgment(self.response_id, next(self.keys), 0, verdict)],
+            )
         return self.flags()[-1]["id"]
 
     def decide(self, flag_id: int, by: Reviewer, decision: Decision, **given: Any) -> Decided:
@@ -48,9 +53,15 @@ class ReviewCase:
         return decide(self.store, flag_id=flag_id, reviewer=by, decision=decision, **given)
 
     def grade(self, by: Reviewer, **given: Any) -> int:
-        options = {name: given.pop(name) for name in ("request_key", "judgment_seen_id", "seconds") if name in given}
+        options = {
+            name: given.pop(name)
+            for name in ("request_key", "judgment_seen_id", "seconds")
+            if name in given
+        }
         options = {"request_key": f"key {next(self.keys)}", "now": NOW} | options
-        return grade(self.store, response_id=self.response_id, reviewer=by, grade=Grade(**given), **options)
+        return grade(
+            self.store, response_id=self.response_id, reviewer=by, grade=Grade(**given), **options
+        )
 
     def undo(self, review_id: int, by: Reviewer, **given: Any) -> str:
         given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
@@ -81,13 +92,17 @@ class ReviewCase:
 
     def events(self) -> list[tuple[str, str]]:
         """What was done, without what made it."""
-        return [(row["kind"], row["actor"]) for row in self.rows(EVENT) if row["kind"] not in MAKING]
+        return [
+            (row["kind"], row["actor"]) for row in self.rows(EVENT) if row["kind"] not in MAKING
+        ]
 
 
 def flagged_case(store: Store) -> ReviewCase:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-        response = Response("log", "ragtruth-12260", "How long is the rope?", ANSWER, passages=("60 m",))
+        response = Response(
+            "log", "ragtruth-12260", "How long is the rope?", ANSWER, passages=("60 m",)
+        )
         (response_id,) = store_responses(connection, [response]).new
         people = [store_reviewer(connection, "page", name) for name in ("Mara", "Jon")]
     return ReviewCase(store, *people, response_id)

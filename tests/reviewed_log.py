@@ -62,7 +62,8 @@ class ReviewedLog:
     def latest_feedback(self) -> dict[int, float]:
         """The user's latest word on the 1-4 scale."""
         return {
-            row["response_id"]: Feedback(FeedbackKind(row["kind"]), row["value"]).quality for row in self.all(FEEDBACK)
+            row["response_id"]: Feedback(FeedbackKind(row["kind"]), row["value"]).quality
+            for row in self.all(FEEDBACK)
         }
 
     def current(self, judge: str) -> dict[int, dict[str, Any]]:
@@ -83,14 +84,18 @@ def made_log(store: Store, *, answers: int = 40, seed: int = 1) -> ReviewedLog:
     """Fill a fresh database: answers with and without times, feedback, two judges with failures, reviews."""
     draw = random.Random(seed)
     with store.writing() as connection:
-        ids = store_responses(connection, [_response(number, draw) for number in range(answers)]).new
+        ids = store_responses(
+            connection, [_response(number, draw) for number in range(answers)]
+        ).new
         versions = [
             ensure_version(connection, JudgeVersion(name, name, params={"n": n}))
             for name, n in (("rag", 1), ("rag", 2), ("nli", 1))
         ]
         for version in versions:
             for ask in range(2):
-                items = [NewJudgment(id_, ask, 0, _verdict(draw)) for id_ in ids if draw.random() < 0.6]
+                items = [
+                    NewJudgment(id_, ask, 0, _verdict(draw)) for id_ in ids if draw.random() < 0.6
+                ]
                 store_judgments(connection, version, None, items)
     people = tuple(ensure_reviewer(store, "page", name) for name in ("Mara", "Jon", "Ada"))
     case = ReviewedLog(store, people)
@@ -114,7 +119,9 @@ def _response(number: int, draw: random.Random) -> Response:
         passages=("One.", f"Two {number}."),
         query_type=draw.choice(TYPES),
         generator_model=draw.choice(("small", "large", None)),
-        asked_at=None if draw.random() < 0.2 else START + timedelta(days=draw.randrange(9), minutes=number),
+        asked_at=None
+        if draw.random() < 0.2
+        else START + timedelta(days=draw.randrange(9), minutes=number),
         kind=ResponseKind.CONTROL if draw.random() < 0.1 else ResponseKind.LOG,
         feedback=tuple(feedback),
     )
@@ -137,12 +144,23 @@ def _presses(case: ReviewedLog, draw: random.Random) -> Iterator[tuple[dict[str,
         yield draw.choice(flags), draw.choice(case.reviewers)
 
 
-def _review(store: Store, press: int, flag: dict[str, Any], reviewer: Reviewer, draw: random.Random) -> None:
-    given_grade = Grade(groundedness=draw.choice((None, 0.2, 1.0)), note=draw.choice((None, "a note")))
+def _review(
+    store: Store, press: int, flag: dict[str, Any], reviewer: Reviewer, draw: random.Random
+) -> None:
+    given_grade = Grade(
+        groundedness=draw.choice((None, 0.2, 1.0)), note=draw.choice((None, "a note"))
+    )
     at = START + timedelta(days=20, minutes=press)
     if draw.random() < 0.3:
         sure = Grade(quality=draw.randint(1, 4))
-        grade(store, response_id=flag["response_id"], reviewer=reviewer, grade=sure, request_key=f"g{press}", now=at)
+        grade(
+            store,
+            response_id=flag["response_id"],
+            reviewer=reviewer,
+            grade=sure,
+            request_key=f"g{press}",
+            now=at,
+        )
         return
     decision = draw.choice((Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE))
     try:

@@ -52,7 +52,9 @@ def export(
     with grpc.insecure_channel(address) as channel:
         try:
             call = channel.unary_unary(f"/{service}/Export")
-            reply = call(body, metadata=headers, compression=compression, timeout=30, wait_for_ready=True)
+            reply = call(
+                body, metadata=headers, compression=compression, timeout=30, wait_for_ready=True
+            )
         except grpc.RpcError as error:
             return error.code(), error.details(), dict(error.trailing_metadata())
         assert reply == b""

@@ -43,7 +43,10 @@ class Sent:
         if self.number:
             kind = {"openinference.span.kind": "RETRIEVER", "input.value": f"question {self.trace}"}
             document = "retrieval.documents.0.document"
-            return kind | {f"{document}.content": f"passage {self.number} of {self.trace}", f"{document}.id": "d"}
+            return kind | {
+                f"{document}.content": f"passage {self.number} of {self.trace}",
+                f"{document}.id": "d",
+            }
         return {
             "openinference.span.kind": "CHAIN",
             "input.value": f"question {self.trace}",
@@ -84,7 +87,11 @@ def log_request(sent: Sent, text: str) -> bytes:
     record = (
         body.resource_logs.add()
         .scope_logs.add()
-        .log_records.add(trace_id=bytes.fromhex(sent.trace_id), span_id=bytes.fromhex(sent.span_id), event_name="note")
+        .log_records.add(
+            trace_id=bytes.fromhex(sent.trace_id),
+            span_id=bytes.fromhex(sent.span_id),
+            event_name="note",
+        )
     )
     record.body.string_value = text
     return body.SerializeToString()
@@ -96,11 +103,15 @@ def gzipped(body: bytes) -> dict[str, Any]:
 
 
 @contextmanager
-def receiving(store: Store, client: str = "127.0.0.1", host: str = "localhost", **options: Any) -> Iterator[TestClient]:
+def receiving(
+    store: Store, client: str = "127.0.0.1", host: str = "localhost", **options: Any
+) -> Iterator[TestClient]:
     """A receiver over HTTP whose traces wait until `gathered`."""
     with writing(store, **options) as receiver:
         app = Starlette(routes=HttpTransport(receiver).routes())
-        with TestClient(app, base_url=f"http://{host}", client=(client, 9), follow_redirects=False) as http:
+        with TestClient(
+            app, base_url=f"http://{host}", client=(client, 9), follow_redirects=False
+        ) as http:
             yield http
 
 

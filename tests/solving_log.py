@@ -69,7 +69,9 @@ class Solver:
         answers = self.samples.get(number, "B" * 99)
         answer = answers[self.sampled[number] % len(answers)]
         self.sampled[number] += 1
-        return completion("hm" if answer == "-" else json.dumps({"reasoning": "So.", "answer": answer}))
+        return completion(
+            "hm" if answer == "-" else json.dumps({"reasoning": "So.", "answer": answer})
+        )
 
 
 def self_reference(endpoint: RecordingEndpoint, **options: Any) -> SelfReferenceJudge:

@@ -17,4 +17,7 @@ def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
 def row_count(store: Store, *tables: Table) -> int:
     """Return how many rows these tables have together."""
     with store.reading() as connection:
-        return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
+        return sum(
+            connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in tables
+        )

@@ -18,7 +18,9 @@ def house(count: int = 24) -> Suite:
     return suite(count, cases=tuple(cases))
 
 
-def fill_suites(store: Store, *, candidates: tuple[str, str, str] = ("one", "two", "three")) -> list[int]:
+def fill_suites(
+    store: Store, *, candidates: tuple[str, str, str] = ("one", "two", "three")
+) -> list[int]:
     """Run the suite three times: well, with two cases that nobody could score, and clearly worse; return the runs."""
     plays: list[dict[int, ScriptedReply]] = [
         {n: scored(5, 4) for n in range(10)} | {3: scored(2, 3)},

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.judges.rubric_file import Dimension, Rubric
-from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion
+from judgeboard.llm.recording_endpoint import (
+    Answering,
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    completion,
+)
 from judgeboard.methods.suites.file import Case, Suite
 from judging_log import number_in
 
@@ -22,7 +28,11 @@ def suite(count: int, **fields: Any) -> Suite:
 def scored(accuracy: Any = 4, tone: Any = 4, **more: Any) -> ScriptedReply:
     """Return a judge's reply; a dimension of None is left out."""
     given = {"accuracy": accuracy, "tone": tone, **more}
-    said = {name: {"reasoning": "So.", "score": score} for name, score in given.items() if score is not None}
+    said = {
+        name: {"reasoning": "So.", "score": score}
+        for name, score in given.items()
+        if score is not None
+    }
     return completion(json.dumps(said))
 
 
@@ -32,7 +42,8 @@ def is_judging(request: Mapping[str, Any]) -> bool:
 
 
 def playing(
-    answers: Mapping[int, ScriptedReply] | None = None, scores: Mapping[int, ScriptedReply] | None = None
+    answers: Mapping[int, ScriptedReply] | None = None,
+    scores: Mapping[int, ScriptedReply] | None = None,
 ) -> Script:
     """Answer as candidate and judge, by case; what is not named is answered and scored 4."""
 

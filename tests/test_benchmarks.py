@@ -46,21 +46,31 @@ def test_a_made_log_is_a_sample_from_which_a_plan_is_made() -> None:
     rng = np.random.default_rng(0)
     bad, judged_bad, groups = plan_widths.log(rng, 400)
     sample = plan_widths.sample_of(bad, judged_bad, groups, rng.random(400) < 0.5)
-    assert plan_number(plan_of_rate(PlanGoal("rate", 0.05, "app", ("made v1",)), sample), "labels") > 0
+    assert (
+        plan_number(plan_of_rate(PlanGoal("rate", 0.05, "app", ("made v1",)), sample), "labels") > 0
+    )
 
 
 def test_every_statistic_is_simulated_or_named_as_one_that_is_not() -> None:
     rng = np.random.default_rng(0)
     simulated = {
-        key.rsplit(" ", 1)[-1] for world in WORLDS.values() for key, _ in world_estimates(world, world.n, rng, 10)
+        key.rsplit(" ", 1)[-1]
+        for world in WORLDS.values()
+        for key, _ in world_estimates(world, world.n, rng, 10)
     }
     assert not simulated & NOT_SIMULATED
     assert STATISTICS.keys() <= simulated | NOT_SIMULATED
 
 
 def test_rows_of_results_are_compared_by_what_they_are_about_whatever_their_order() -> None:
-    older = {"slices": [{"name": "web", "n": 3}, {"name": "app", "n": 4}], "sentence": "About 3 answers."}
-    today = {"slices": [{"name": "app", "n": 4 + 1e-12}, {"name": "web", "n": 5}], "sentence": "About 5 answers."}
+    older = {
+        "slices": [{"name": "web", "n": 3}, {"name": "app", "n": 4}],
+        "sentence": "About 3 answers.",
+    }
+    today = {
+        "slices": [{"name": "app", "n": 4 + 1e-12}, {"name": "web", "n": 5}],
+        "sentence": "About 5 answers.",
+    }
     comparison = equal_figures.Comparison()
     comparison.add("stats", dict(equal_figures.leaves(older)), dict(equal_figures.leaves(today)))
     assert comparison.moved == {("stats", "slices[web].n"): (3, 5)}
@@ -83,7 +93,9 @@ def test_a_row_with_a_figure_stands_under_the_older_path_that_the_table_renames(
     older = {"slices": [{"name": "simple", "judge_share": {"value": 0.2, "n": 9}}]}
     rows = {"rows": [{"figure": "judge_share", "slice": "simple", "value": 0.2, "n": 9}]}
     comparison = equal_figures.Comparison()
-    comparison.add("labels rate", dict(equal_figures.leaves(older)), dict(equal_figures.leaves(rows)))
+    comparison.add(
+        "labels rate", dict(equal_figures.leaves(older)), dict(equal_figures.leaves(rows))
+    )
     assert (comparison.equal, comparison.moved) == (2, {})
 
 
@@ -96,5 +108,6 @@ def test_each_combination_of_alternatives_is_a_command_of_its_database() -> None
     ]
     assert len(commands["demo"]) == 4
     assert (
-        equal_figures.commands_by_database(equal_figures.COMMANDS.read_text()).keys() == equal_figures.DATABASES.keys()
+        equal_figures.commands_by_database(equal_figures.COMMANDS.read_text()).keys()
+        == equal_figures.DATABASES.keys()
     )

@@ -42,7 +42,9 @@ def source_of(path: Path) -> Source:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = {node for function in functions for node in ast.walk(function) if isinstance(node, Import)}
+    inside = {
+        node for function in functions for node in ast.walk(function) if isinstance(node, Import)
+    }
     names: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -62,7 +64,9 @@ def package_of(path: Path) -> str:
 
 
 def files(root: Path) -> list[Path]:
-    return sorted(path for path in root.rglob("*.py") if "migrations/versions" not in path.as_posix())
+    return sorted(
+        path for path in root.rglob("*.py") if "migrations/versions" not in path.as_posix()
+    )
 
 
 def roots_of(path: Path) -> set[str]:
@@ -74,10 +78,17 @@ def test_the_dashboard_groups_no_rows() -> None:
         assert "groupby" not in path.read_text(encoding="utf-8"), path
 
 
-# The packages on which the project is built; for each, files where it does its work, and what they use of it.
+# The packages on which the project is built; for each, files where it does its work, and what they
+# use of it.
 BUILT_ON: dict[str, dict[Path, str]] = {
-    "streamlit": {DASHBOARD / "app.py": "streamlit.navigation", DASHBOARD / "server.py": "streamlit.starlette.App"},
-    "altair": {DASHBOARD / "widgets" / "charts" / f"{name}.py": "altair.Chart" for name in ("trend", "scores", "grid")},
+    "streamlit": {
+        DASHBOARD / "app.py": "streamlit.navigation",
+        DASHBOARD / "server.py": "streamlit.starlette.App",
+    },
+    "altair": {
+        DASHBOARD / "widgets" / "charts" / f"{name}.py": "altair.Chart"
+        for name in ("trend", "scores", "grid")
+    },
     "sqlmodel": {CORE / "store" / "columns.py": "sqlmodel.SQLModel"},
     "pandas": {DASHBOARD / "widgets" / "tables.py": "pandas.DataFrame"},
     "openai": {CORE / "llm" / "endpoint_chat.py": "openai.AsyncOpenAI"},
@@ -97,8 +108,12 @@ def used_by(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             known |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    used = {known[node.id] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in known}
+            known |= {
+                alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names
+            }
+    used = {
+        known[node.id] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in known
+    }
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     return used | {
         f"{known[node.value.id]}.{node.attr}"
@@ -114,7 +129,9 @@ def test_each_package_on_which_the_project_is_built_is_declared_and_does_its_wor
     for package, places in BUILT_ON.items():
         for path, name in places.items():
             assert name in used_by(path), f"{path} without {package}"
-    assert "pytest" in {re.split(r"[\[<>=]", each)[0] for each in project["dependency-groups"]["test"]}
+    assert "pytest" in {
+        re.split(r"[\[<>=]", each)[0] for each in project["dependency-groups"]["test"]
+    }
     assert project["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
     tables = [row_of(table) for table in METADATA.tables.values()]
     assert tables
@@ -135,14 +152,19 @@ def test_calls_over_http_are_made_with_httpx() -> None:
 def test_every_library_that_is_imported_is_declared() -> None:
     """Else it is there only as long as another library needs it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [requirement for extra in project["optional-dependencies"].values() for requirement in extra]
-    declared = {re.split(r"[\[<>=]", requirement)[0] for requirement in (*project["dependencies"], *extras)}
+    extras = [
+        requirement for extra in project["optional-dependencies"].values() for requirement in extra
+    ]
+    declared = {
+        re.split(r"[\[<>=]", requirement)[0] for requirement in (*project["dependencies"], *extras)
+    }
     installed = packages_distributions()
     undeclared = {
         (name, path.name)
         for path in (*files(CORE), *files(DASHBOARD))
         for name in imports_of(path)
-        if name.split(".")[0] not in sys.stdlib_module_names | {"judgeboard", "judgeboard_dashboard"}
+        if name.split(".")[0]
+        not in sys.stdlib_module_names | {"judgeboard", "judgeboard_dashboard"}
         and not declared & set(providers(name, installed))
     }
     assert not undeclared
@@ -151,19 +173,39 @@ def test_every_library_that_is_imported_is_declared() -> None:
 def providers(name: str, installed: Mapping[str, list[str]]) -> list[str]:
     """The distributions that a module comes from; several may share a namespace, such as google."""
     root, *rest = name.split(".")
-    distributions = [re.sub(r"[-_.]+", "-", each).lower() for each in dict.fromkeys(installed[root])]
+    distributions = [
+        re.sub(r"[-_.]+", "-", each).lower() for each in dict.fromkeys(installed[root])
+    ]
     if len(distributions) == 1 or not rest:
         return distributions
     start = f"{root}/{rest[0]}"
-    return [each for each in distributions if any(file.as_posix().startswith(start) for file in packaged(each) or ())]
+    return [
+        each
+        for each in distributions
+        if any(file.as_posix().startswith(start) for file in packaged(each) or ())
+    ]
 
 
-@pytest.mark.parametrize("use", ["import judgeboard", "from judgeboard.cli.app import run; run(['--help'])"])
+@pytest.mark.parametrize(
+    "use", ["import judgeboard", "from judgeboard.cli.app import run; run(['--help'])"]
+)
 def test_importing_judgeboard_and_listing_its_commands_is_cheap(use: str) -> None:
-    heavy = {"pandas", "openai", "streamlit", "altair", "pyarrow", "numpy", "sqlalchemy", "alembic", "rich"}
+    heavy = {
+        "pandas",
+        "openai",
+        "streamlit",
+        "altair",
+        "pyarrow",
+        "numpy",
+        "sqlalchemy",
+        "alembic",
+        "rich",
+    }
     heavy |= {"opentelemetry", "prometheus_client"}
     code = f"import sys; {use}; print(sorted({heavy!r} & set(sys.modules)))"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert printed.splitlines()[-1] == "[]"
 
 
@@ -171,12 +213,22 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) 
     """Half of the time of a short command is imports."""
     database = tmp_path / "empty.db"
     open_store(database, create=True).close()
-    spared = {"scipy", "pandas", "openai", "rich", "alembic", "yaml", "sqlalchemy.dialects.postgresql"}
+    spared = {
+        "scipy",
+        "pandas",
+        "openai",
+        "rich",
+        "alembic",
+        "yaml",
+        "sqlalchemy.dialects.postgresql",
+    }
     code = (
         f"import sys; from judgeboard.cli.app import run; code = run(['labels', 'rate', '--db', {str(database)!r}]); "
         f"print(code, 'judgeboard.measure.rates' in sys.modules, sorted({spared!r} & set(sys.modules)))"
     )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert printed.splitlines()[-1] == "0 True []"
 
 
@@ -199,10 +251,20 @@ def says_why_it_imports(source: str, node: Import) -> bool:
     """Whether the import has a comment, or a sentence of the module's docstring speaks of importing what it loads."""
     if REASON.search(source.splitlines()[(node.end_lineno or node.lineno) - 1]):
         return True
-    modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
-    docstring = " ".join((ast.get_docstring(ast.parse(source)) or "").casefold().replace("_", " ").split())
-    sentences = [each for each in re.split(r"(?<=\.) ", docstring) if re.search(r"\bimport(s|ed)?\b", each)]
-    return all(any(part in each for part in parts_of(name) for each in sentences) for name in modules)
+    modules = (
+        [node.module or ""]
+        if isinstance(node, ast.ImportFrom)
+        else [alias.name for alias in node.names]
+    )
+    docstring = " ".join(
+        (ast.get_docstring(ast.parse(source)) or "").casefold().replace("_", " ").split()
+    )
+    sentences = [
+        each for each in re.split(r"(?<=\.) ", docstring) if re.search(r"\bimport(s|ed)?\b", each)
+    ]
+    return all(
+        any(part in each for part in parts_of(name) for each in sentences) for name in modules
+    )
 
 
 def parts_of(module: str) -> list[str]:
@@ -219,7 +281,11 @@ def parts_of(module: str) -> list[str]:
         ("Reads files.", "import yaml  # noqa: PLC0415", False),
         ("Reads files. PyYAML is imported where a file is read.", "import yaml", True),
         ("Reads YAML files. Rows are imported once.", "import yaml", False),
-        ("Files that people import.", "from judgeboard.formats.label_schema import FieldType", False),
+        (
+            "Files that people import.",
+            "from judgeboard.formats.label_schema import FieldType",
+            False,
+        ),
         (
             "Label schemas are imported where one is read.",
             "from judgeboard.formats.label_schema import FieldType",
@@ -227,7 +293,9 @@ def parts_of(module: str) -> list[str]:
         ),
     ],
 )
-def test_the_reason_of_a_late_import_names_what_is_imported(docstring: str, line: str, *, says_why: bool) -> None:
+def test_the_reason_of_a_late_import_names_what_is_imported(
+    docstring: str, line: str, *, says_why: bool
+) -> None:
     source = f'"""{docstring}"""\n\n\ndef read():\n    {line}\n'
     [node] = [each for each in ast.walk(ast.parse(source)) if isinstance(each, Import)]
     assert says_why_it_imports(source, node) is says_why
@@ -251,7 +319,10 @@ TABLES = CORE / "store" / "tables.py"
 
 def test_sources_stay_readable_in_one_sitting() -> None:
     """All tables are in one file, which is looked up, not read."""
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (*files(CORE), *files(DASHBOARD))}
+    lengths = {
+        path: len(path.read_text(encoding="utf-8").splitlines())
+        for path in (*files(CORE), *files(DASHBOARD))
+    }
     long = {path.name: lines for path, lines in lengths.items() if lines > 1_000 and path != TABLES}
     assert not long
 

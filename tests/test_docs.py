@@ -30,7 +30,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 CORE = ROOT / "core" / "judgeboard"
 DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data" / "README.md", *DOCS.rglob("*.md")])
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data" / "README.md", *DOCS.rglob("*.md")]
+)
 BLOCK = re.compile(r"^ *```(sh|python)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 ANY_SHELL_BLOCK = re.compile(r"^ *```sh[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
@@ -38,12 +40,18 @@ IN_TEXT = re.compile(r"`(judgeboard [a-z][^`]+)`")
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+    return [
+        code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language
+    ]
 
 
 def in_shell(script: str, folder: Path) -> str:
     """Run a script in a folder with the commands of this package, and return what it prints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JUDGEBOARD_", "OPENAI_"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JUDGEBOARD_", "OPENAI_"))
+    }
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     with shell_function() as judgeboard_function:
         done = subprocess.run(
@@ -60,18 +68,26 @@ def in_shell(script: str, folder: Path) -> str:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if blocks(page, "sh") and page.name != "get-started.md"],  # test_get_started.py runs it
+    [
+        page for page in PAGES if blocks(page, "sh") and page.name != "get-started.md"
+    ],  # test_get_started.py runs it
     ids=lambda page: page.name,
 )
-def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_commands_of_a_page_run_in_order(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Pages that fill the demo find a copy of it; `judgeboard quickstart` finds nothing to add."""
     script = "set -eu\n" + "\n".join(blocks(page, "sh"))
-    for database in re.findall(r"^ *judgeboard quickstart --no-serve --db (\S+)$", script, re.MULTILINE):
+    for database in re.findall(
+        r"^ *judgeboard quickstart --no-serve --db (\S+)$", script, re.MULTILINE
+    ):
         shutil.copyfile(request.getfixturevalue("demo"), tmp_path / database)
     in_shell(script, tmp_path)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
+)
 def test_the_python_of_a_page_runs_and_prints_what_its_comments_say(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,7 +116,9 @@ def examples(group: click.Group) -> Iterator[str]:
         command = group.get_command(context, name)
         assert command is not None
         yield from (
-            line.strip() for line in (command.epilog or "").splitlines() if line.strip().startswith("judgeboard ")
+            line.strip()
+            for line in (command.epilog or "").splitlines()
+            if line.strip().startswith("judgeboard ")
         )
         if isinstance(command, click.Group):
             yield from examples(command)
@@ -112,16 +130,22 @@ def refusal(line: str) -> str | None:
     command: click.Command | None = root
     path: list[str] = []
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        if isinstance(command, CommandWithArguments) and words[0] not in command.list_commands(click.Context(command)):
+        if isinstance(command, CommandWithArguments) and words[0] not in command.list_commands(
+            click.Context(command)
+        ):
             break
-        if isinstance(command, GroupWithDefault) and words[0] not in command.list_commands(click.Context(command)):
+        if isinstance(command, GroupWithDefault) and words[0] not in command.list_commands(
+            click.Context(command)
+        ):
             words.insert(0, command.default)
         path.append(words.pop(0))
         command = command.get_command(click.Context(command), path[-1])
     if command is None:
         return f"there is no command {' '.join(path)}"
     named_alone = not words and path  # "`judgeboard import` creates a database"
-    if named_alone or (isinstance(command, click.Group) and not isinstance(command, CommandWithArguments)):
+    if named_alone or (
+        isinstance(command, click.Group) and not isinstance(command, CommandWithArguments)
+    ):
         return None
     try:
         command.make_context(path[-1], words)
@@ -164,10 +188,14 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_local_link_leads_somewhere(page: Path) -> None:
-    for file, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text(encoding="utf-8")):
+    for file, anchor in re.findall(
+        r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text(encoding="utf-8")
+    ):
         target = page.parent / file if file else page
         assert target.exists(), file
-        assert not (anchor and target.suffix == ".md") or anchor in anchors(target), f"{file}#{anchor}"
+        assert not (anchor and target.suffix == ".md") or anchor in anchors(target), (
+            f"{file}#{anchor}"
+        )
 
 
 def test_the_readme_stays_short() -> None:
@@ -177,10 +205,16 @@ def test_the_readme_stays_short() -> None:
 def test_the_readme_names_everything_at_the_top_of_the_package() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(
-        r"^\| ((?:`[^`]+` ?)+) \|", readme.partition("| `core/judgeboard/` |")[2].partition("\n\n")[0], re.MULTILINE
+        r"^\| ((?:`[^`]+` ?)+) \|",
+        readme.partition("| `core/judgeboard/` |")[2].partition("\n\n")[0],
+        re.MULTILINE,
     )
     named = {name.rstrip("/") for row in rows for name in re.findall("`([^`]+)`", row)}
-    entries = {path.name for path in CORE.iterdir() if not path.name.startswith(("__", "py.typed", "bundled"))}
+    entries = {
+        path.name
+        for path in CORE.iterdir()
+        if not path.name.startswith(("__", "py.typed", "bundled"))
+    }
     assert named == entries
     assert len(entries) <= 26
 
@@ -192,13 +226,20 @@ def test_the_table_of_what_to_add_names_files_that_have_these_lists() -> None:
     for name, file in rows:
         path = next((found for parent in (CORE, ROOT) if (found := parent / file).is_file()), None)
         assert path is not None, file
-        assert re.search(rf"^(class )?{name}\b", path.read_text(encoding="utf-8"), re.MULTILINE), (name, file)
+        assert re.search(rf"^(class )?{name}\b", path.read_text(encoding="utf-8"), re.MULTILINE), (
+            name,
+            file,
+        )
 
 
 def test_troubleshooting_names_every_error_with_its_fix() -> None:
     page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \|[^|]+\|([^|]+)\|$", page, re.MULTILINE))
-    defined = (name for name, class_ in inspect.getmembers(errors, inspect.isclass) if issubclass(class_, Exception))
+    defined = (
+        name
+        for name, class_ in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(class_, Exception)
+    )
     classes = set(defined) - {"JudgeboardError"}
     assert rows.keys() == classes
     assert all(fix.strip() for fix in rows.values())
@@ -218,11 +259,20 @@ def site() -> dict[str, Any]:
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
 def test_the_site_shows_every_block_as_code(page: Path) -> None:
-    extensions = [each if isinstance(each, dict) else {each: {}} for each in site()["markdown_extensions"]]
-    configured = {name: options for each in extensions for name, options in each.items() if name != "mkdocs-click"}
+    extensions = [
+        each if isinstance(each, dict) else {each: {}} for each in site()["markdown_extensions"]
+    ]
+    configured = {
+        name: options
+        for each in extensions
+        for name, options in each.items()
+        if name != "mkdocs-click"
+    }
     text = page.read_text(encoding="utf-8")
     shown = markdown.markdown(text, extensions=list(configured), extension_configs=configured)
-    assert shown.count('<div class="highlight">') == len(re.findall(r"^ *```\w", text, re.MULTILINE))
+    assert shown.count('<div class="highlight">') == len(
+        re.findall(r"^ *```\w", text, re.MULTILINE)
+    )
 
 
 def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, Any]) -> None:
@@ -232,7 +282,11 @@ def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, An
             yield from pages(target) if isinstance(target, list) else [target]
 
     menu = set(pages(site()["nav"]))
-    assert menu == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} | generate["PAGES"].keys()
+    assert (
+        menu
+        == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+        | generate["PAGES"].keys()
+    )
 
 
 # The line of a how-to page that has its commands and its page in the app.
@@ -250,23 +304,35 @@ def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions()
         assert text.count("-light.png") <= 1, page.name
         title = text.splitlines()[0].removeprefix("# ")
         assert f"[{title}](how-to/{page.name})" in home
-        assert {title: f"how-to/{page.name}"} in next(part["How-to"] for part in site()["nav"] if "How-to" in part)
+        assert {title: f"how-to/{page.name}"} in next(
+            part["How-to"] for part in site()["nav"] if "How-to" in part
+        )
 
 
 def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict[str, Any]) -> None:
     marks = {
-        mark for page in DOCS.rglob("*.md") for mark in re.findall(r"<!-- table: ([\w ]+) -->", page.read_text("utf-8"))
+        mark
+        for page in DOCS.rglob("*.md")
+        for mark in re.findall(r"<!-- table: ([\w ]+) -->", page.read_text("utf-8"))
     }
     # The page of imports has the formats.
     assert marks | {"formats"} == generate["TABLES"].keys()
-    assert "<!-- table" not in generate["with_tables"]((DOCS / "concepts" / "flags.md").read_text(encoding="utf-8"))
+    assert "<!-- table" not in generate["with_tables"](
+        (DOCS / "concepts" / "flags.md").read_text(encoding="utf-8")
+    )
 
 
-def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(generate: dict[str, Any]) -> None:
+def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(
+    generate: dict[str, Any],
+) -> None:
     marked = {
         page: marks
         for page in DOCS.rglob("*.md")
-        if (marks := re.findall(r"^<!-- built: ([\w ]+) -->$", page.read_text("utf-8"), re.MULTILINE))
+        if (
+            marks := re.findall(
+                r"^<!-- built: ([\w ]+) -->$", page.read_text("utf-8"), re.MULTILINE
+            )
+        )
     }
     assert {mark for marks in marked.values() for mark in marks} == generate["BUILT"].keys()
     assert not {page.relative_to(DOCS).as_posix() for page in marked} & documentation.pages().keys()
@@ -275,7 +341,11 @@ def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(gen
 def test_the_figure_and_the_table_of_packages_have_every_package(generate: dict[str, Any]) -> None:
     figure, table = generate["BUILT"]["imports drawn"](), generate["BUILT"]["imports listed"]()
     for folder in (CORE, DASHBOARD):
-        names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+        names = {
+            path.stem
+            for path in folder.iterdir()
+            if path.suffix == ".py" or (path / "__init__.py").is_file()
+        }
         for name in names - {"__init__"}:
             assert f"<title>{folder.name}.{name}: " in figure
             assert f"| `{name}` |" in table
@@ -284,11 +354,18 @@ def test_the_figure_and_the_table_of_packages_have_every_package(generate: dict[
 def test_the_functions_of_a_way_through_the_packages_are_called_in_their_order() -> None:
     """Those of views are not followed: they must only exist."""
     page = (DOCS / "reference" / "architecture.md").read_text(encoding="utf-8")
-    parts = [re.findall(r"^\| `([\w/]+\.py)` `([\w.]+)` \|", part, re.MULTILINE) for part in page.split("\n## ")]
+    parts = [
+        re.findall(r"^\| `([\w/]+\.py)` `([\w.]+)` \|", part, re.MULTILINE)
+        for part in page.split("\n## ")
+    ]
     described = [functions for functions in parts if functions]
     followed = passes.followed_ways()
-    for functions, name in zip(described, ("imported row", "press of Y", "kappa of page"), strict=True):
-        in_core = [f"{file}:{function}" for file, function in functions if not file.startswith("views/")]
+    for functions, name in zip(
+        described, ("imported row", "press of Y", "kappa of page"), strict=True
+    ):
+        in_core = [
+            f"{file}:{function}" for file, function in functions if not file.startswith("views/")
+        ]
         assert in_core == [each for each in followed[name].functions if each in in_core]
         for file, function in functions:
             if file.startswith("views/"):
@@ -309,7 +386,9 @@ def test_the_reference_has_every_public_name(generate: dict[str, Any]) -> None:
 
 
 def test_the_reference_has_the_json_of_every_command(generate: dict[str, Any]) -> None:
-    described = {re.split(" --| [A-Z]", name)[0] for name in (*generate["RESULTS"], *generate["EXAMPLES"])}
+    described = {
+        re.split(" --| [A-Z]", name)[0] for name in (*generate["RESULTS"], *generate["EXAMPLES"])
+    }
     assert described == set(generate["json_commands"]())
     page = generate["json_page"]()
     assert "### Estimate" in page
@@ -338,7 +417,9 @@ def test_a_new_statistic_and_a_new_check_are_in_the_documentation(
     row = pair_statistics.Statistic("Ratio of pairs", of_pairs=lambda _pairs: None)  # type: ignore[arg-type, return-value]
     monkeypatch.setattr(pair_statistics, "STATISTICS", pair_statistics.STATISTICS | {"ratio": row})
     monkeypatch.setattr(report, "CHECKS", report.CHECKS | {"haste": haste})
-    [statistic] = [line for line in generate["statistics"]().splitlines() if f"| {row.name} |" in line]
+    [statistic] = [
+        line for line in generate["statistics"]().splitlines() if f"| {row.name} |" in line
+    ]
     assert "`ratio`" in statistic
     assert "quality" in statistic
     [check] = [line for line in generate["health_checks"]().splitlines() if "`haste`" in line]

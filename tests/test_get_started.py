@@ -27,19 +27,25 @@ def sample_labels(folder: Path) -> dict[str, str]:
 def review_all(folder: Path) -> int:
     """Review the queue to its end, in a file, with the labels of the sample's reviewers; return how many reviews."""
     labels = sample_labels(folder)
-    in_shell(f'judgeboard queue export {QUEUE} queue.jsonl --reviewer "$(id -un)" --limit 1000', folder)
+    in_shell(
+        f'judgeboard queue export {QUEUE} queue.jsonl --reviewer "$(id -un)" --limit 1000', folder
+    )
     head, *lines = (folder / "queue.jsonl").read_text(encoding="utf-8").splitlines()
     items = [json.loads(line) for line in lines]
     for item in items:
         label = labels.get(item["id"])
         item["label"] = label
         item["decision"] = {None: "unsure", "hallucinated": "confirm", "grounded": "dismiss"}[label]
-    (folder / "queue.jsonl").write_text("\n".join([head, *map(json.dumps, items)]), encoding="utf-8")
+    (folder / "queue.jsonl").write_text(
+        "\n".join([head, *map(json.dumps, items)]), encoding="utf-8"
+    )
     in_shell("judgeboard queue merge queue.jsonl", folder)
     return len(items)
 
 
-def test_the_tutorial_runs_in_order_and_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tutorial_runs_in_order_and_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     printed = ""
     checked = reviews = 0
@@ -48,7 +54,9 @@ def test_the_tutorial_runs_in_order_and_prints_what_it_shows(tmp_path: Path, mon
     ):
         if language == "text":
             lines = [" ".join(line.split()) for line in code.splitlines()]
-            assert all(line in printed for line in lines), [line for line in lines if line not in printed]
+            assert all(line in printed for line in lines), [
+                line for line in lines if line not in printed
+            ]
             checked += len(lines)
             continue
         printed = " ".join(in_shell(f"set -eu\n{code}", tmp_path).split())

@@ -18,12 +18,18 @@ def packages(*layers: str, imports: str, exceptions: str = "") -> PackageImports
     named = [tuple(f"root.{name}" for name in layer.split()) for layer in layers]
     counts = dict.fromkeys([*pairs(imports), *pairs(exceptions)], 1)
     return PackageImports(
-        tuple(named), {name: 1 for layer in named for name in layer}, counts, frozenset(pairs(exceptions))
+        tuple(named),
+        {name: 1 for layer in named for name in layer},
+        counts,
+        frozenset(pairs(exceptions)),
     )
 
 
 def rows(read: PackageImports) -> list[set[str]]:
-    return [{name[-1] for name, row in read.row.items() if row == each} for each in range(max(read.row.values()) + 1)]
+    return [
+        {name[-1] for name, row in read.row.items() if row == each}
+        for each in range(max(read.row.values()) + 1)
+    ]
 
 
 def drawn(read: PackageImports) -> set[str]:
@@ -52,7 +58,9 @@ def test_only_an_exception_that_closes_a_circle_goes_up() -> None:
 def test_lines_cross_only_where_they_must() -> None:
     layout = Layout(packages("a b", "c d", imports="ad bc"))
     first, second = layout.rows
-    assert [place.package for place in first] == ["root.a", "root.b"] or first[0].package == "root.b"
+    assert [place.package for place in first] == ["root.a", "root.b"] or first[
+        0
+    ].package == "root.b"
     upper, lower = [place.package[-1] for place in first], [place.package[-1] for place in second]
     assert {upper[0] + lower[0], upper[1] + lower[1]} == {"ad", "bc"}
 
@@ -79,10 +87,14 @@ def test_an_exception_is_dashed_in_the_figure() -> None:
     assert "\n\n" not in figure
 
 
-def test_a_project_without_a_named_exception_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_without_a_named_exception_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An exception with a wildcard says that a whole package may be imported: it is no exception between packages."""
     text = package_imports.PROJECT.read_text(encoding="utf-8")
     project = tmp_path / "pyproject.toml"
-    project.write_text(re.sub(r"^  \"judgeboard.* -> .*$", "", text, flags=re.MULTILINE), encoding="utf-8")
+    project.write_text(
+        re.sub(r"^  \"judgeboard.* -> .*$", "", text, flags=re.MULTILINE), encoding="utf-8"
+    )
     monkeypatch.setattr(package_imports, "PROJECT", project)
     assert not read_imports.__wrapped__().exceptions

@@ -50,18 +50,25 @@ def sources() -> list[Path]:
     files = []
     for place in PLACES:
         path = ROOT / place
-        files += [path] if path.is_file() else [each for each in path.rglob("*") if each.suffix in SUFFIXES]
+        files += (
+            [path]
+            if path.is_file()
+            else [each for each in path.rglob("*") if each.suffix in SUFFIXES]
+        )
     return sorted(files)
 
 
 def test_replaced_terms_are_gone() -> None:
-    # All terms at once, in lower case: one by one, or without regard to case, it takes ten times as long.
+    # All terms at once, in lower case: one by one, or without regard to case, it takes ten times as
+    # long.
     replaced = re.compile(rf"(?<![a-z])(?:{'|'.join(REPLACED)})(?![a-z])")
     hits = []
     for path in sources():
         text = path.read_text(encoding="utf-8").lower()
         for found in replaced.finditer(text):
-            term = next(each for pattern, each in REPLACED.items() if re.fullmatch(pattern, found[0]))
+            term = next(
+                each for pattern, each in REPLACED.items() if re.fullmatch(pattern, found[0])
+            )
             line = text.count("\n", 0, found.start()) + 1
             hits.append(f"{path.relative_to(ROOT)}:{line}: write {term!r} instead of {found[0]!r}")
     assert not hits, "\n".join(hits[:20])

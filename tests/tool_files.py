@@ -10,10 +10,20 @@ from judgeboard.imports.reading import Reading, read_records
 INSPECT_SAMPLE = {
     "id": "s1",
     "epoch": 1,
-    "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "q"}]}],
+    "input": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "q"}]},
+    ],
     "target": ["a", "b"],
-    "output": {"model": "openai/m", "completion": "a", "usage": {"input_tokens": 3, "output_tokens": 2}},
-    "scores": {"match": {"value": "C"}, "graded": {"value": {"depth": 0.5}, "explanation": "short"}},
+    "output": {
+        "model": "openai/m",
+        "completion": "a",
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    },
+    "scores": {
+        "match": {"value": "C"},
+        "graded": {"value": {"depth": 0.5}, "explanation": "short"},
+    },
     "metadata": {"documents": ["p1", "p2"], "level": 3},
 }
 

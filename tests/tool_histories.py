@@ -36,7 +36,10 @@ class HistoryTool(RecordingTool):
 
     def answer(self, request: ToolRequest) -> Reply:
         address = urlsplit(request.path)
-        query = {name: values[0] if len(values) == 1 else values for name, values in parse_qs(address.query).items()}
+        query = {
+            name: values[0] if len(values) == 1 else values
+            for name, values in parse_qs(address.query).items()
+        }
         return self.reply(address.path, query, request)
 
     def reply(self, path: str, query: dict[str, Any], request: ToolRequest) -> Reply:
@@ -62,9 +65,14 @@ class PhoenixWithHistory(HistoryTool):
         kind = path.removeprefix("/v1/projects/default/")
         if kind == "traces":
             numbers, following = sliced(
-                self.between(query.get("start_time"), query["end_time"]), query.get("cursor"), self.page_size
+                self.between(query.get("start_time"), query["end_time"]),
+                query.get("cursor"),
+                self.page_size,
             )
-            return Reply(200, {"data": [{"trace_id": trace_of(n)} for n in numbers], "next_cursor": following})
+            return Reply(
+                200,
+                {"data": [{"trace_id": trace_of(n)} for n in numbers], "next_cursor": following},
+            )
         if kind == "spans":
             ids = query["trace_id"] if isinstance(query["trace_id"], list) else [query["trace_id"]]
             spans = [span for id_ in ids for span in self.spans(int(id_, 16))]
@@ -73,7 +81,13 @@ class PhoenixWithHistory(HistoryTool):
         if kind == "span_annotations":
             ids = query["span_ids"] if isinstance(query["span_ids"], list) else [query["span_ids"]]
             numbers = [int(id_, 16) >> 8 for id_ in ids if int(id_, 16) & 255 == 1]
-            return Reply(200, {"data": [each for n in numbers for each in self.annotations(n)], "next_cursor": None})
+            return Reply(
+                200,
+                {
+                    "data": [each for n in numbers for each in self.annotations(n)],
+                    "next_cursor": None,
+                },
+            )
         return Reply(404, {"detail": "Not Found"})
 
     def spans(self, number: int) -> list[dict[str, Any]]:
@@ -81,7 +95,11 @@ class PhoenixWithHistory(HistoryTool):
         document = {"retrieval.documents.0.document.content": f"passage {number}"}
         if number in self.bad:
             root = {}
-        common = {"status_code": "OK", "start_time": time_of(number), "end_time": time_of(number, 2)}
+        common = {
+            "status_code": "OK",
+            "start_time": time_of(number),
+            "end_time": time_of(number, 2),
+        }
         parts = ((1, "CHAIN", None, root), (2, "RETRIEVER", f"{number << 8 | 1:016x}", document))
         return [
             common
@@ -98,7 +116,9 @@ class PhoenixWithHistory(HistoryTool):
                 "annotator_kind": "LLM" if author is None else "HUMAN",
                 "user_id": author,
                 "identifier": "" if author is None else author,
-                "result": {"score": None, "label": value} if isinstance(value, str) else {"score": value},
+                "result": {"score": None, "label": value}
+                if isinstance(value, str)
+                else {"score": value},
                 "metadata": metadata,
                 "updated_at": time_of(number, 60),
             }
@@ -112,17 +132,26 @@ class MlflowWithHistory(HistoryTool):
             return Reply(200, {"experiment": {"experiment_id": "7"}})
         if path.endswith("traces/search"):
             bounds = dict(
-                part.split(" ", 1) for part in request.body["filter"].replace("timestamp_ms ", "").split(" AND ")
+                part.split(" ", 1)
+                for part in request.body["filter"].replace("timestamp_ms ", "").split(" AND ")
             )
-            since = datetime.fromtimestamp(int(bounds[">="]) / 1000, BEGAN.tzinfo) if ">=" in bounds else None
+            since = (
+                datetime.fromtimestamp(int(bounds[">="]) / 1000, BEGAN.tzinfo)
+                if ">=" in bounds
+                else None
+            )
             until = datetime.fromtimestamp(int(bounds["<"]) / 1000, BEGAN.tzinfo)
             assert request.body["locations"][0]["mlflow_experiment"] == {"experiment_id": "7"}
-            numbers, following = sliced(self.between(since, until), request.body.get("page_token"), self.page_size)
+            numbers, following = sliced(
+                self.between(since, until), request.body.get("page_token"), self.page_size
+            )
             reply = {"traces": [self.info(n) for n in numbers]}
             return Reply(200, reply | ({"next_page_token": following} if following else {}))
         ids = query["trace_ids"] if isinstance(query["trace_ids"], list) else [query["trace_ids"]]
         if path.endswith("traces/batchGet") and len(ids) <= 10:
-            return Reply(200, {"traces": [self.whole(int(id_.removeprefix("tr-"), 16)) for id_ in ids]})
+            return Reply(
+                200, {"traces": [self.whole(int(id_.removeprefix("tr-"), 16)) for id_ in ids]}
+            )
         return Reply(404, {"message": "Not Found"})
 
     def info(self, number: int) -> dict[str, Any]:
@@ -133,7 +162,10 @@ class MlflowWithHistory(HistoryTool):
             "assessments": [
                 {
                     "assessment_name": name,
-                    "source": {"source_type": "HUMAN" if author else "LLM_JUDGE", "source_id": author or "scorer"},
+                    "source": {
+                        "source_type": "HUMAN" if author else "LLM_JUDGE",
+                        "source_id": author or "scorer",
+                    },
                     "feedback": {"value": value},
                     "metadata": metadata,
                     "valid": True,
@@ -144,7 +176,10 @@ class MlflowWithHistory(HistoryTool):
         }
 
     def whole(self, number: int) -> dict[str, Any]:
-        root = {"mlflow.spanInputs": f'{{"question": "question {number}"}}', "mlflow.spanOutputs": f'"answer {number}"'}
+        root = {
+            "mlflow.spanInputs": f'{{"question": "question {number}"}}',
+            "mlflow.spanOutputs": f'"answer {number}"',
+        }
         found = {
             "mlflow.spanType": '"RETRIEVER"',
             "mlflow.spanInputs": f'{{"query": "question {number}"}}',
@@ -164,7 +199,10 @@ class MlflowWithHistory(HistoryTool):
                 "name": "step",
                 "start_time_unix_nano": str(start + place),
                 "end_time_unix_nano": str(start + 10**9 - place),
-                "attributes": [{"key": key, "value": {"string_value": value}} for key, value in attributes.items()],
+                "attributes": [
+                    {"key": key, "value": {"string_value": value}}
+                    for key, value in attributes.items()
+                ],
             }
             for place, attributes in ((1, root), (2, found))
         ]
@@ -188,7 +226,9 @@ class LangfuseWithHistory(HistoryTool):
             else:
                 numbers = self.between(query.get("fromStartTime"), query["toStartTime"])
             rows = sorted(
-                (row for n in numbers for row in self.observations(n)), key=lambda row: row["startTime"], reverse=True
+                (row for n in numbers for row in self.observations(n)),
+                key=lambda row: row["startTime"],
+                reverse=True,
             )
             page, following = sliced(rows, query.get("cursor"), 3)
             return Reply(200, {"data": page, "meta": {"cursor": following} if following else {}})
@@ -203,11 +243,16 @@ class LangfuseWithHistory(HistoryTool):
             return Reply(200, {"data": page, "meta": {"cursor": following} if following else {}})
         if route == "traces" and self.old:
             numbers = self.between(query.get("fromTimestamp"), query["toTimestamp"])
-            page, _ = sliced(numbers, str((int(query["page"]) - 1) * int(query["limit"])), int(query["limit"]))
+            page, _ = sliced(
+                numbers, str((int(query["page"]) - 1) * int(query["limit"])), int(query["limit"])
+            )
             return Reply(200, {"data": [self.listed(n) for n in page], "meta": {}})
         if route.startswith("traces/") and self.old:
             number = int(route.removeprefix("traces/"), 16)
-            of_trace = {"observations": self.observations(number)[1:], "scores": self.scores_of(number)}
+            of_trace = {
+                "observations": self.observations(number)[1:],
+                "scores": self.scores_of(number),
+            }
             return Reply(200, self.listed(number) | of_trace)
         return Reply(404, {"message": "Not Found"})
 
@@ -237,7 +282,13 @@ class LangfuseWithHistory(HistoryTool):
         return [
             common
             | root
-            | {"id": id_, "type": "SPAN", "name": "rag", "startTime": time_of(number), "parentObservationId": None},
+            | {
+                "id": id_,
+                "type": "SPAN",
+                "name": "rag",
+                "startTime": time_of(number),
+                "parentObservationId": None,
+            },
             common
             | found
             | {"id": f"{number << 8 | 2:016x}", "type": "RETRIEVER", "name": "find"}
@@ -277,11 +328,22 @@ class LangsmithWithHistory(HistoryTool):
             if "trace" in body:
                 numbers = [int(body["trace"].replace("-", ""), 16)]
             else:
-                words = body["filter"].replace("and(", "").replace(")", "").replace("(", " ").replace(",", " ").split()
-                bounds = {words[place]: words[place + 2].strip('"') for place in range(0, len(words), 3)}
+                words = (
+                    body["filter"]
+                    .replace("and(", "")
+                    .replace(")", "")
+                    .replace("(", " ")
+                    .replace(",", " ")
+                    .split()
+                )
+                bounds = {
+                    words[place]: words[place + 2].strip('"') for place in range(0, len(words), 3)
+                }
                 numbers = self.between(bounds.get("gte"), bounds["lt"])
             runs = sorted(
-                (run for n in numbers for run in self.runs(n)), key=lambda run: run["start_time"], reverse=True
+                (run for n in numbers for run in self.runs(n)),
+                key=lambda run: run["start_time"],
+                reverse=True,
             )
             page, following = sliced(runs, body.get("cursor"), 3)
             return Reply(200, {"runs": page, "cursors": {"next": following}})
@@ -299,7 +361,10 @@ class LangsmithWithHistory(HistoryTool):
 
     def runs(self, number: int) -> list[dict[str, Any]]:
         root_id, trace = self.id_of(number << 8 | 1), self.id_of(number)
-        root: dict[str, Any] = {"inputs": {"question": f"question {number}"}, "outputs": {"answer": f"answer {number}"}}
+        root: dict[str, Any] = {
+            "inputs": {"question": f"question {number}"},
+            "outputs": {"answer": f"answer {number}"},
+        }
         found = {
             "inputs": {"query": f"question {number}"},
             "outputs": {"documents": [{"page_content": f"passage {number}"}]},
@@ -308,7 +373,9 @@ class LangsmithWithHistory(HistoryTool):
             root = {"inputs": {}, "outputs": None}
         common = {"trace_id": trace, "end_time": time_of(number, 3), "session_id": "5e55"}
         return [
-            common | root | {"id": root_id, "run_type": "chain", "name": "rag", "start_time": time_of(number)},
+            common
+            | root
+            | {"id": root_id, "run_type": "chain", "name": "rag", "start_time": time_of(number)},
             common
             | found
             | {"id": self.id_of(number << 8 | 2), "run_type": "retriever", "name": "find"}
@@ -323,7 +390,11 @@ class LangsmithWithHistory(HistoryTool):
                 "key": name,
                 "score": None if isinstance(value, str) else value,
                 "value": value if isinstance(value, str) else None,
-                "feedback_source": {"type": "app" if author else "api", "user_name": author, "metadata": metadata},
+                "feedback_source": {
+                    "type": "app" if author else "api",
+                    "user_name": author,
+                    "metadata": metadata,
+                },
                 "modified_at": time_of(number, 60),
             }
             for place, (name, value, author, metadata) in enumerate(self.of(number))

@@ -9,7 +9,9 @@ from sqlalchemy import Connection, event
 
 from judgeboard.store.engine import Store
 
-_WRITES = re.compile(r'\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.IGNORECASE)
+_WRITES = re.compile(
+    r'\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.IGNORECASE
+)
 
 
 @contextmanager

@@ -16,8 +16,8 @@ Judge a whole log, in a notebook too::
     board.judge("lexical")
     board.ratings()
 
-``__init__.pyi`` lists the public names with the module that defines each. Every error that a caller can cause is a
-`JudgeboardError`.
+``__init__.pyi`` lists the public names with the module that defines each. Every error that a caller
+can cause is a `JudgeboardError`.
 """
 
 import lazy_loader

@@ -56,7 +56,11 @@ from .methods.control_answers.run import (
 )
 from .runs.generation import make_generator as make_generator, read_prompts as read_prompts
 from .methods.juries.run import judge_by_jury as judge_by_jury
-from .methods.refining.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
+from .methods.refining.live import (
+    Reflected as Reflected,
+    reflect as reflect,
+    reflect_blocking as reflect_blocking,
+)
 from .measure.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
 from .runs.pairwise import (
     compare_pairs as compare_pairs,
@@ -78,7 +82,10 @@ from .methods.refining.reflect import (
     reflect_pending as reflect_pending,
     reflect_pending_async as reflect_pending_async,
 )
-from .methods.repeats.run import judge_repeats as judge_repeats, judge_repeats_async as judge_repeats_async
+from .methods.repeats.run import (
+    judge_repeats as judge_repeats,
+    judge_repeats_async as judge_repeats_async,
+)
 from .methods.self_reference.run import (
     make_self_reference_judge as make_self_reference_judge,
     self_refer as self_refer,

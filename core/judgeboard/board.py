@@ -1,7 +1,7 @@
 """A database for notebooks and programs: rows in, verdicts, frames and figures out.
 
-``judgeboard.open`` returns a `Board`. Its methods call the same functions as commands and pages do, and work inside a
-running event loop. Messages and progress go to stderr.
+``judgeboard.open`` returns a `Board`. Its methods call the same functions as commands and pages do,
+and work inside a running event loop. Messages and progress go to stderr.
 """
 
 import sys
@@ -42,7 +42,12 @@ from judgeboard.measure.versus import compare_versions
 from judgeboard.people.roster import seen_by_user
 from judgeboard.reports.terminal import judging_progress, local_user, progress
 from judgeboard.runs.judging import JudgingSummary, judge_inputs, judge_pending, make_judge
-from judgeboard.runs.named_judges import StoredJudgeKeywords, at_last_address, find_judge, judge_keywords
+from judgeboard.runs.named_judges import (
+    StoredJudgeKeywords,
+    at_last_address,
+    find_judge,
+    judge_keywords,
+)
 from judgeboard.stats.paired import WITHIN
 from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import Human
@@ -96,11 +101,21 @@ class Added:
 
     def _tables(self) -> Iterator[Table]:
         counts = ("kind", "rows", "new", "unchanged", "rejected", "flags")
-        uses = [(use, each.unread.get(use.theirs)) for each in self.imports for use in each.columns if use.theirs]
+        uses = [
+            (use, each.unread.get(use.theirs))
+            for each in self.imports
+            for use in each.columns
+            if use.theirs
+        ]
         tables = (
             [{name: getattr(each, name) for name in counts} for each in self.imports],
             [
-                {"column": use.theirs, "field": use.ours, "use": use.how, "not read": unread and unread.reason}
+                {
+                    "column": use.theirs,
+                    "field": use.ours,
+                    "use": use.how,
+                    "not read": unread and unread.reason,
+                }
                 for use, unread in uses
             ],
             self._rejected(),
@@ -109,7 +124,10 @@ class Added:
         return (rows_table(rows) for rows in tables if rows)
 
     def _rejected(self) -> list[dict[str, object]]:
-        return [{"row": each.line, "field": each.field, "reason": each.reason} for each in self.rejected_rows]
+        return [
+            {"row": each.line, "field": each.field, "reason": each.reason}
+            for each in self.rejected_rows
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +156,15 @@ class Board(AbstractContextManager["Board"]):
         """Add rows, as `judgeboard import` does: rows that are stored already change nothing.
 
         Args:
-            rows: A DataFrame, a list of dicts, or the path of a file. Another table is read by its ``to_pandas()``.
+            rows: A DataFrame, a list of dicts, or the path of a file. Another table is read by its
+                ``to_pandas()``.
             columns: The field of each column that is not recognised: ``{"Frage": "query"}``.
-            request: More about the rows (`ImportRequest`), such as ``kind="grades"``, ``source`` or ``dry_run``.
+            request: More about the rows (`ImportRequest`), such as ``kind="grades"``, ``source`` or
+                ``dry_run``.
 
         Raises:
-            BadInput: The rows cannot be read, a column is unknown, or it is not clear which column is which field.
+            BadInput: The rows cannot be read, a column is unknown, or it is not clear which column
+                is which field.
         """
         request |= {"mapping": columns, "actor": local_user()}
         rejected: list[Rejected] = []
@@ -166,7 +187,9 @@ class Board(AbstractContextManager["Board"]):
                     return import_file(
                         self.store,
                         file,
-                        on_progress=lambda count, share: update(completed=share or 0, total=1, units=count),
+                        on_progress=lambda count, share: update(
+                            completed=share or 0, total=1, units=count
+                        ),
                         on_rejected=reject,
                         **request,
                     )
@@ -189,11 +212,12 @@ class Board(AbstractContextManager["Board"]):
         """Judge the answers that have no verdict of a judge yet, as `judgeboard judge` does.
 
         Args:
-            judge: A judge of judgeboard.toml or of the database, or a kind of judge; with a model, also a new name.
-                A judge from `make_judge` is closed at the end.
+            judge: A judge of judgeboard.toml or of the database, or a kind of judge; with a model,
+                also a new name. A judge from `make_judge` is closed at the end.
             kind: The kind of a new judge (default: rag; rubric if a rubric is given).
             where: The answers to judge (default: all).
-            rejudge: Judge again: ``all`` answers, all but ``keep-flags`` open, or those whose judgment ``failed``.
+            rejudge: Judge again: ``all`` answers, all but ``keep-flags`` open, or those whose
+                judgment ``failed``.
             limit: Maximum number of answers.
             max_cost: Cost limit, in the currency of the prices.
             options: Options of the judge, such as ``model`` (`JudgeOptions`).
@@ -336,7 +360,9 @@ class Board(AbstractContextManager["Board"]):
         if len(goals) != 1:
             raise BadInput(f"give exactly one of {', '.join(AIMS)}")
         with self._seen().reading() as connection:
-            return measure_threshold(connection, goals[0], by_query_type=by is not None, judge_version=judge_version)
+            return measure_threshold(
+                connection, goals[0], by_query_type=by is not None, judge_version=judge_version
+            )
 
     def compare(self, first: str, second: str, *, within: float = WITHIN) -> Contrast:
         """Compare two judge versions with the labels of people, as `judgeboard compare versions` does."""
@@ -344,11 +370,19 @@ class Board(AbstractContextManager["Board"]):
             return compare_versions(connection, first, second, within=within)
 
     def compare_sources(
-        self, a: str, b: str, *, judge_version: str | None = None, by: TypesOnly | None = None, within: float = WITHIN
+        self,
+        a: str,
+        b: str,
+        *,
+        judge_version: str | None = None,
+        by: TypesOnly | None = None,
+        within: float = WITHIN,
     ) -> Contrast:
         """Compare the answers of two sources, or of two models, as `judgeboard compare sources` does."""
         with self._seen().reading() as connection:
-            return compare_sources(connection, a, b, judge_version=judge_version, by=by, within=within)
+            return compare_sources(
+                connection, a, b, judge_version=judge_version, by=by, within=within
+            )
 
     def plan(
         self,
@@ -364,17 +398,23 @@ class Board(AbstractContextManager["Board"]):
         """Plan how many answers to label, as `judgeboard labels plan` does.
 
         Args:
-            width: The whole width of the 95 % interval, for the questions rate, kappa and agreement.
+            width: The whole width of the 95 % interval, for the questions rate, kappa and
+                agreement.
             difference: The smallest difference to find, for the questions judges and versions.
             question: What the labels are to show.
-            judge_versions: The judge version whose verdicts are used (default: the primary), for judges both.
+            judge_versions: The judge version whose verdicts are used (default: the primary), for
+                judges both.
             target: The answers of the app, or only ``these``.
             by: Adds a plan for each query type.
             where: The answers that the plan is about.
         """
-        wanted, other = (difference, width) if question in {"judges", "versions"} else (width, difference)
+        wanted, other = (
+            (difference, width) if question in {"judges", "versions"} else (width, difference)
+        )
         if wanted is None or other is not None:
-            raise BadInput("give a width for rate, kappa and agreement, and a difference for judges and versions")
+            raise BadInput(
+                "give a width for rate, kappa and agreement, and a difference for judges and versions"
+            )
         with self._seen().reading() as connection:
             return plan_labels(
                 connection,
@@ -394,8 +434,12 @@ class Board(AbstractContextManager["Board"]):
             except NotFound:
                 if not options:
                     raise
-        kind = kind or str(known.get("kind", "rubric" if options.get("rubric") or options.get("schema") else "rag"))
-        described = {name: known[name] for name in StoredJudgeKeywords.__optional_keys__.intersection(known)}
+        kind = kind or str(
+            known.get("kind", "rubric" if options.get("rubric") or options.get("schema") else "rag")
+        )
+        described = {
+            name: known[name] for name in StoredJudgeKeywords.__optional_keys__.intersection(known)
+        }
         described = {"name": named} | described | options
         keywords = judge_keywords(lambda: self.store, kind, cast("StoredJudgeKeywords", described))
         make = partial(make_judge, kind)
@@ -424,12 +468,14 @@ def judge(
 ) -> "DataFrame":
     """Judge answers without a database. Return their rows as a frame, with the verdict in columns ``judge_…``.
 
-    Rows are read as `Board.add` reads them. A row that cannot be read has the ``judge_status`` rejected, and the reason
-    as ``judge_error``. Rows that are not reached, because of ``max_cost`` (in dollars) or a refusal, have no verdict.
+    Rows are read as `Board.add` reads them. A row that cannot be read has the ``judge_status``
+    rejected, and the reason as ``judge_error``. Rows that are not reached, because of ``max_cost``
+    (in dollars) or a refusal, have no verdict.
 
     Args:
         rows: A DataFrame, a list of dicts, or another table with ``to_pandas()``.
-        judge: A kind of judge, made with ``options`` (`JudgeOptions`), or a judge from `make_judge`, which is closed.
+        judge: A kind of judge, made with ``options`` (`JudgeOptions`), or a judge from
+            `make_judge`, which is closed.
         columns: The field of each column that is not recognised: ``{"Frage": "query"}``.
         max_cost: Cost limit.
         options: Options of the judge, such as ``model``.
@@ -460,7 +506,12 @@ def judge(
     with judging_progress() as show:
         concurrency = options.get("concurrency") or CONCURRENCY
         judged = judge_inputs(
-            items, made, concurrency=concurrency, max_cost=max_cost, on_progress=show, on_stop=_say_why
+            items,
+            made,
+            concurrency=concurrency,
+            max_cost=max_cost,
+            on_progress=show,
+            on_stop=_say_why,
         )
     # Put each verdict beside its row.
     for row, verdict in judged.items():
@@ -473,9 +524,13 @@ _VERDICT: Mapping[Column, Callable[[Verdict], object]] = {
     Column("judge_label"): lambda verdict: verdict.label and verdict.label.value,
     Column("judge_groundedness", ColumnType.NUMBER): lambda verdict: verdict.groundedness,
     Column("judge_quality", ColumnType.INTEGER): lambda verdict: verdict.quality,
-    Column("judge_scores", ColumnType.JSON): lambda verdict: {each.dimension: each.value for each in verdict.scores},
+    Column("judge_scores", ColumnType.JSON): lambda verdict: {
+        each.dimension: each.value for each in verdict.scores
+    },
     Column("judge_reasoning"): lambda verdict: verdict.reasoning,
-    Column("judge_cost", ColumnType.NUMBER): lambda verdict: verdict.cost_micro and verdict.cost_micro / 1_000_000,
+    Column("judge_cost", ColumnType.NUMBER): lambda verdict: (
+        verdict.cost_micro and verdict.cost_micro / 1_000_000
+    ),
     Column("judge_error"): lambda verdict: verdict.error,
 }
 

@@ -27,7 +27,10 @@ class Action(StrEnum):
         return action
 
     SEE_PAGES = "see_pages", "Seeing all pages"
-    SEE_MANAGED = "see_managed", "Seeing the pages of settings, rules, imports, keys, people and events"
+    SEE_MANAGED = (
+        "see_managed",
+        "Seeing the pages of settings, rules, imports, keys, people and events",
+    )
     REVIEW = "review", "Reviewing"
     REJUDGE_ONE = "rejudge_one", "Rejudging an answer"
     MAKE_QUEUES = "make_queues", "Creating and closing queues"
@@ -257,7 +260,9 @@ def checked_groundedness(value: float | None) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or infinite:
         raise ValueError(f"groundedness must be a number from 0 to 1, not {value!r}")
     if not 0 <= value <= 1:
-        raise ValueError(f"groundedness {number_words(value)} is {'above 1' if value > 1 else 'below 0'}")
+        raise ValueError(
+            f"groundedness {number_words(value)} is {'above 1' if value > 1 else 'below 0'}"
+        )
     return float(value)
 
 
@@ -268,7 +273,9 @@ def checked_quality(value: int | None) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"quality must be an integer from 1 to 4, not {value!r}")
     if not 1 <= value <= 4:
-        raise ValueError(f"quality {number_words(value)} is {'above 4' if value > 4 else 'below 1'}")
+        raise ValueError(
+            f"quality {number_words(value)} is {'above 4' if value > 4 else 'below 1'}"
+        )
     return value
 
 
@@ -285,7 +292,9 @@ class Feedback:
     def __post_init__(self) -> None:
         low, high = (0, 1) if self.kind is FeedbackKind.THUMBS else (1, 5)
         if isinstance(self.value, bool) or not low <= self.value <= high:
-            raise ValueError(f"{self.kind} feedback must lie from {low} to {high}, not {number_words(self.value)}")
+            raise ValueError(
+                f"{self.kind} feedback must lie from {low} to {high}, not {number_words(self.value)}"
+            )
         if self.kind is FeedbackKind.THUMBS and self.value not in {0, 1}:
             raise ValueError(f"thumbs feedback is 0 (down) or 1 (up), not {self.value!r}")
 
@@ -313,9 +322,10 @@ class Feedback:
 class TextFilter:
     """How answers are filtered by a text of the log.
 
-    ``name`` is its name in --where and in addresses, ``help`` its words there. ``words`` stand before a value in the
-    description of a filter, and label the field of pages. Without ``words``, too many values occur to choose from them.
-    Raises ValueError if the plural of the name is not the name with an s.
+    ``name`` is its name in --where and in addresses, ``help`` its words there. ``words`` stand
+    before a value in the description of a filter, and label the field of pages. Without ``words``,
+    too many values occur to choose from them. Raises ValueError if the plural of the name is not
+    the name with an s.
     """
 
     name: str
@@ -324,7 +334,9 @@ class TextFilter:
 
     def __post_init__(self) -> None:
         if re.search(r"(?:s|x|z|ch|sh|[^aeiou]y)\Z", self.name):
-            raise ValueError(f"the filter {self.name!r} needs a name whose plural is {self.plural!r}")
+            raise ValueError(
+                f"the filter {self.name!r} needs a name whose plural is {self.plural!r}"
+            )
 
     @property
     def plural(self) -> str:
@@ -337,8 +349,8 @@ class LogField:
     """How a text of the log is imported and shown.
 
     ``names`` are its names in logs, the most specific first. *Item* shows it as ``label``. If it
-    ``tells_the_generator`` of the answer, blind reviewers do not see it. If it is ``listed``, it is a column of the
-    lists of open flags and of answers.
+    ``tells_the_generator`` of the answer, blind reviewers do not see it. If it is ``listed``, it is
+    a column of the lists of open flags and of answers.
     """
 
     label: str
@@ -356,7 +368,8 @@ def log_field(
 ) -> Any:
     """A text of the log in `Response`: imported, stored, exported, and shown on *Item* and in lists, without more code.
 
-    If answers are ``filtered`` by it, the filter needs no more code either, and its column needs an index.
+    If answers are ``filtered`` by it, the filter needs no more code either, and its column needs an
+    index.
     """
     of_log = LogField(label, names, tells_the_generator, listed)
     return field(default=None, metadata={"log": of_log, "filter": filtered})
@@ -366,9 +379,9 @@ def log_field(
 class Response:
     """A logged answer with its query and passages, before it is stored or as it is stored.
 
-    ``passages`` is None if none were logged, and empty if nothing was retrieved. If the answer was made from another
-    response, ``derived_from`` is the id of that response. The query is empty if none was logged. If the texts are
-    forgotten, query and answer are empty.
+    ``passages`` is None if none were logged, and empty if nothing was retrieved. If the answer was
+    made from another response, ``derived_from`` is the id of that response. The query is empty if
+    none was logged. If the texts are forgotten, query and answer are empty.
     """
 
     source: str = field(metadata={"filter": TextFilter("source", "source of the log", "source")})
@@ -377,12 +390,28 @@ class Response:
     answer: str
     passages: tuple[str, ...] | None = None
     query_type: str = field(
-        default="unspecified", metadata={"filter": TextFilter("query_type", "type of the question", "query type")}
+        default="unspecified",
+        metadata={"filter": TextFilter("query_type", "type of the question", "query type")},
     )
     generator_model: str | None = log_field(
         "model",
-        *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm"),
-        *("model_id", "llm_model_name", "attributes_llm_model_name", "engine", "ai_model", "model_used"),
+        *(
+            "generator_model",
+            "model",
+            "generator",
+            "model_name",
+            "generator_name",
+            "llm_model",
+            "llm",
+        ),
+        *(
+            "model_id",
+            "llm_model_name",
+            "attributes_llm_model_name",
+            "engine",
+            "ai_model",
+            "model_used",
+        ),
         *("llm_used", "llm_name", "model_identifier", "generation_model"),
         tells_the_generator=True,
         filtered=TextFilter("model", "model that wrote the answer", "written by"),
@@ -408,7 +437,9 @@ LISTED = tuple(name for name, each in LOG_FIELDS.items() if each.listed)
 _FIRST = ("query_type", "source", "generator_model", "external_id")
 _FILTERS = {each.name: each.metadata.get("filter") for each in fields(Response)}
 TEXT_FILTERS: Mapping[str, TextFilter] = {
-    name: text_filter for name in dict.fromkeys((*_FIRST, *_FILTERS)) if (text_filter := _FILTERS[name])
+    name: text_filter
+    for name in dict.fromkeys((*_FIRST, *_FILTERS))
+    if (text_filter := _FILTERS[name])
 }
 """The texts of the log by which answers are filtered, by the name of their field in `Response`."""
 
@@ -453,8 +484,8 @@ class JudgeInput:
 class Claim:
     """A judge's finding on one statement of an answer.
 
-    ``passage`` is the number of a passage, from 1. Starts and ends are character offsets into the stored texts. They
-    are None if the text does not contain the quote.
+    ``passage`` is the number of a passage, from 1. Starts and ends are character offsets into the
+    stored texts. They are None if the text does not contain the quote.
     """
 
     text: str
@@ -477,7 +508,9 @@ class Attempt:
     """One call to a model: its reason, result, raw text, tokens and duration."""
 
     why: str  # first | retry | repair | format | parameter
-    status: str  # ok | http_<code> | timeout | connection | unparsable | refused | truncated | raised
+    status: (
+        str  # ok | http_<code> | timeout | connection | unparsable | refused | truncated | raised
+    )
     raw: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -489,7 +522,8 @@ class Attempt:
 class StepRecord:
     """The record of one request to a model, including its repair request.
 
-    ``raw`` is the model's last text; ``cost_micro`` is in millionths of the price file's currency, None if unknown.
+    ``raw`` is the model's last text; ``cost_micro`` is in millionths of the price file's currency,
+    None if unknown.
     """
 
     status: Status
@@ -543,7 +577,9 @@ class Verdict(StepRecord):
         scores: tuple[DimensionScore, ...] = (),
     ) -> "Verdict":
         """Return a verdict with the fields of ``record`` and these."""
-        account: dict[str, Any] = {name: getattr(record, name) for name in StepRecord.__dataclass_fields__}
+        account: dict[str, Any] = {
+            name: getattr(record, name) for name in StepRecord.__dataclass_fields__
+        }
         return cls(
             **account,
             groundedness=groundedness,
@@ -559,7 +595,11 @@ class Verdict(StepRecord):
         checked_quality(self.quality)
         if self.status is not Status.OK and any(score.value is not None for score in self.scores):
             raise ValueError(f"a judgment that is {self.status} has no score")
-        if self.status is not Status.OK and (self.groundedness, self.quality, self.label) != (None, None, None):
+        if self.status is not Status.OK and (self.groundedness, self.quality, self.label) != (
+            None,
+            None,
+            None,
+        ):
             raise ValueError(f"a judgment that is {self.status} has no verdict")
 
 
@@ -570,8 +610,9 @@ VERDICT_SCALE = "groundedness 0-1, quality 1-4"
 class JudgeVersion:
     """A judge with all settings that affect its verdicts. Immutable; `judges.judge.fingerprint` identifies it.
 
-    ``kind`` is the kind of judge (rag, lexical, replay, …). Each ``name`` has its own version numbers; the primary
-    judge is chosen by name. ``params`` are temperature, maximum output, domain and so on.
+    ``kind`` is the kind of judge (rag, lexical, replay, …). Each ``name`` has its own version
+    numbers; the primary judge is chosen by name. ``params`` are temperature, maximum output, domain
+    and so on.
     """
 
     name: str
@@ -586,8 +627,9 @@ class JudgeVersion:
 class ClaimMark:
     """A person's mark on a judge's claim or on a sentence of an answer.
 
-    ``start`` and ``end`` are character offsets into the stored answer, None if it does not contain the quote.
-    A mark on a claim has ``judgment_id`` and ``number``, the position of the claim in that judgment, from 1.
+    ``start`` and ``end`` are character offsets into the stored answer, None if it does not contain
+    the quote. A mark on a claim has ``judgment_id`` and ``number``, the position of the claim in
+    that judgment, from 1.
     """
 
     status: ClaimStatus
@@ -602,9 +644,9 @@ class ClaimMark:
 class GradeText:
     """How a text of a grade is imported and shown.
 
-    ``names`` are its other names in files, the most specific first. Pages show it as ``label``. A text that ``edits``
-    the answer is kept with its blanks, has a field of its own on pages, and is not in reviews of pairs. Every other
-    text is one of the `NOTES`.
+    ``names`` are its other names in files, the most specific first. Pages show it as ``label``. A
+    text that ``edits`` the answer is kept with its blanks, has a field of its own on pages, and is
+    not in reviews of pairs. Every other text is one of the `NOTES`.
     """
 
     label: str
@@ -621,10 +663,11 @@ def grade_text(label: str, *names: str, edits: bool = False) -> Any:
 class Grade:
     """A person's grade of an answer; every part can be missing.
 
-    ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on single statements.
-    ``choices`` and ``texts`` have the values of a label schema by field; ``spans`` has its spans. If ``in_suite``, the
-    corrected answer becomes a case of a suite. If ``label_implied``, the label follows from the decision; the person
-    did not give it. ``modes`` are the names of failure modes.
+    ``scores`` are on the dimensions of a rubric or the scales of a label schema, ``claim_marks`` on
+    single statements. ``choices`` and ``texts`` have the values of a label schema by field;
+    ``spans`` has its spans. If ``in_suite``, the corrected answer becomes a case of a suite. If
+    ``label_implied``, the label follows from the decision; the person did not give it. ``modes``
+    are the names of failure modes.
     """
 
     label: Label | None = None
@@ -632,7 +675,9 @@ class Grade:
     quality: int | None = None
     spans: tuple[dict[str, Any], ...] | None = None
     note: str | None = grade_text("note", "notes", "comment", "comments", "explanation", "reason")
-    corrected_answer: str | None = grade_text("corrected answer", "correction", "edited_answer", edits=True)
+    corrected_answer: str | None = grade_text(
+        "corrected answer", "correction", "edited_answer", edits=True
+    )
     scores: tuple[DimensionScore, ...] = ()
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: WhyDiffers | None = None
@@ -666,7 +711,9 @@ class Grade:
     def graded(self) -> frozenset[str]:
         """The names of what a person grades. A text, a span or a mark goes with the grade that has it."""
         plain = {name for name in _GRADED if getattr(self, name) not in (None, ())}
-        return frozenset({*plain, *self.choices, *self.texts, *(score.dimension for score in self.scores)})
+        return frozenset(
+            {*plain, *self.choices, *self.texts, *(score.dimension for score in self.scores)}
+        )
 
     def updated(self, later: "Grade") -> "Grade":
         """Return this grade with all that a later one has; what the later one lacks is kept. Scores are sorted."""
@@ -675,7 +722,9 @@ class Grade:
         }
         scores = {score.dimension: score for score in (*self.scores, *later.scores)}
         values["scores"] = tuple(score for _, score in sorted(scores.items()))
-        values |= {name: {**getattr(self, name), **getattr(later, name)} for name in ("choices", "texts")}
+        values |= {
+            name: {**getattr(self, name), **getattr(later, name)} for name in ("choices", "texts")
+        }
         values["label_implied"] = (later if later.label else self).label_implied
         return replace(self, **values, in_suite=self.in_suite or later.in_suite)
 
@@ -685,7 +734,9 @@ class Grade:
         return Grade(**notes)
 
 
-GRADE_TEXTS: Mapping[str, GradeText] = {each.name: each.metadata["text"] for each in fields(Grade) if each.metadata}
+GRADE_TEXTS: Mapping[str, GradeText] = {
+    each.name: each.metadata["text"] for each in fields(Grade) if each.metadata
+}
 """The texts of a grade that need no code of their own, by the name of their field in `Grade`."""
 _GRADED = ("label", "groundedness", "quality", "modes")
 _REPLACED = (*_GRADED, *GRADE_TEXTS, "spans", "claim_marks", "why_differs")
@@ -708,8 +759,9 @@ class Rejected:
 class Estimate:
     """A statistic with its interval. If the ``value`` is undefined, it is None and ``reason`` says why.
 
-    ``n`` is the number of responses (or rows), ``method`` the kind of interval, ``unit`` what was resampled, ``level``
-    the confidence level. ``left_out`` lists (reason, number of responses or rows that were not counted).
+    ``n`` is the number of responses (or rows), ``method`` the kind of interval, ``unit`` what was
+    resampled, ``level`` the confidence level. ``left_out`` lists (reason, number of responses or
+    rows that were not counted).
     """
 
     value: float | None
@@ -733,9 +785,9 @@ EXPECTED = "expected "
 class Pair:
     """Two answers to one question, before they are stored.
 
-    A pair without answers is a question for which answers were sampled. ``response_a`` and ``response_b`` are external
-    ids of logged responses with these answers. If ``sides`` has the ids of two stored responses, these are the answers,
-    and no copies are stored.
+    A pair without answers is a question for which answers were sampled. ``response_a`` and
+    ``response_b`` are external ids of logged responses with these answers. If ``sides`` has the ids
+    of two stored responses, these are the answers, and no copies are stored.
     """
 
     source: str
@@ -756,15 +808,17 @@ class Pair:
 
     def __post_init__(self) -> None:
         if (self.answer_a is None) != (self.answer_b is None):
-            raise ValueError("a pair needs two answers, or none if only sampled answers were recorded")
+            raise ValueError(
+                "a pair needs two answers, or none if only sampled answers were recorded"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class PairItem:
     """A stored pair with both answers. A text is None if it was forgotten or never recorded.
 
-    ``passages`` are the passages of both answers, None if they differ or are unknown. ``turns`` are the earlier turns
-    of the dialogue that both answers continue.
+    ``passages`` are the passages of both answers, None if they differ or are unknown. ``turns`` are
+    the earlier turns of the dialogue that both answers continue.
     """
 
     id: int

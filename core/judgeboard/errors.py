@@ -53,12 +53,15 @@ class AddressUnknown(MissingOption):
 class OtherHost(BadInput):
     """Texts would go to another host than in the last run of the judge version, and nobody has confirmed it.
 
-    ``subject`` is what would be sent, for example "15 answers". The hosts have a port where the address has one.
+    ``subject`` is what would be sent, for example "15 answers". The hosts have a port where the
+    address has one.
     """
 
     def __init__(self, version: str, *, before: str, now: str, subject: str) -> None:
         """Make the error from the title of the judge version, both hosts and what would be sent."""
-        super().__init__(f"{version} last used the host {before}. Now {subject} would be sent to {now}")
+        super().__init__(
+            f"{version} last used the host {before}. Now {subject} would be sent to {now}"
+        )
         self.before, self.now, self.subject = before, now, subject
 
 

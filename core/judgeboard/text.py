@@ -15,7 +15,9 @@ from judgeboard.errors import BadInput
 EXPECTED = " (expected: "
 """In the error of an unusable reply, the reason stands before it, and what differs between replies after it."""
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
-MOST_BYTES = 600_000  # of a file that people write; TOML takes a hundred times as much for empty tables
+MOST_BYTES = (
+    600_000  # of a file that people write; TOML takes a hundred times as much for empty tables
+)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
 _KELVIN_SIGN = "\u212a"  # the only letter outside ASCII whose lower case, k, is in ASCII
@@ -54,7 +56,9 @@ def storable_json(content: Any) -> tuple[Any, bool]:
         return [entry for entry, _ in entries], any(changed for _, changed in entries)
     if isinstance(content, dict):
         pairs = [(storable_json(name), storable_json(value)) for name, value in content.items()]
-        return {name[0]: value[0] for name, value in pairs}, any(name[1] or value[1] for name, value in pairs)
+        return {name[0]: value[0] for name, value in pairs}, any(
+            name[1] or value[1] for name, value in pairs
+        )
     return content, False
 
 
@@ -93,7 +97,11 @@ def some_of(names: Iterable[str]) -> str:
 def number_words(value: Any) -> str:
     """Return a value for a message: a number like ``0.5``, or ``1.00e+400`` if no float can hold it."""
     try:
-        return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+        return (
+            f"{value:g}"
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else repr(value)
+        )
     except OverflowError:
         return f"{Decimal(value):.2e}"
 
@@ -102,7 +110,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 _LATEST_SECONDS = (LATEST - EPOCH) // timedelta(seconds=1)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
-_COMPACT_DATE = re.compile(r"(?:19[7-9]|20\d|21\d)\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.ASCII)
+_COMPACT_DATE = re.compile(
+    r"(?:19[7-9]|20\d|21\d)\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.ASCII
+)
 _YEAR_LAST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}(\d{2})?(?!\d)", re.ASCII)
 _YEAR = re.compile(r"(?:19[7-9]|20\d|21\d)\d", re.ASCII)
 
@@ -110,10 +120,11 @@ _YEAR = re.compile(r"(?:19[7-9]|20\d|21\d)\d", re.ASCII)
 def as_utc(value: Any) -> datetime:
     """Return a time from a log as an aware datetime in UTC, with microseconds.
 
-    ``value`` is an ISO 8601 text (``2026-03-01T09:30:00Z``), a datetime, a date, or an epoch as number or text. A date
-    means midnight; a time without a zone is UTC. A number means seconds if that gives a year before 2200, otherwise
-    milliseconds. Eight digits that form a date (20260301) are that date. Raises ValueError, with a message for the
-    user, if ``value`` is not a time in the years 1970 to 2199.
+    ``value`` is an ISO 8601 text (``2026-03-01T09:30:00Z``), a datetime, a date, or an epoch as
+    number or text. A date means midnight; a time without a zone is UTC. A number means seconds if
+    that gives a year before 2200, otherwise milliseconds. Eight digits that form a date (20260301)
+    are that date. Raises ValueError, with a message for the user, if ``value`` is not a time in the
+    years 1970 to 2199.
     """
     if isinstance(value, datetime):
         return _in_range(value, value)
@@ -129,7 +140,9 @@ def as_utc(value: Any) -> datetime:
     number = float(text)
     seconds = number if abs(number) <= _LATEST_SECONDS else number / 1000
     if not 0 <= seconds < _LATEST_SECONDS:
-        raise ValueError(f"{_shown_value(value)} as seconds or milliseconds since 1970 is not between 1970 and 2199")
+        raise ValueError(
+            f"{_shown_value(value)} as seconds or milliseconds since 1970 is not between 1970 and 2199"
+        )
     return EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
 
 
@@ -175,7 +188,9 @@ def _from_iso(text: str, value: Any) -> datetime:
                 f"{_shown_value(value)} has the year last, so day and month can be confused: write the year first, as "
                 "in 2026-03-01 (in a spreadsheet: number format yyyy-mm-dd)"
             ) from None
-        raise ValueError(f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z") from None
+        raise ValueError(
+            f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z"
+        ) from None
 
 
 def _in_range(moment: datetime, value: Any) -> datetime:

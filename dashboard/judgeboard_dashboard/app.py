@@ -40,7 +40,9 @@ def with_pages_of_methods(pages: dict[str, dict[str, Tab]]) -> dict[str, dict[st
         for view, added in registration.pages.items():
             tabs = list(pages.get(added.page, {}).items())
             places = [place for place, (other, _) in enumerate(tabs) if other == added.before]
-            tabs.insert(places[0] if places else len(tabs), (view, Tab(added.tab, added.documentation)))
+            tabs.insert(
+                places[0] if places else len(tabs), (view, Tab(added.tab, added.documentation))
+            )
             pages = pages | {added.page: dict(tabs)}
     return pages
 
@@ -103,7 +105,9 @@ def page_of(view: str) -> str:
 
 def tabs_of(page: str) -> dict[str, str]:
     """Return the views of a page that the person may open, with the names of their tabs; an item has no tab."""
-    return {view: tab.name for view, tab in PAGES[page].items() if may_open(view) and view != HEAD_LINE}
+    return {
+        view: tab.name for view, tab in PAGES[page].items() if may_open(view) and view != HEAD_LINE
+    }
 
 
 def title_of(view: str) -> str:
@@ -118,7 +122,8 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
     If ``everything`` is false, the menu has only what the person may open.
     """
     in_menu = {
-        next(iter(PAGES[page] if everything else tabs_of(page)), None) for page in (PAGES if everything else menu())
+        next(iter(PAGES[page] if everything else tabs_of(page)), None)
+        for page in (PAGES if everything else menu())
     }
     return [
         st.Page(
@@ -155,16 +160,26 @@ def help_link(view: str) -> None:
     """Show the link to the documentation of a view, in the header, so that it stands at the same place everywhere."""
     page = PAGES[page_of(view)][view].documentation
     with st.container(key="help"):
-        st.link_button("Help", f"{ADDRESS}/{page}", icon=":material/menu_book:", type="tertiary", width="content")
+        st.link_button(
+            "Help",
+            f"{ADDRESS}/{page}",
+            icon=":material/menu_book:",
+            type="tertiary",
+            width="content",
+        )
 
 
 if __name__ == "__main__":
-    st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
+    st.set_page_config(
+        page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png")
+    )
     name = reviewer_name()
     dress(name, suggested=name_is_suggested())
     with one_person():
         admitted = let_in()
-        chosen = st.navigation(navigation(everything=not admitted), position="top" if admitted else "hidden")
+        chosen = st.navigation(
+            navigation(everything=not admitted), position="top" if admitted else "hidden"
+        )
         if admitted:
             follow_theme()
             view = chosen.url_path or FIRST

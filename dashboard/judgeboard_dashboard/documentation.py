@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 ADDRESS = "documentation"
 HOME = "index.md"
 _PACKAGE = Path(__file__).parent
-_PLACES = (_PACKAGE / "bundled_docs", _PACKAGE.parents[1] / "docs")  # of an installed wheel, of a checkout
+_PLACES = (
+    _PACKAGE / "bundled_docs",
+    _PACKAGE.parents[1] / "docs",
+)  # of an installed wheel, of a checkout
 _PICTURE = re.compile(r"^!\[.*\n", re.MULTILINE)  # the pages beside it show the same
-_BUILT = re.compile("^(::: |<!-- built: )", re.MULTILINE)  # begins what only the build of the site can write
+_BUILT = re.compile(
+    "^(::: |<!-- built: )", re.MULTILINE
+)  # begins what only the build of the site can write
 _STYLE = """
 :root { color-scheme: light dark; }
 body { max-width: 50rem; margin: 1.5rem auto; padding: 0 1rem; font: 1rem/1.55 system-ui, sans-serif; }
@@ -41,7 +46,9 @@ def routes() -> list[Route]:
 def _reply(request: Request) -> Response:
     name = request.path_params["page"]
     if name not in pages():
-        return HTMLResponse(_document("Not found", "<h1>There is no such page</h1>", name), status_code=404)
+        return HTMLResponse(
+            _document("Not found", "<h1>There is no such page</h1>", name), status_code=404
+        )
     return HTMLResponse(rendered(name))
 
 
@@ -49,7 +56,11 @@ def _reply(request: Request) -> Response:
 def pages() -> dict[str, Path]:
     """Return the pages of the documentation by name, such as ``how-to/judge.md``."""
     folder = _folder()
-    files = (path for path in sorted(folder.rglob("*.md")) if not _BUILT.search(path.read_text(encoding="utf-8")))
+    files = (
+        path
+        for path in sorted(folder.rglob("*.md"))
+        if not _BUILT.search(path.read_text(encoding="utf-8"))
+    )
     return {path.relative_to(folder).as_posix(): path for path in files}
 
 

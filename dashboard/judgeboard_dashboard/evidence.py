@@ -1,12 +1,14 @@
 """Renders untrusted text. Only this module escapes text and sends it to the browser as HTML.
 
-Texts from logs, models and people are untrusted. They reach a page only as children of `tag`, which escapes them: the
-page then has each character as it is stored. `show` accepts only markup that `tag` built. Streamlit's markdown would
-render maths, links and remote images, so it gets such texts only through `as_label`.
+Texts from logs, models and people are untrusted. They reach a page only as children of `tag`, which
+escapes them: the page then has each character as it is stored. `show` accepts only markup that
+`tag` built. Streamlit's markdown would render maths, links and remote images, so it gets such texts
+only through `as_label`.
 
-`formatted` renders Markdown where a reviewer switches it on: a parser reads it, and only the elements listed here are
-created, without attributes. Raw HTML, links and images stay plain text, so nothing is fetched and nothing can be
-clicked. `difference` shows what changed between two texts, word by word.
+`formatted` renders Markdown where a reviewer switches it on: a parser reads it, and only the
+elements listed here are created, without attributes. Raw HTML, links and images stay plain text, so
+nothing is fetched and nothing can be clicked. `difference` shows what changed between two texts,
+word by word.
 """
 
 import difflib
@@ -36,7 +38,8 @@ class Html(str):
 def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
     """Return an element. Texts among the children are escaped; children and attributes that are None are skipped.
 
-    ``name`` must be a constant in our code. The attribute ``cls`` becomes class, ``data_n`` becomes data-n.
+    ``name`` must be a constant in our code. The attribute ``cls`` becomes class, ``data_n`` becomes
+    data-n.
     """
     opened = "".join(
         f' {"class" if key == "cls" else key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
@@ -50,13 +53,21 @@ def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
 
 def join(children: Iterable[str | None]) -> Html:
     """Return texts and elements as one piece of markup, with the texts escaped."""
-    return Html("".join(child if isinstance(child, Html) else escaped(child) for child in children if child))
+    return Html(
+        "".join(child if isinstance(child, Html) else escaped(child) for child in children if child)
+    )
 
 
 def escaped(text: str) -> Html:
     """Return a text as markup; the browser shows exactly the text. It reads a carriage return as a line feed."""
-    # Streamlit removes the blanks of blank lines (`textwrap.dedent`): line ends are written so that it sees none.
-    return Html(html.escape(text, quote=True).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "&#10;"))
+    # Streamlit removes the blanks of blank lines (`textwrap.dedent`): line ends are written so that
+    # it sees none.
+    return Html(
+        html.escape(text, quote=True)
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .replace("\n", "&#10;")
+    )
 
 
 def beginning(text: str, most: int) -> Html:
@@ -65,7 +76,14 @@ def beginning(text: str, most: int) -> Html:
     if left <= 0:
         return escaped(text)
     return join(
-        (text[:most], tag("div", f"{size(left)} more. `judgeboard export` writes the whole text.", cls="jb-cap"))
+        (
+            text[:most],
+            tag(
+                "div",
+                f"{size(left)} more. `judgeboard export` writes the whole text.",
+                cls="jb-cap",
+            ),
+        )
     )
 
 
@@ -96,7 +114,8 @@ def size(characters: int) -> str:
 
 LONGEST_FORMATTED = 50_000  # characters
 _QUOTED_CODE = re.compile(r"^(```|~~~).*?(^\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-# What prose does not have. A text that is taken for code by mistake is shown as it is stored, which is never wrong.
+# What prose does not have. A text that is taken for code by mistake is shown as it is stored, which
+# is never wrong.
 _CODE = re.compile(
     r"\(\*|\*\)|\*\*\w+[,)]|\w\*\w|\b__\w+__\b"  # signs that would become emphasis
     r"|[;{}]\s*$|^\s*[\[{<]|[=!<>]=|=>|->|&&|\|\||::|\w\(\)"
@@ -105,10 +124,27 @@ _CODE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _PLAIN = frozenset({"paragraph_open", "paragraph_close", "inline", "text", "softbreak"})
-# The parser's tag name -> element. Headings become bold text, because only the page itself has heading elements.
+# The parser's tag name -> element. Headings become bold text, because only the page itself has
+# heading elements.
 _ELEMENTS = {"h1": "b", "h2": "b", "h3": "b", "h4": "b", "h5": "b", "h6": "b", "s": "del"} | {
     name: name
-    for name in (*("p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "em", "strong"),)
+    for name in (
+        *(
+            "p",
+            "ul",
+            "ol",
+            "li",
+            "blockquote",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "em",
+            "strong",
+        ),
+    )
 }
 
 
@@ -116,10 +152,24 @@ _ELEMENTS = {"h1": "b", "h2": "b", "h3": "b", "h4": "b", "h5": "b", "h6": "b", "
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    # Disabled: rules that remove text (references), make links of addresses, or read indented text as code.
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    # Disabled: rules that remove text (references), make links of addresses, or read indented text
+    # as code.
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(
+        ["table", "strikethrough"]
+    )
     return parser.disable(
-        ["link", "image", "autolink", "html_block", "html_inline", "reference", "code", "entity", "escape", "lheading"]
+        [
+            "link",
+            "image",
+            "autolink",
+            "html_block",
+            "html_inline",
+            "reference",
+            "code",
+            "entity",
+            "escape",
+            "lheading",
+        ]
     )
 
 
@@ -127,8 +177,8 @@ def _parser() -> "MarkdownIt":
 def formatted(text: str) -> Html | None:
     """Return a text with its Markdown rendered.
 
-    None if it has no Markdown or more than 50,000 characters, or if it may be code or SQL: its signs are no Markdown.
-    Code in a fence or between backticks is rendered as code.
+    None if it has no Markdown or more than 50,000 characters, or if it may be code or SQL: its
+    signs are no Markdown. Code in a fence or between backticks is rendered as code.
     """
     if len(text) > LONGEST_FORMATTED or _CODE.search(_QUOTED_CODE.sub("", text)):
         return None
@@ -167,7 +217,9 @@ def _leaf(token: "Token") -> Html:
 
 LONGEST_SHOWN = 100_000  # characters
 _WORDS = re.compile(r"\S+\s*|\s+")
-MOST_WORDS = 1_200  # of one text; the time of a comparison grows with its square, and texts may be hostile
+MOST_WORDS = (
+    1_200  # of one text; the time of a comparison grows with its square, and texts may be hostile
+)
 
 
 @lru_cache(maxsize=64)
@@ -180,11 +232,16 @@ def word_difference(old: str, new: str) -> tuple[tuple[str, str], ...] | None:
     if max(len(before), len(after)) > MOST_WORDS:
         return None
     pieces: list[tuple[str, str]] = []
-    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(
+        None, before, after
+    ).get_opcodes():
         if kind == "equal":
             pieces.append(("span", "".join(before[start:end])))
         else:
-            pieces += [("del", "".join(before[start:end])), ("ins", "".join(after[new_start:new_end]))]
+            pieces += [
+                ("del", "".join(before[start:end])),
+                ("ins", "".join(after[new_start:new_end])),
+            ]
     return tuple((element, words) for element, words in pieces if words)
 
 
@@ -192,7 +249,9 @@ def difference(old: str, new: str) -> Html:
     """Return both texts as one, with removed and added words marked."""
     pieces = word_difference(old, new)
     if pieces is None:
-        note = tag("div", "The texts are too long to compare. This is the later text.", cls="jb-cap")
+        note = tag(
+            "div", "The texts are too long to compare. This is the later text.", cls="jb-cap"
+        )
         return tag("div", note, tag("div", beginning(new, LONGEST_SHOWN), cls="jb-evidence"))
     return tag("div", *(tag(*piece) for piece in pieces), cls="jb-evidence jb-difference")
 
@@ -201,10 +260,16 @@ def both_sides(old: str, new: str) -> tuple[Html, Html]:
     """Return the texts for two columns. The first has the removed words marked, the second the added words."""
     pieces = word_difference(old, new) or ()
     removed, added = (
-        tag("div", *(tag(*piece) for piece in pieces if piece[0] in ("span", own)), cls="jb-evidence jb-difference")
+        tag(
+            "div",
+            *(tag(*piece) for piece in pieces if piece[0] in ("span", own)),
+            cls="jb-evidence jb-difference",
+        )
         for own in ("del", "ins")
     )
     if pieces:
         return removed, added
-    first, second = (tag("div", beginning(text, LONGEST_SHOWN), cls="jb-evidence") for text in (old, new))
+    first, second = (
+        tag("div", beginning(text, LONGEST_SHOWN), cls="jb-evidence") for text in (old, new)
+    )
     return first, second

@@ -10,10 +10,18 @@ from judgeboard.people.permissions import check_allowed, may, role_of, why_not
 from judgeboard.people.roster import turn_away
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.return_page import start_sign_in
-from judgeboard_dashboard.session import caught, change_name, current_reviewer, name_field, signed_in, store
+from judgeboard_dashboard.session import (
+    caught,
+    change_name,
+    current_reviewer,
+    name_field,
+    signed_in,
+    store,
+)
 from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verified_address
 
-# Views that need `Action.SEE_MANAGED`. They are hidden from people without it, and each view also checks it (`demand`).
+# Views that need `Action.SEE_MANAGED`. They are hidden from people without it, and each view also
+# checks it (`demand`).
 MANAGED = frozenset(
     {
         *("rejudge", "alerts"),
@@ -50,8 +58,13 @@ def let_in() -> bool:
             if unverified and not st.session_state.get(_TURNED_AWAY):
                 st.session_state[_TURNED_AWAY] = True
                 turn_away(store())
-            _plain(str(error), f"Ask an admin of this server{'' if unverified else ', then reload this page'}.")
-            st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=sign_out, wrap=False)
+            _plain(
+                str(error),
+                f"Ask an admin of this server{'' if unverified else ', then reload this page'}.",
+            )
+            st.button(
+                "Sign out", key="sign_out", icon=":material/logout:", on_click=sign_out, wrap=False
+            )
             return False
         _plain(invitation)
         _sign_in_buttons()
@@ -122,7 +135,9 @@ def who_button() -> None:
 
 def _plain(*sentences: str) -> None:
     st.title("Judgeboard", anchor=False)
-    show(tag("div", *(tag("div", sentence) for sentence in sentences), cls="jb-empty", role="status"))
+    show(
+        tag("div", *(tag("div", sentence) for sentence in sentences), cls="jb-empty", role="status")
+    )
 
 
 def _sign_in_buttons() -> None:

@@ -53,8 +53,16 @@ class ReturnPage:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
-        wanted = checked_page(request.query_params.get(PARAMETER, "")) if scope["path"] == LOGIN else FIRST_PAGE
-        kept = checked_page(request.cookies.get(COOKIE, "")) if scope["path"] == CALLBACK else FIRST_PAGE
+        wanted = (
+            checked_page(request.query_params.get(PARAMETER, ""))
+            if scope["path"] == LOGIN
+            else FIRST_PAGE
+        )
+        kept = (
+            checked_page(request.cookies.get(COOKIE, ""))
+            if scope["path"] == CALLBACK
+            else FIRST_PAGE
+        )
         cookie = Response()
         if wanted == FIRST_PAGE:
             cookie.delete_cookie(COOKIE)

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
 
 
-# Streamlit uses inline styles, and its charts compile expressions. Everything else is limited to this server.
+# Streamlit uses inline styles, and its charts compile expressions. Everything else is limited to
+# this server.
 POLICY = (
     "default-src 'self'; "
     "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
@@ -126,7 +127,9 @@ class OwnPages:
             self._log_refusal(Headers(scope=scope))
             await WebSocketClose(code=1008)(scope, receive, send)  # 1008: a violation of the policy
         else:
-            await PlainTextResponse("A page of another server may not upload here.", 403)(scope, receive, send)
+            await PlainTextResponse("A page of another server may not upload here.", 403)(
+                scope, receive, send
+            )
 
     def _noting(self, scope: Scope, send: Send) -> Send:
         """Return a ``send`` that also logs if Streamlit refuses the session: the browser only waits then."""
@@ -143,7 +146,9 @@ class OwnPages:
 
     def _log_refusal(self, headers: Headers) -> None:
         host, origin = headers.get("host", "")[:200], headers.get("origin", "")[:200]
-        if (host, origin) in self._logged or len(self._logged) >= MOST_REFUSALS:  # browsers try again every second
+        if (host, origin) in self._logged or len(
+            self._logged
+        ) >= MOST_REFUSALS:  # browsers try again every second
             return
         self._logged.add((host, origin))
         name = urlsplit(f"//{host}").hostname if host.isprintable() else None
@@ -163,8 +168,8 @@ class OwnPages:
             )
 
 
-# Modules that pages and jobs need. They are imported before the server accepts requests, because two threads that
-# import one library at the same time sometimes fail.
+# Modules that pages and jobs need. They are imported before the server accepts requests, because
+# two threads that import one library at the same time sometimes fail.
 NEEDED = (
     "judgeboard_dashboard.app",
     "judgeboard_dashboard.review.queues",
@@ -191,7 +196,9 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         await asyncio.to_thread(receiver.stop)
         worker = await starting
         await asyncio.to_thread(worker.stop)
-        await asyncio.to_thread(store().close)  # here: after SIGTERM, uvicorn ends the process by that signal
+        await asyncio.to_thread(
+            store().close
+        )  # here: after SIGTERM, uvicorn ends the process by that signal
 
 
 def _started_worker() -> "Worker":
@@ -202,13 +209,16 @@ def _started_worker() -> "Worker":
     return worker
 
 
-receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on this machine is no sign-in
+receiver = Receiver(
+    store, keys_needed=lambda: sign_in().asked
+)  # a proxy on this machine is no sign-in
 
 app = App(
     Path(__file__).with_name("app.py"),
     routes=[*HttpTransport(receiver).routes(), *documentation.routes()],
     middleware=[
-        Middleware(each) for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage, WindowWidth)
+        Middleware(each)
+        for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage, WindowWidth)
     ],
     lifespan=lifespan,
 )
@@ -233,14 +243,17 @@ def serve(
 ) -> None:
     """Serve the pages until Ctrl-C, and print their address.
 
-    ``database`` is a path or a URL, like ``--db``. The host "localhost" means 127.0.0.1. ``allowed_hosts`` are further
-    host names of this server, for example a proxy's name. The host name in the sign-in settings is always allowed.
+    ``database`` is a path or a URL, like ``--db``. The host "localhost" means 127.0.0.1.
+    ``allowed_hosts`` are further host names of this server, for example a proxy's name. The host
+    name in the sign-in settings is always allowed.
 
     Raises:
-        BadInput: The port is taken, the host is not an address of this machine, or sign-in has a fault.
+        BadInput: The port is taken, the host is not an address of this machine, or sign-in has a
+            fault.
         JudgeboardError: The database is missing or has another revision.
     """
-    # Each look has a thread of its own, and the allocator of Linux keeps what threads have freed in a heap for each.
+    # Each look has a thread of its own, and the allocator of Linux keeps what threads have freed in
+    # a heap for each.
     with suppress(OSError, AttributeError):  # another system
         ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
     open_store(database).close()
@@ -248,7 +261,10 @@ def serve(
     if asked.fault is not None:
         raise BadInput(f"sign-in is not set up correctly: {asked.fault}")
     check_free(host, port)
-    also = [f"It receives {transport.title} at {address}.\n" for transport, address in asked_transports()]
+    also = [
+        f"It receives {transport.title} at {address}.\n"
+        for transport, address in asked_transports()
+    ]
     # The pages run in this process and read the address of the database from the environment.
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
     for name in NEEDED:
@@ -256,13 +272,19 @@ def serve(
     gc.freeze()  # imported modules stay, so the garbage collector may ignore them
 
     shown = "localhost" if host in EVERYWHERE else host
-    sys.stdout.write("".join([f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n", *also]))
+    sys.stdout.write(
+        "".join([f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n", *also])
+    )
     sys.stdout.flush()
     if host not in LOOPBACK:
         sys.stderr.write(_open_to_others(host, signed_in=asked.asked))
     # Streamlit warns if options are set after they were read, and sign_in() has read them.
-    logging.getLogger("streamlit.config").addFilter(lambda record: "option section was" not in record.getMessage())
-    app.run(config=server_options(host, port, {*allowed_hosts, *([asked.host] if asked.host else [])}))
+    logging.getLogger("streamlit.config").addFilter(
+        lambda record: "option section was" not in record.getMessage()
+    )
+    app.run(
+        config=server_options(host, port, {*allowed_hosts, *([asked.host] if asked.host else [])})
+    )
 
 
 def check_free(host: str, port: int) -> None:
@@ -315,10 +337,11 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         "client.showErrorLinks": "false",
         "client.allowedOrigins": [],
         "runner.magicEnabled": False,
-        # With fast reruns, a press replaces an earlier press that has not started. A grade given just before a decision
-        # would be lost.
+        # With fast reruns, a press replaces an earlier press that has not started. A grade given
+        # just before a decision would be lost.
         "runner.fastReruns": False,
-        # A garbage collection after each run delays messages to the browser. Python's own collections suffice.
+        # A garbage collection after each run delays messages to the browser. Python's own
+        # collections suffice.
         "runner.postScriptGC": False,
         "logger.hideWelcomeMessage": True,
         "global.developmentMode": False,
@@ -335,8 +358,11 @@ def _own_names(host: str) -> set[str]:
     name = socket.gethostname()
     names = {name, socket.getfqdn(), *LOOPBACK}
     with suppress(OSError):  # the machine cannot resolve its own name
-        names |= {str(entry[4][0]) for entry in socket.getaddrinfo(name, None, family=socket.AF_INET)}
-    # Many machines resolve their name to 127.0.1.1. Connecting a UDP socket sends nothing, but gives the real address.
+        names |= {
+            str(entry[4][0]) for entry in socket.getaddrinfo(name, None, family=socket.AF_INET)
+        }
+    # Many machines resolve their name to 127.0.1.1. Connecting a UDP socket sends nothing, but
+    # gives the real address.
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
         outward.connect((_ELSEWHERE, 9))
         names.add(outward.getsockname()[0])
@@ -345,9 +371,13 @@ def _own_names(host: str) -> set[str]:
 
 def _open_to_others(host: str, *, signed_in: bool) -> str:
     names = ", ".join(sorted(_own_names(host) - set(LOOPBACK)))
-    lines = [f"Other machines reach it at: {names}. To allow another name, such as a proxy's, add --allow-host NAME."]
+    lines = [
+        f"Other machines reach it at: {names}. To allow another name, such as a proxy's, add --allow-host NAME."
+    ]
     if not signed_in:
-        lines.append("Sign-in is off: everyone who opens it may do everything (see docs/how-to/teams.md).")
+        lines.append(
+            "Sign-in is off: everyone who opens it may do everything (see docs/how-to/teams.md)."
+        )
     return "".join(f"{line}\n" for line in lines)
 
 

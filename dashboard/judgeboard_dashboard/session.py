@@ -30,7 +30,14 @@ from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.sign_in import SignInEnded, SignIns, check_sign_in, claims, sign_in, verified_address
+from judgeboard_dashboard.sign_in import (
+    SignInEnded,
+    SignIns,
+    check_sign_in,
+    claims,
+    sign_in,
+    verified_address,
+)
 
 _log = logging.getLogger("judgeboard.dashboard")
 Figures = TypeVar("Figures")
@@ -108,7 +115,9 @@ _SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _PERSON: ContextVar[list[Reviewer] | None] = ContextVar("person", default=None)
 _ARRIVED = "arrived"
-_BEGUN = SignIns()  # those with a stored event: a page that is loaded again begins another session of Streamlit
+_BEGUN = (
+    SignIns()
+)  # those with a stored event: a page that is loaded again begins another session of Streamlit
 _OPENING = Lock()
 
 
@@ -117,7 +126,9 @@ def store() -> Store:
 
     Raises JudgeboardError if it is missing, has another revision, or cannot be reached.
     """
-    with _OPENING:  # otherwise two threads open it twice, and only one of the two is closed at the end
+    with (
+        _OPENING
+    ):  # otherwise two threads open it twice, and only one of the two is closed at the end
         return _opened(os.environ.get(variable_of("db")))
 
 
@@ -228,7 +239,9 @@ def open_rows(name: str, **parameters: str | float | list[str] | None) -> NoRetu
     st.switch_page(f"{VIEWS}/{name}.py", query_params=as_query(parameters))
 
 
-def as_query(parameters: Mapping[str, str | int | float | list[str] | None]) -> dict[str, str | list[str]]:
+def as_query(
+    parameters: Mapping[str, str | int | float | list[str] | None],
+) -> dict[str, str | list[str]]:
     """Return parameters for an address, without those that are None or empty."""
     return {
         key: value if isinstance(value, list) else str(value)
@@ -245,8 +258,8 @@ def current_query() -> dict[str, list[str]]:
 def current_reviewer() -> Reviewer | None:
     """Return the person who signed in. If sign-in is off, return the person who entered a name, None before that.
 
-    Raises NotAllowed if sign-in is on and the person has not signed in, was not added by an admin, or was removed. If
-    the sign-in has ended, the error is SignInEnded.
+    Raises NotAllowed if sign-in is on and the person has not signed in, was not added by an admin,
+    or was removed. If the sign-in has ended, the error is SignInEnded.
     """
     if sign_in().asked:
         return signed_in()
@@ -302,7 +315,9 @@ def reviewer_name() -> str:
     if sign_in().asked:
         return ""
     if _NAME not in st.session_state:
-        kept, suggested = (st.context.cookies.get(cookie, "") for cookie in (NAME_COOKIE, SUGGESTED_COOKIE))
+        kept, suggested = (
+            st.context.cookies.get(cookie, "") for cookie in (NAME_COOKIE, SUGGESTED_COOKIE)
+        )
         entered = tidy_name(unquote(kept))
         name = entered or suggested_name()
         st.session_state[_NAME] = name
@@ -327,10 +342,13 @@ def replaced_reviewer() -> Reviewer | None:
     return None if name is None else ensure_reviewer(store(), ENTERED, name)
 
 
-def ask_reviewer(why: str = "Your name is stored with each decision.", *, to: Action | None = None) -> Reviewer | None:
+def ask_reviewer(
+    why: str = "Your name is stored with each decision.", *, to: Action | None = None
+) -> Reviewer | None:
     """Return the reviewer, who may take the action ``to``.
 
-    Without a name, say where to enter it and return None. Without the permission, say who has it and return None.
+    Without a name, say where to enter it and return None. Without the permission, say who has it
+    and return None.
     """
     reviewer = current_reviewer()
     if reviewer is None:
@@ -356,12 +374,17 @@ def name_field() -> None:
 
 def tidy_name(name: str) -> str:
     """Return a name on one line, without control characters, of at most 60 characters."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:LONGEST_NAME]
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[
+        :LONGEST_NAME
+    ]
 
 
 def suggested_name() -> str:
     """Return the system user's name if the server serves only this machine, otherwise an empty text."""
-    if not {str(st.get_option("server.address")), *st.get_option("server.allowedHosts")} <= LOOPBACK:
+    if (
+        not {str(st.get_option("server.address")), *st.get_option("server.allowedHosts")}
+        <= LOOPBACK
+    ):
         return ""
     try:
         return tidy_name(getpass.getuser())

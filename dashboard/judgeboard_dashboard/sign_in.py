@@ -31,8 +31,9 @@ NEEDED = ("client_id", "client_secret", "server_metadata_url")
 class SignIn(NamedTuple):
     """The configuration of sign-in; ``asked`` is whether people must sign in, ``fault`` what is wrong with it.
 
-    The provider None is configured in [auth] itself and has no name. Providers send browsers back to ``host``. The
-    ``prefix`` is the path below which a proxy serves the pages, for example "/judgeboard"; "" means the whole host.
+    The provider None is configured in [auth] itself and has no name. Providers send browsers back
+    to ``host``. The ``prefix`` is the path below which a proxy serves the pages, for example
+    "/judgeboard"; "" means the whole host.
     """
 
     asked: bool
@@ -49,8 +50,8 @@ _NO_PROVIDER = "JUDGEBOARD_ADMIN is set, but .streamlit/secrets.toml has no sect
 def sign_in() -> SignIn:
     """Return the configuration of sign-in, read once, so that editing the file cannot open a running server.
 
-    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider is also a fault, because the server
-    is not meant to be open.
+    If it has a fault, nobody can sign in. ``JUDGEBOARD_ADMIN`` without a provider is also a fault,
+    because the server is not meant to be open.
     """
     try:
         auth = dict(st.secrets).get("auth")
@@ -69,14 +70,22 @@ def sign_in() -> SignIn:
 
 def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     """Return the configuration in the section [auth] of the secrets."""
-    named = tuple(sorted(name for name, part in auth.items() if isinstance(part, Mapping) and "client_id" in part))
+    named = tuple(
+        sorted(
+            name for name, part in auth.items() if isinstance(part, Mapping) and "client_id" in part
+        )
+    )
     providers: tuple[str | None, ...] = ((None,) if "client_id" in auth else ()) + named
     callback = str(auth.get("redirect_uri", ""))
     path = _CALLBACK_ADDRESS.fullmatch(callback)
     fault = None
     parts = [auth if name is None else auth[name] for name in providers]
     register_secret(
-        *(str(part.get(name, "")) for part in (auth, *parts) for name in ("client_secret", "cookie_secret"))
+        *(
+            str(part.get(name, ""))
+            for part in (auth, *parts)
+            for name in ("client_secret", "cookie_secret")
+        )
     )
     if not parts or any(not part.get(needed) for part in parts for needed in NEEDED):
         fault = f"[auth] in the secrets needs {', '.join(NEEDED)} for each provider"
@@ -88,7 +97,9 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
         fault = f"cookie_secret in [auth] of the secrets needs at least {SHORTEST_SECRET} random characters"
     elif importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx") is None:
         fault = "the packages for sign-in are not installed: pip install 'judgeboard[auth]'"
-    return SignIn(True, providers, urlsplit(callback).hostname, fault, "" if path is None else path["prefix"])
+    return SignIn(
+        True, providers, urlsplit(callback).hostname, fault, "" if path is None else path["prefix"]
+    )
 
 
 def claims() -> Mapping[str, Any]:
@@ -129,8 +140,8 @@ class SignIns:
         return hashlib.sha256(json.dumps(person, sort_keys=True, default=str).encode()).hexdigest()
 
 
-# Signing out deletes the cookie of the browser. It ends neither the other tabs nor a copy of the cookie: they are
-# refused because of this record.
+# Signing out deletes the cookie of the browser. It ends neither the other tabs nor a copy of the
+# cookie: they are refused because of this record.
 _ended = SignIns()
 
 
@@ -169,8 +180,8 @@ def _expires_at(person: Mapping[str, Any]) -> float | None:
 def verified_address() -> str | None:
     """Return the verified e-mail address of the person, None before sign-in.
 
-    Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or when the provider's
-    token has expired.
+    Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or when
+    the provider's token has expired.
     """
     person = claims()
     if not person:

@@ -18,9 +18,9 @@ SPANS = ("#d97706", "#2563eb", "#7c3aed", "#059669", "#dc2626", "#0891b2")
 class Palette:
     """The colours of one theme. Each severity (``good``, ``doubt``, ``bad``, ``quiet``) is (mark, background).
 
-    ``series`` are three colours that colour-blind readers can tell apart; for more series use panels. ``heat`` are five
-    steps of a heat map, and ``heat_ink`` are the colours of the text on them. ``track`` is the colour of the empty part
-    of bars. White text on ``button`` is readable.
+    ``series`` are three colours that colour-blind readers can tell apart; for more series use
+    panels. ``heat`` are five steps of a heat map, and ``heat_ink`` are the colours of the text on
+    them. ``track`` is the colour of the empty part of bars. White text on ``button`` is readable.
     """
 
     page: str
@@ -92,7 +92,14 @@ def dress(reviewer: str, *, suggested: bool) -> None:
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
         send_script("keys.js", "words.js", "cells.js")
-        show(tag("span", cls="jb-reviewer", data_name=reviewer, data_suggested=reviewer if suggested else None))
+        show(
+            tag(
+                "span",
+                cls="jb-reviewer",
+                data_name=reviewer,
+                data_suggested=reviewer if suggested else None,
+            )
+        )
 
 
 def follow_theme() -> None:
@@ -123,13 +130,22 @@ def style_sheet() -> str:
         for number, colour in enumerate(SPANS)
     )
     # light-dark() works because Streamlit sets color-scheme on .stApp.
-    variables = "".join(f"{name}: light-dark({light}, {dark}); " for name, light, dark in _variables())
+    variables = "".join(
+        f"{name}: light-dark({light}, {dark}); " for name, light, dark in _variables()
+    )
     return f".stApp {{ {variables}}}\n{_text('style.css')}{spans}"
 
 
 def _variables() -> Iterator[tuple[str, str, str]]:
     """Yield each CSS variable with its light and its dark colour."""
-    single = {"ink": "ink", "mut": "muted", "line": "line", "page": "page", "pane": "pane", "track": "track"}
+    single = {
+        "ink": "ink",
+        "mut": "muted",
+        "line": "line",
+        "page": "page",
+        "pane": "pane",
+        "track": "track",
+    }
     for name, field in {**single, "acc": "accent"}.items():
         yield f"--jb-{name}", getattr(LIGHT, field), getattr(DARK, field)
     for name, field in {"good": "good", "doubt": "doubt", "bad": "bad", "none": "quiet"}.items():

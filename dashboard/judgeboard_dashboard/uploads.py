@@ -52,7 +52,11 @@ class LimitedUploads:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
-        upload = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        upload = (
+            _PATH.fullmatch(scope["path"])
+            if scope["type"] == "http" and scope["method"] == "PUT"
+            else None
+        )
         if upload is None:
             await self.app(scope, receive, send)
             return
@@ -61,14 +65,19 @@ class LimitedUploads:
         refusal = await asyncio.to_thread(_why_refused, session_id) or _too_much(session_id, size)
         if refusal is not None:
             status, sentence = refusal
-            await PlainTextResponse(sentence, status)(scope, receive, send)  # uvicorn drops the body unread
+            await PlainTextResponse(sentence, status)(
+                scope, receive, send
+            )  # uvicorn drops the body unread
             return
         before = set(_files().file_storage.get(session_id, ()))
         stored = False
 
         async def noted(message: Message) -> None:
             nonlocal stored
-            stored = stored or (message["type"] == "http.response.start" and message["status"] < HTTPStatus.BAD_REQUEST)
+            stored = stored or (
+                message["type"] == "http.response.start"
+                and message["status"] < HTTPStatus.BAD_REQUEST
+            )
             await send(message)
 
         _arriving[session_id] += size
@@ -93,7 +102,10 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
         return None
     person = _people.get(session_id)
     if person is None:
-        return HTTPStatus.FORBIDDEN, "Uploads are for people who may import: sign in, then open the page Sources."
+        return (
+            HTTPStatus.FORBIDDEN,
+            "Uploads are for people who may import: sign in, then open the page Sources.",
+        )
     with store().reading() as connection:
         role = role_now(connection, person)
     if Action.IMPORT not in role.actions:
@@ -103,12 +115,16 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
 
 def _too_much(session_id: str, size: int) -> tuple[int, str] | None:
     taken = _taken()
-    if taken.total() + size > ALL_MB * _MB:  # Streamlit keeps the files of a closed session for some minutes
+    if (
+        taken.total() + size > ALL_MB * _MB
+    ):  # Streamlit keeps the files of a closed session for some minutes
         for closed in [each for each in _files().file_storage if not _is_active(each)]:
             _files().remove_session_files(closed)
         taken = _taken()
     if taken[session_id] + size > SESSION_MB * _MB:
-        sentence = f"One session may hold {SESSION_MB} MB of uploads. Reload the page and upload one file."
+        sentence = (
+            f"One session may hold {SESSION_MB} MB of uploads. Reload the page and upload one file."
+        )
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence
     if taken.total() + size > ALL_MB * _MB:
         sentence = f"The uploads of all people may take {ALL_MB:,} MB. Try again later, or use `judgeboard import`."

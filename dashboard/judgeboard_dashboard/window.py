@@ -40,7 +40,9 @@ class WindowWidth:
                     for name in ("content-length", "etag", "last-modified"):
                         del headers[name]
             elif is_document and message["type"] == "http.response.body":
-                message["body"] = message.get("body", b"").replace(b"<head>", b"<head>" + _script(), 1)
+                message["body"] = message.get("body", b"").replace(
+                    b"<head>", b"<head>" + _script(), 1
+                )
             await send(message)
 
         headers = [(name, value) for name, value in scope["headers"] if name not in _LEFT_OUT]

@@ -27,7 +27,9 @@ class CragWriter:
         ask = say(self._dice.pick(side.ask), crag)
         if mood == "refusal":
             return self._refusal(ask, "simple", crag, side)
-        pages = pages_on(crag, (side.key,)) + other_pages(self._dice, self._dice.between(1, 3), (crag,))
+        pages = pages_on(crag, (side.key,)) + other_pages(
+            self._dice, self._dice.between(1, 3), (crag,)
+        )
         right = Sentence(say(self._short(side), crag), supported=True, about=side.about)
         quality = MOODS[mood]
         if mood == "terse":
@@ -40,7 +42,9 @@ class CragWriter:
             sentences = [right, self._inventor.sentence("crag")]
         elif mood == "beside":
             pages = pages_on(crag, (other.key,), frozenset({side.key})) + pages[-1:]
-            sentences = [Sentence(say(self._dice.pick(other.short), crag), supported=True, about=other.about)]
+            sentences = [
+                Sentence(say(self._dice.pick(other.short), crag), supported=True, about=other.about)
+            ]
         else:
             sentences = [right]
         return Draft(ask, "simple", mood, self._dice.shuffled(pages), sentences, quality)
@@ -48,7 +52,9 @@ class CragWriter:
     def complex(self, mood: str, kind: str, crowd: int) -> Draft:
         """Return a question for several facts (``kind`` one, two or long) with ``crowd`` pages of no use."""
         question = self._dice.pick(self._questions[kind])
-        first, second = self._dice.several([crag for crag in crags() if crag["rope"] and crag["draws"]], 2)
+        first, second = self._dice.several(
+            [crag for crag in crags() if crag["rope"] and crag["draws"]], 2
+        )
         about = (first, second) if kind == "two" else (first,)
         asked = tuple(question["sides"])
         ask = self._ask(question, about)
@@ -60,9 +66,15 @@ class CragWriter:
         pages = [page for crag in about for page in pages_on(crag, asked, frozenset(withheld))]
         pages += other_pages(self._dice, crowd, about)
         sentences = [
-            self._sentence(key, about, supported=key not in withheld) for key in asked if key in told + withheld
+            self._sentence(key, about, supported=key not in withheld)
+            for key in asked
+            if key in told + withheld
         ]
-        extra = {"slip": 1, "mixed": self._dice.between(0, 1), "made_up": self._dice.between(1, 2)}.get(mood, 0)
+        extra = {
+            "slip": 1,
+            "mixed": self._dice.between(0, 1),
+            "made_up": self._dice.between(1, 2),
+        }.get(mood, 0)
         for _ in range(extra):
             place = self._dice.between(1, len(sentences))
             sentences.insert(place, self._inventor.sentence("crag"))
@@ -72,7 +84,9 @@ class CragWriter:
         draft = Draft(ask, "complex", mood, self._dice.shuffled(pages), sentences, quality)
         if mood != "beside" and self._dice.chance(0.25):
             draft.glue = "\n- "
-            draft.sentences.insert(0, Sentence(self._dice.pick(self._leads), supported=True, about="the opening"))
+            draft.sentences.insert(
+                0, Sentence(self._dice.pick(self._leads), supported=True, about="the opening")
+            )
         return draft
 
     def _short(self, side: Side) -> str:
@@ -84,7 +98,9 @@ class CragWriter:
         phrase = self._dice.pick(question["ask"])
         return say(phrase, about[0]) if len(about) == 1 else say_of_two(phrase, *about)
 
-    def _split(self, mood: str, asked: tuple[str, ...], *, long: bool) -> tuple[list[str], list[str]]:
+    def _split(
+        self, mood: str, asked: tuple[str, ...], *, long: bool
+    ) -> tuple[list[str], list[str]]:
         """Return the sides told from the passages, and those that the passages lack but the answer states."""
         order = self._dice.shuffled(asked)
         if mood in {"gap", "mixed"} and long:

@@ -28,7 +28,11 @@ TERSE = {
     "draws": "{draws} quickdraws.",
     "first": "{who_cap}, {year}.",
 }
-KEPT = {"name", "route", "area"}  # never exchanged when a statement is falsified: they say what it is about
+KEPT = {
+    "name",
+    "route",
+    "area",
+}  # never exchanged when a statement is falsified: they say what it is about
 
 
 def capital(text: str) -> str:
@@ -43,7 +47,9 @@ def say(phrase: str, crag: Crag) -> str:
 
 def say_of_two(phrase: str, first: Crag, second: Crag) -> str:
     """Fill a phrase that compares two crags."""
-    fields = {f"a_{key}": value for key, value in first.items()} | {f"b_{key}": value for key, value in second.items()}
+    fields = {f"a_{key}": value for key, value in first.items()} | {
+        f"b_{key}": value for key, value in second.items()
+    }
     return capital(phrase.format(**fields))
 
 
@@ -58,7 +64,9 @@ def passage(crag: Crag, section: str, without: frozenset[str] = frozenset()) -> 
     return f"{crag['name']}, {section}. " + " ".join(said)
 
 
-def pages_on(crag: Crag, asked: tuple[str, ...], without: frozenset[str] = frozenset()) -> list[str]:
+def pages_on(
+    crag: Crag, asked: tuple[str, ...], without: frozenset[str] = frozenset()
+) -> list[str]:
     """Return the pages that hold the sides asked for; the overview where all of them are withheld."""
     sections = sorted({SECTION_OF[key] for key in asked if key not in without}) or ["overview"]
     return [passage(crag, section, without) for section in sections]
@@ -73,14 +81,23 @@ def other_pages(dice: Dice, count: int, but: tuple[Crag, ...]) -> list[str]:
 def told_fields(side: Side) -> tuple[str, ...]:
     """Return the fields of a crag that answers about ``side`` give away."""
     phrases = (*side.full, *side.short)
-    named = {name.removesuffix("_cap") for phrase in phrases for _, name, _, _ in Formatter().parse(phrase) if name}
+    named = {
+        name.removesuffix("_cap")
+        for phrase in phrases
+        for _, name, _, _ in Formatter().parse(phrase)
+        if name
+    }
     return tuple(sorted(named - KEPT))
 
 
 def falsified(dice: Dice, crag: Crag, side: Side, fields: tuple[str, ...] | None = None) -> Crag:
     """Return ``crag`` with what ``side`` tells taken from another crag (only ``fields``, where given)."""
     fields = fields or told_fields(side)
-    donors = [other for other in crags() if side.known_for(other) and all(other[name] != crag[name] for name in fields)]
+    donors = [
+        other
+        for other in crags()
+        if side.known_for(other) and all(other[name] != crag[name] for name in fields)
+    ]
     donor = dice.pick(donors)
     taken: dict[str, Any] = {name: donor[name] for name in fields}
     return crag | taken | {f"{name}_cap": capital(str(value)) for name, value in taken.items()}

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-# What an answer is like, and the quality from 1 to 4 that it deserves where the writer does not say otherwise.
+# What an answer is like, and the quality from 1 to 4 that it deserves where the writer does not say
+# otherwise.
 MOODS = {
     "grounded": 4,  # all that was asked, all from the passages
     "gap": 3,  # from the passages, but part of the question stays open

@@ -16,7 +16,9 @@ def month_totals(book: Logbook, gym: str, month: tuple[int, int]) -> tuple[int, 
 def weekday(dice: Dice, book: Logbook) -> Finding:
     """Return the mean visits of a gym by weekday in one month."""
     gym, month = dice.pick(GYMS), dice.pick(months())
-    visits = [row for row in book.visits if row.gym == gym and (row.day.year, row.day.month) == month]
+    visits = [
+        row for row in book.visits if row.gym == gym and (row.day.year, row.day.month) == month
+    ]
     rows = []
     for number, name in enumerate(WEEKDAYS):
         counts = [row.members + row.day_tickets for row in visits if row.day.weekday() == number]
@@ -45,10 +47,22 @@ def setters(dice: Dice, book: Logbook) -> Finding | None:
     """Return the boulders per setter at a gym in one month; None where the first three tie."""
     gym, month = dice.pick(GYMS), dice.pick(months())
     key = month_key(month)
-    rows = ranked(Counter({row.setter: row.boulders for row in book.boulders if (row.gym, row.month) == (gym, key)}))
+    rows = ranked(
+        Counter(
+            {
+                row.setter: row.boulders
+                for row in book.boulders
+                if (row.gym, row.month) == (gym, key)
+            }
+        )
+    )
     if len({count for _, count in rows[:3]}) < 3:
         return None
-    return Finding("setters", {"gym": gym, "period": month_name(month), "month": key} | placed(rows), tuple(rows))
+    return Finding(
+        "setters",
+        {"gym": gym, "period": month_name(month), "month": key} | placed(rows),
+        tuple(rows),
+    )
 
 
 def share(dice: Dice, book: Logbook) -> Finding:

@@ -14,7 +14,9 @@ class Inventor:
         self._dice = dice
         content = read("inventions")
         self._fill = content.pop("fill")
-        self._texts: dict[str, list[list[str]]] = {area: entry["text"] for area, entry in content.items()}
+        self._texts: dict[str, list[list[str]]] = {
+            area: entry["text"] for area, entry in content.items()
+        }
         self._decks: dict[str, list[list[str]]] = {area: [] for area in self._texts}
 
     def sentence(self, area: str) -> Sentence:

@@ -73,8 +73,13 @@ def topics() -> tuple[Topic, ...]:
 
 def topic(area: str, entry: dict[str, Any]) -> Topic:
     """Return one topic from its table in a file."""
-    facts = tuple(Fact(**fact | {"swap": tuple(fact["swap"]) if "swap" in fact else None}) for fact in entry["fact"])
-    questions = tuple((question["ask"], tuple(question["facts"])) for question in entry["questions"])
+    facts = tuple(
+        Fact(**fact | {"swap": tuple(fact["swap"]) if "swap" in fact else None})
+        for fact in entry["fact"]
+    )
+    questions = tuple(
+        (question["ask"], tuple(question["facts"])) for question in entry["questions"]
+    )
     return Topic(entry["name"], area, facts, questions)
 
 
@@ -83,7 +88,12 @@ def crags() -> tuple[Crag, ...]:
     """Return all crags; a field ``<name>_cap`` starts with a capital letter."""
     found = read("crags")["crag"]
     return tuple(
-        crag | {f"{key}_cap": str(value)[0].upper() + str(value)[1:] for key, value in crag.items() if str(value)}
+        crag
+        | {
+            f"{key}_cap": str(value)[0].upper() + str(value)[1:]
+            for key, value in crag.items()
+            if str(value)
+        }
         for crag in found
     )
 
@@ -94,7 +104,8 @@ def sides() -> dict[str, Side]:
     found: dict[str, Side] = {}
     for key, entry in read("crag_phrases").items():
         fields: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in entry.items()
         }
         found[key] = Side(key=key, **fields)
     return found

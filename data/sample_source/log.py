@@ -15,7 +15,16 @@ from sample_source.overlap import Originality
 from sample_source.plan import WEEKS, Answer, model_of, moment, moods
 from sample_source.topic_answers import TopicWriter
 
-CRAG_KINDS = ("two", "one", "two", "one", "two", "one", "one", "long")  # half of a week's complex questions
+CRAG_KINDS = (
+    "two",
+    "one",
+    "two",
+    "one",
+    "two",
+    "one",
+    "one",
+    "long",
+)  # half of a week's complex questions
 # (week, place among the simple questions): the mood of an answer without any passage
 NOTHING_RETRIEVED = {
     (0, 2): "refusal",
@@ -46,7 +55,10 @@ class Log:
         drafts = [(week, draft) for week in range(WEEKS) for draft in self._week(week)]
         for _, draft in drafts:
             draft.query = typed(self._dice, draft.query)
-        timed = sorted(((moment(self._dice, week), week, draft) for week, draft in drafts), key=lambda item: item[0])
+        timed = sorted(
+            ((moment(self._dice, week), week, draft) for week, draft in drafts),
+            key=lambda item: item[0],
+        )
         return [
             Answer(f"belay-{number:04}", draft, week, asked_at, model_of(draft.query_type, week))
             for number, (asked_at, week, draft) in enumerate(timed, start=1)
@@ -73,7 +85,9 @@ class Log:
     def _complex(self, place: int, mood: str) -> Draft:
         crowd = self._dice.between(4, 5) if self._dice.chance(0.16) else self._dice.between(0, 2)
         if place % 2 == 0:
-            draft = self._attempt(partial(self._topics.complex, mood, crowd), 40, self._topics.give_back)
+            draft = self._attempt(
+                partial(self._topics.complex, mood, crowd), 40, self._topics.give_back
+            )
             if draft is not None:
                 return draft
         kind = CRAG_KINDS[place // 2]
@@ -82,10 +96,14 @@ class Log:
     def _original(self, write: Callable[[], Draft]) -> Draft:
         draft = self._attempt(write, 400, lambda _: None)
         if draft is None:
-            raise RuntimeError("400 drafts in a row repeat earlier answers: the library is too small for this plan")
+            raise RuntimeError(
+                "400 drafts in a row repeat earlier answers: the library is too small for this plan"
+            )
         return draft
 
-    def _attempt(self, write: Callable[[], Draft | None], times: int, give_back: Callable[[str], None]) -> Draft | None:
+    def _attempt(
+        self, write: Callable[[], Draft | None], times: int, give_back: Callable[[str], None]
+    ) -> Draft | None:
         """Return the first draft whose question is new and whose answer repeats no earlier one."""
         for _ in range(times):
             draft = write()

@@ -6,12 +6,36 @@ from datetime import date, timedelta
 from sample_source.dice import Dice
 from sample_source.library import crags
 
-CLIMBERS = ("Hanna", "Milo", "Priya", "Teun", "Sofie", "Rafael", "Yuki", "Ewa", "Lars", "Noor", "Callum", "Beatriz")
+CLIMBERS = (
+    "Hanna",
+    "Milo",
+    "Priya",
+    "Teun",
+    "Sofie",
+    "Rafael",
+    "Yuki",
+    "Ewa",
+    "Lars",
+    "Noor",
+    "Callum",
+    "Beatriz",
+)
 STYLES = ("onsight", "flash", "redpoint", "toprope")
 GRADES = ("5a", "5b", "5c", "6a", "6a+", "6b", "6b+", "6c", "6c+", "7a", "7a+", "7b")
 GYMS = ("Halle Nordkurve", "Granite House", "Lofthaus", "The Weighbridge", "Kletterwerk Süd")
 SETTERS = ("Marlies", "Oskar", "Jolanda", "Tomé", "Fritzi", "Anouk")
-FIRST_WORDS = ("Silent", "Crooked", "Northern", "Bitter", "Paper", "Second", "Lucky", "Borrowed", "Velvet", "Rainy")
+FIRST_WORDS = (
+    "Silent",
+    "Crooked",
+    "Northern",
+    "Bitter",
+    "Paper",
+    "Second",
+    "Lucky",
+    "Borrowed",
+    "Velvet",
+    "Rainy",
+)
 LAST_WORDS = (
     "Postman",
     "Harbour",
@@ -78,7 +102,12 @@ class Logbook:
 
 def months() -> list[tuple[int, int]]:
     """Return (year, month) of every month that the tables cover."""
-    return [(year, month) for year in (2025, 2026) for month in range(1, 13) if date(year, month, 1) <= LAST_DAY]
+    return [
+        (year, month)
+        for year in (2025, 2026)
+        for month in range(1, 13)
+        if date(year, month, 1) <= LAST_DAY
+    ]
 
 
 def month_name(month: tuple[int, int]) -> str:
@@ -105,7 +134,11 @@ def fill(dice: Dice) -> Logbook:
         tries = 1 if style in {"onsight", "flash"} else dice.between(2, 3 + max(0, hardness))
         route = dice.pick(ROUTES)
         day = FIRST_DAY + timedelta(days=dice.below(days))
-        ascents.append(Ascent(day, climber, places[ROUTES.index(route) % len(places)], route, grade, style, tries))
+        ascents.append(
+            Ascent(
+                day, climber, places[ROUTES.index(route) % len(places)], route, grade, style, tries
+            )
+        )
     ascents.sort(key=lambda row: (row.day, row.climber, row.route))
     visits = []
     for number, gym in enumerate(GYMS):

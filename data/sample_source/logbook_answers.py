@@ -38,7 +38,10 @@ def as_text(dice: Dice, finding: Finding, header: list[str]) -> str:
         return "\n".join(" | ".join(row) for row in [header, *rows])
     if manner == 1:
         return "\n".join(",".join(row) for row in [header, *rows])
-    return "\n".join("; ".join(f"{name}: {value}" for name, value in zip(header, row, strict=True)) for row in rows)
+    return "\n".join(
+        "; ".join(f"{name}: {value}" for name, value in zip(header, row, strict=True))
+        for row in rows
+    )
 
 
 class LogbookWriter:
@@ -55,7 +58,9 @@ class LogbookWriter:
         """Return a question over the tables, answered in ``mood``."""
         finding = self._finding()
         phrases = self._phrases[finding.key]
-        words = finding.words | {f"{end}_cap": finding.words.get(end, "").capitalize() for end in ("top", "low")}
+        words = finding.words | {
+            f"{end}_cap": finding.words.get(end, "").capitalize() for end in ("top", "low")
+        }
         if mood == "refusal":
             return self._nothing(finding, phrases)
         ask = self._dice.pick(phrases["ask"]).format(**words)
@@ -63,13 +68,27 @@ class LogbookWriter:
         passages = [as_text(self._dice, finding, phrases["columns"])]
         if self._dice.chance(0.6):
             passages.insert(0, sql)
-        first = Sentence(self._dice.pick(phrases["main"]).format(**words), supported=True, about="the main figure")
-        second = Sentence(self._dice.pick(phrases["detail"]).format(**words), supported=True, about="the second figure")
+        first = Sentence(
+            self._dice.pick(phrases["main"]).format(**words),
+            supported=True,
+            about="the main figure",
+        )
+        second = Sentence(
+            self._dice.pick(phrases["detail"]).format(**words),
+            supported=True,
+            about="the second figure",
+        )
         if mood == "terse":
-            sentences = [Sentence(TERSE[finding.key].format(**words), supported=True, about="the main figure")]
+            sentences = [
+                Sentence(
+                    TERSE[finding.key].format(**words), supported=True, about="the main figure"
+                )
+            ]
         elif mood == "wrong":
             text = self._dice.pick(phrases["main"]).format(**words | self._changed(finding))
-            sentences = [Sentence(text, supported=False, about="the main figure"), second][: self._dice.between(1, 2)]
+            sentences = [Sentence(text, supported=False, about="the main figure"), second][
+                : self._dice.between(1, 2)
+            ]
         elif mood == "padded":
             sentences = [first, self._inventor.sentence("sql")]
         elif mood == "beside":
@@ -89,14 +108,18 @@ class LogbookWriter:
     def _changed(self, finding: Finding) -> dict[str, str]:
         """Return the numbers of a finding, altered as a careless reader of the rows would."""
         changed = {}
-        factor = 0.6 if finding.key == "days" else self._dice.pick((0.6, 0.7, 1.4, 1.6, 2.1))  # a month ends
+        factor = (
+            0.6 if finding.key == "days" else self._dice.pick((0.6, 0.7, 1.4, 1.6, 2.1))
+        )  # a month ends
         for key in NUMBERS:
             value = finding.words.get(key, "")
             if value.replace(".", "", 1).isdigit():
                 number = float(value) * factor + 3
                 changed[key] = f"{number:.1f}" if "." in value else str(round(number))
             elif value.count("-") == 2:
-                changed[key] = f"{value[:5]}{1 + (int(value[5:7]) + 4) % 12:02}-{1 + (int(value[8:]) + 10) % 28:02}"
+                changed[key] = (
+                    f"{value[:5]}{1 + (int(value[5:7]) + 4) % 12:02}-{1 + (int(value[8:]) + 10) % 28:02}"
+                )
         return changed
 
     def _nothing(self, finding: Finding, phrases: dict[str, Any]) -> Draft:
@@ -107,7 +130,13 @@ class LogbookWriter:
         stranger = self._dice.pick(STRANGERS[who])
         words = finding.words | {who: stranger}
         sql = phrases["sql"].format(**words)
-        said = Sentence(self._dice.pick(self._refusals).format(who=stranger), supported=True, about="the refusal")
+        said = Sentence(
+            self._dice.pick(self._refusals).format(who=stranger),
+            supported=True,
+            about="the refusal",
+        )
         ask = self._dice.pick(phrases["ask"]).format(**words)
         metadata = {"sql": sql, "rows": 0}
-        return Draft(ask, "sql", "refusal", [sql, "(0 rows)"], [said], MOODS["refusal"], metadata=metadata)
+        return Draft(
+            ask, "sql", "refusal", [sql, "(0 rows)"], [said], MOODS["refusal"], metadata=metadata
+        )

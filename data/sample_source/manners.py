@@ -5,7 +5,14 @@ from typing import Any
 from sample_source.dice import Dice
 from sample_source.draft import Draft
 
-GREETINGS = ("Hi! ", "Hello! ", "Quick question: ", "Hey Belay! ", "Morning! ", "Question from a beginner: ")
+GREETINGS = (
+    "Hi! ",
+    "Hello! ",
+    "Quick question: ",
+    "Hey Belay! ",
+    "Morning! ",
+    "Question from a beginner: ",
+)
 NO_NAMES = ("A", "About", "At", "Because", "By", "In", "No,", "On", "The", "Towering", "Velcro,")
 THANKS = (" Thanks!", " Thank you.", " cheers", " Short answer please.", " Need it by tonight.")
 SYSTEM = (
@@ -13,7 +20,8 @@ SYSTEM = (
     "If they do not contain the answer, say so."
 )
 SYSTEM_SQL = (
-    "You are Belay, the climbing assistant of the Tarn Club. Put the result of the query into one or two sentences."
+    "You are Belay, the climbing assistant of the Tarn Club. Put the result of "
+    "the query into one or two sentences."
 )
 
 
@@ -32,7 +40,9 @@ def typed(dice: Dice, query: str) -> str:
 def prompt(draft: Draft) -> list[dict[str, Any]]:
     """Return the messages that the model was sent."""
     system = SYSTEM_SQL if draft.query_type == "sql" else SYSTEM
-    passages = "\n".join(f"[{number}] {passage}" for number, passage in enumerate(draft.passages or [], start=1))
+    passages = "\n".join(
+        f"[{number}] {passage}" for number, passage in enumerate(draft.passages or [], start=1)
+    )
     user = f"Passages:\n{passages or '(none)'}\n\nQuestion: {draft.query}"
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 

@@ -9,7 +9,11 @@ from sample_source.reviewers import REVIEWERS
 from sample_source.second_judge import NAME
 from sample_source.selection import even
 
-PAIRED = {"complex": 3, "simple": 2, "sql": 1}  # per week: 60 in all, fewer where an answer has one sentence
+PAIRED = {
+    "complex": 3,
+    "simple": 2,
+    "sql": 1,
+}  # per week: 60 in all, fewer where an answer has one sentence
 SAMPLED = {"complex": 2, "simple": 2}  # per week: 40 in all
 CASES = 30
 TRIES = 5
@@ -64,7 +68,9 @@ def samples(dice: Dice, answers: list[Answer]) -> list[dict[str, Any]]:
     rows = []
     for number, answer in enumerate(even(dice, answers, SAMPLED), start=1):
         right = answer.draft.sentences[0].text
-        options = dice.shuffled([right, *[text for text in dice.several(texts, 4) if text != right][:3]])
+        options = dice.shuffled(
+            [right, *[text for text in dice.several(texts, 4) if text != right][:3]]
+        )
         letter = LETTERS[options.index(right)]
         skill = dice.pick((0.35, 0.7, 0.9, 0.98))
         tries = [letter if dice.chance(skill) else dice.pick(LETTERS) for _ in range(TRIES)]
@@ -80,7 +86,9 @@ def samples(dice: Dice, answers: list[Answer]) -> list[dict[str, Any]]:
                 "samples": [None if dice.chance(0.02) else one for one in tries],
                 "verdicts": {
                     "A": {order: _seen(dice, "a", "b", 0.45 + skill / 3) for order in ("ab", "ba")},
-                    "B": {order: _seen(dice, "a", "b", 0.2 + 0.75 * skill) for order in ("ab", "ba")},
+                    "B": {
+                        order: _seen(dice, "a", "b", 0.2 + 0.75 * skill) for order in ("ab", "ba")
+                    },
                 },
             }
         )
@@ -89,22 +97,38 @@ def samples(dice: Dice, answers: list[Answer]) -> list[dict[str, Any]]:
 
 def suite(dice: Dice, answers: list[Answer]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the suite, and the rows of ``suite_answers.jsonl``: two models' answers with a judge's scores."""
-    whole = [answer for answer in answers if answer.draft.passages and answer.draft.mood == "grounded"]
+    whole = [
+        answer for answer in answers if answer.draft.passages and answer.draft.mood == "grounded"
+    ]
     made_up = [sentence.text for answer in answers for _, _, sentence in answer.draft.unsupported]
     cases, rows = [], []
     for number, answer in enumerate(dice.several(whole, CASES), start=1):
         draft = answer.draft
         cases.append(
-            {"id": f"case-{number:02}", "query": draft.query, "context": draft.passages, "reference": draft.answer}
+            {
+                "id": f"case-{number:02}",
+                "query": draft.query,
+                "context": draft.passages,
+                "reference": draft.answer,
+            }
         )
         for model, share in ((MODELS["complex"], 0.1), (MODEL_AFTER_DROP, 0.5)):
             wrong = dice.chance(share)
             text = f"{draft.answer} {dice.pick(made_up)}" if wrong else draft.answer
             scores = {
-                name: dice.between(1, 3) if wrong and name == "accuracy" else dice.between(4, 5) for name in DIMENSIONS
+                name: dice.between(1, 3) if wrong and name == "accuracy" else dice.between(4, 5)
+                for name in DIMENSIONS
             }
             why = "One statement is not in the passages." if wrong else "Right and complete."
-            rows.append({"model": model, "query": draft.query, "answer": text, "scores": scores, "reasoning": why})
+            rows.append(
+                {
+                    "model": model,
+                    "query": draft.query,
+                    "answer": text,
+                    "scores": scores,
+                    "reasoning": why,
+                }
+            )
     return {"name": "climbing assistant", "threshold": 3.5, "max_drop": 0.05, "cases": cases}, rows
 
 
@@ -120,7 +144,11 @@ def decisions(dice: Dice, answers: list[Answer]) -> list[dict[str, Any]]:
                 {
                     "response_id": answer.id,
                     "reviewer": person.name,
-                    "decision": "unsure" if dice.chance(0.03) else "confirm" if noticed else "dismiss",
+                    "decision": "unsure"
+                    if dice.chance(0.03)
+                    else "confirm"
+                    if noticed
+                    else "dismiss",
                     "seconds": dice.between(8, 90),
                 }
             )

@@ -27,7 +27,10 @@ class Originality:
         """Tell whether ``text`` shares at most ``limit`` of its (or the other's) 5-grams with each earlier answer."""
         own = grams(text)
         common = Counter(answer for gram in own for answer in self._where.get(gram, ()))
-        return all(count / min(len(own), self._sizes[answer]) <= self._limit for answer, count in common.items())
+        return all(
+            count / min(len(own), self._sizes[answer]) <= self._limit
+            for answer, count in common.items()
+        )
 
     def add(self, text: str) -> None:
         """Remember ``text`` as written."""

@@ -38,7 +38,10 @@ def moods(query_type: str, week: int) -> list[str]:
     if query_type == "sql":
         return [*sorted(SQL.elements()), "wrong" if week % 2 else "refusal"]
     if week < DROP_WEEK:
-        return [*sorted(COMPLEX_BEFORE.elements()), ("refusal", "slip", "grounded", "gap")[week % 4]]
+        return [
+            *sorted(COMPLEX_BEFORE.elements()),
+            ("refusal", "slip", "grounded", "gap")[week % 4],
+        ]
     return [*sorted(COMPLEX_AFTER.elements()), "made_up" if week % 2 else "gap"]
 
 

@@ -14,10 +14,15 @@ MOST_SENTENCES = 3
 def replays(dice: Dice, answers: list[Answer]) -> list[Answer]:
     """Return the new answers, with the id of the old one in ``metadata``; nobody asked them, so no time is logged."""
     made_up = [sentence for answer in answers for _, _, sentence in answer.draft.unsupported]
-    moved = [answer for answer in answers if answer.draft.passages and answer.model == MODEL_AFTER_DROP]
+    moved = [
+        answer for answer in answers if answer.draft.passages and answer.model == MODEL_AFTER_DROP
+    ]
     return [
         replace(
-            answer, id=answer.id.replace("belay", SOURCE), model=MODELS["complex"], draft=_draft(dice, answer, made_up)
+            answer,
+            id=answer.id.replace("belay", SOURCE),
+            model=MODELS["complex"],
+            draft=_draft(dice, answer, made_up),
         )
         for answer in moved
     ]
@@ -32,16 +37,24 @@ def _draft(dice: Dice, answer: Answer, made_up: list[Sentence]) -> Draft:
         title, *parts = re.split(r"(?<=\.) ", passage)
         subject = re.split(r"[.,]", title)[0]
         about = 2 * len(wanted & _words(subject))
-        scored_parts += [(about + len(wanted & _words(part)), f"{subject}: {part}") for part in parts]
+        scored_parts += [
+            (about + len(wanted & _words(part)), f"{subject}: {part}") for part in parts
+        ]
     best = sorted(scored_parts, key=lambda each: -each[0])[:MOST_SENTENCES]
     sentences = [
-        Sentence(part, supported=True, about="the passage") for _, part in sorted(best, key=scored_parts.index)
+        Sentence(part, supported=True, about="the passage")
+        for _, part in sorted(best, key=scored_parts.index)
     ]
     if dice.chance(1 / 8):
         sentences.append(dice.pick(made_up))
     quality = 4 if sum(score for score, _ in best) >= 3 * MOST_SENTENCES else 3
     return replace(
-        draft, sentences=sentences, mood="grounded", quality=quality, glue=" ", metadata={"replay_of": answer.id}
+        draft,
+        sentences=sentences,
+        mood="grounded",
+        quality=quality,
+        glue=" ",
+        metadata={"replay_of": answer.id},
     )
 
 

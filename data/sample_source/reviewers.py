@@ -15,9 +15,10 @@ ANCHORS = (0.0, 0.2, 0.5, 0.8, 1.0)
 class Reviewer:
     """One grader: what they catch, where they draw the line, and which values they use.
 
-    ``catches`` is the chance to notice an unsupported sentence, ``alarms`` to doubt a supported one;
-    ``line`` is the groundedness below which they call an answer hallucinated; ``steps`` the values on their scale;
-    ``raises`` and ``lowers`` are the chances of a quality one higher or lower than deserved.
+    ``catches`` is the chance to notice an unsupported sentence, ``alarms`` to doubt a supported
+    one; ``line`` is the groundedness below which they call an answer hallucinated; ``steps`` the
+    values on their scale; ``raises`` and ``lowers`` are the chances of a quality one higher or
+    lower than deserved.
     """
 
     name: str
@@ -56,15 +57,29 @@ OTHER = {
         "The user gets nothing.",
     ),
     2: ("Answers a different question.", "Off the point.", "True, but nobody asked."),
-    3: ("Half of the question is left open.", "Too brief.", "Leaves out a part.", "Usable, with gaps."),
-    4: ("Fine.", "Good, complete.", "Checked against the passages, all there.", "Exactly what I would have said."),
+    3: (
+        "Half of the question is left open.",
+        "Too brief.",
+        "Leaves out a part.",
+        "Usable, with gaps.",
+    ),
+    4: (
+        "Fine.",
+        "Good, complete.",
+        "Checked against the passages, all there.",
+        "Exactly what I would have said.",
+    ),
 }
 
 
 def grade(dice: Dice, reviewer: Reviewer, answer: Answer) -> dict[str, Any]:
     """Return the row of ``grades.jsonl`` that ``reviewer`` gives to ``answer``."""
     draft = answer.draft
-    quality = draft.quality + (1 if dice.chance(reviewer.raises) else 0) - (1 if dice.chance(reviewer.lowers) else 0)
+    quality = (
+        draft.quality
+        + (1 if dice.chance(reviewer.raises) else 0)
+        - (1 if dice.chance(reviewer.lowers) else 0)
+    )
     row: dict[str, Any] = {"response_id": answer.id, "annotator": reviewer.name}
     marked: list[tuple[int, int, Sentence]] = []
     if draft.passages is not None:
@@ -74,7 +89,10 @@ def grade(dice: Dice, reviewer: Reviewer, answer: Answer) -> dict[str, Any]:
         row["groundedness"] = min(reviewer.steps, key=lambda step: abs(step - share))
     row["quality"] = min(4, max(1, quality))
     if draft.passages is not None:
-        row["spans"] = [{"start": start, "end": end, "text": draft.answer[start:end]} for start, end, _ in marked]
+        row["spans"] = [
+            {"start": start, "end": end, "text": draft.answer[start:end]}
+            for start, end, _ in marked
+        ]
     note = _note(dice, answer, marked, row["quality"])
     if note:
         row["note"] = note
@@ -94,7 +112,9 @@ def _marked(dice: Dice, reviewer: Reviewer, answer: Answer) -> list[tuple[int, i
     return marked
 
 
-def _note(dice: Dice, answer: Answer, marked: list[tuple[int, int, Sentence]], quality: int) -> str | None:
+def _note(
+    dice: Dice, answer: Answer, marked: list[tuple[int, int, Sentence]], quality: int
+) -> str | None:
     if marked:
         if dice.chance(0.2):
             return None

@@ -24,7 +24,10 @@ PARTLY = (
     "Most of it is in the passages, but {about} is not.",
     "The context covers part of this; {about} has no source.",
 )
-UNSURE = ("Some of the wording goes beyond the passages.", "I could not match every part with a passage.")
+UNSURE = (
+    "Some of the wording goes beyond the passages.",
+    "I could not match every part with a passage.",
+)
 HARDLY = (
     "The passages say little of this, for instance nothing about {about}.",
     "Largely the model's own: {about} is not in the context.",
@@ -75,7 +78,11 @@ def _claims(answer: Answer, groundedness: float) -> list[dict[str, Any]]:
     """Return a claim for each statement; a judge that overlooked what was made up calls all of them supported."""
     claims = []
     for sentence in answer.draft.sentences:
-        claim: dict[str, Any] = {"text": sentence.text, "status": "supported", "answer_quote": sentence.text}
+        claim: dict[str, Any] = {
+            "text": sentence.text,
+            "status": "supported",
+            "answer_quote": sentence.text,
+        }
         if sentence.supported or groundedness >= 0.9:
             claim |= _place(sentence.text, answer.draft.passages or [])
         else:
@@ -87,7 +94,12 @@ def _claims(answer: Answer, groundedness: float) -> list[dict[str, Any]]:
 def _place(text: str, passages: list[str]) -> dict[str, Any]:
     """Return the number of the passage, and its sentence, that shares most longer words with a text; {} without any."""
     words = _words(text)
-    places = [(number, part) for number, each in enumerate(passages, start=1) for part in each.split(". ") if part]
+    places = [
+        (number, part)
+        for number, each in enumerate(passages, start=1)
+        for part in each.split(". ")
+        if part
+    ]
     number, quote = max(places, key=lambda place: (len(words & _words(place[1])), -place[0]))
     return {"passage": number, "passage_quote": quote} if words & _words(quote) else {}
 
@@ -104,4 +116,6 @@ def _why(dice: Dice, answer: Answer, groundedness: float) -> str:
     doubtful = [sentence for sentence in answer.draft.sentences if not sentence.supported]
     if not doubtful:
         return dice.pick(UNSURE)
-    return dice.pick(PARTLY if groundedness >= 0.5 else HARDLY).format(about=dice.pick(doubtful).about)
+    return dice.pick(PARTLY if groundedness >= 0.5 else HARDLY).format(
+        about=dice.pick(doubtful).about
+    )

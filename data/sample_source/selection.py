@@ -8,7 +8,11 @@ from sample_source.plan import WEEKS, Answer
 from sample_source.reviewers import REVIEWERS, Reviewer
 
 GRADED = {"complex": 8, "simple": 4, "sql": 3}  # per week: 150 in all
-SHARED = {"complex": 2, "simple": 1, "sql": 1}  # of these, graded by two: 40 in all, every fifth by all three
+SHARED = {
+    "complex": 2,
+    "simple": 1,
+    "sql": 1,
+}  # of these, graded by two: 40 in all, every fifth by all three
 JUDGED = {"complex": 10, "simple": 6, "sql": 4}  # per week: 200 in all
 
 
@@ -27,7 +31,11 @@ def even(dice: Dice, answers: list[Answer], counts: Mapping[str, int]) -> list[A
     chosen = []
     for week in range(WEEKS):
         for query_type, count in counts.items():
-            group = [answer for answer in answers if (answer.week, answer.draft.query_type) == (week, query_type)]
+            group = [
+                answer
+                for answer in answers
+                if (answer.week, answer.draft.query_type) == (week, query_type)
+            ]
             group = sorted(dice.shuffled(group), key=lambda answer: answer.draft.mood)
             offset = dice.below(1000) / 1000
             chosen += [group[int((place + offset) * len(group) / count)] for place in range(count)]
@@ -44,5 +52,7 @@ def assignments(dice: Dice, answers: list[Answer]) -> list[tuple[Answer, Reviewe
         count = 1
         if answer in shared:
             count = 3 if shared.index(answer) % 5 == 0 else 2
-        given += [(answer, person) for person in sorted(people[:count], key=lambda person: person.name)]
+        given += [
+            (answer, person) for person in sorted(people[:count], key=lambda person: person.name)
+        ]
     return given

@@ -17,7 +17,11 @@ def pages_on(topic: Topic, wanted: tuple[int, ...], without: tuple[int, ...] = (
     for number in wanted:
         if number in placed:
             continue
-        pair = [number, number + 1] if number + 1 < len(topic.facts) and number + 1 not in without else [number]
+        pair = (
+            [number, number + 1]
+            if number + 1 < len(topic.facts) and number + 1 not in without
+            else [number]
+        )
         pair = [fact for fact in pair if fact not in placed]
         placed.update(pair)
         text = " ".join(topic.facts[fact].passage for fact in pair)
@@ -33,7 +37,9 @@ class TopicWriter:
         self._inventor = inventor
         self._refusals: list[str] = read("refusals")["text"]
         self._leads: list[str] = read("refusals")["lead_list"]
-        self._deck = dice.shuffled([(topic, number) for topic in topics() for number in range(len(topic.questions))])
+        self._deck = dice.shuffled(
+            [(topic, number) for topic in topics() for number in range(len(topic.questions))]
+        )
 
     def simple(self, mood: str) -> Draft:
         """Return a question for one fact, answered in ``mood``."""
@@ -72,27 +78,43 @@ class TopicWriter:
         if mood == "refusal":
             return self._refusal(ask, "complex", topic, topic.facts[asked[0]])
         if mood == "beside":
-            beside = self._dice.pick([place for place in range(len(topic.facts)) if place not in asked])
+            beside = self._dice.pick(
+                [place for place in range(len(topic.facts)) if place not in asked]
+            )
             pages = pages_on(topic, (beside,), asked) + self._other_pages(topic, crowd)
             fact = topic.facts[beside]
             sentences = [Sentence(fact.short, supported=True, about=fact.about)]
             return Draft(ask, "complex", mood, self._dice.shuffled(pages), sentences, MOODS[mood])
         told, withheld = self._split(mood, asked)
-        shown = [place for place in range(len(topic.facts)) if place not in asked] if not told else list(told)
+        shown = (
+            [place for place in range(len(topic.facts)) if place not in asked]
+            if not told
+            else list(told)
+        )
         pages = pages_on(topic, tuple(shown[:3]), withheld) + self._other_pages(topic, crowd)
         sentences = [
-            Sentence(topic.facts[place].full, supported=place in told, about=topic.facts[place].about)
+            Sentence(
+                topic.facts[place].full, supported=place in told, about=topic.facts[place].about
+            )
             for place in asked
             if place in told + withheld
         ]
-        extra = {"slip": 1, "mixed": self._dice.between(0, 1), "made_up": self._dice.between(1, 2)}.get(mood, 0)
+        extra = {
+            "slip": 1,
+            "mixed": self._dice.between(0, 1),
+            "made_up": self._dice.between(1, 2),
+        }.get(mood, 0)
         for _ in range(extra):
-            sentences.insert(self._dice.between(1, len(sentences)), self._inventor.sentence(topic.area))
+            sentences.insert(
+                self._dice.between(1, len(sentences)), self._inventor.sentence(topic.area)
+            )
         quality = 2 if mood == "made_up" and len(told + withheld) < len(asked) else MOODS[mood]
         draft = Draft(ask, "complex", mood, self._dice.shuffled(pages), sentences, quality)
         if self._dice.chance(0.15):
             draft.glue = "\n- "
-            draft.sentences.insert(0, Sentence(self._dice.pick(self._leads), supported=True, about="the opening"))
+            draft.sentences.insert(
+                0, Sentence(self._dice.pick(self._leads), supported=True, about="the opening")
+            )
         return draft
 
     def give_back(self, query: str) -> None:
@@ -103,7 +125,11 @@ class TopicWriter:
     def _split(self, mood: str, asked: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the facts told from the passages, and those that the passages lack but the answer states."""
         order = self._dice.shuffled(asked)
-        kept = {"gap": len(order) - 1, "mixed": (len(order) + 1) // 2, "made_up": 1 if len(order) > 2 else 0}.get(mood)
+        kept = {
+            "gap": len(order) - 1,
+            "mixed": (len(order) + 1) // 2,
+            "made_up": 1 if len(order) > 2 else 0,
+        }.get(mood)
         if kept is None:
             return tuple(order), ()
         if mood == "made_up" and len(order) > 2 and self._dice.chance(0.5):

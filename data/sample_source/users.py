@@ -9,7 +9,8 @@ from sample_source.draft import Draft
 def feedback(dice: Dice, draft: Draft) -> dict[str, Any] | None:
     """Return thumbs or stars from about a third of the users.
 
-    They judge mostly whether they got an answer; that something was made up they notice half of the time.
+    They judge mostly whether they got an answer; that something was made up they notice half of the
+    time.
     """
     if not dice.chance(1 / 3):
         return None

@@ -22,21 +22,34 @@ from passages import QUESTION, search
 class SampleRetriever(BaseRetriever):
     """Retrieves passages of the sample log."""
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:  # noqa: ARG002
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
+    ) -> list[Document]:
         return [Document(text) for text in search(query)]
 
 
 def numbered(documents: list[Document]) -> str:
     """Return the passages as a part of the prompt."""
-    return "\n".join(f"[{number}] {each.page_content}" for number, each in enumerate(documents, start=1))
+    return "\n".join(
+        f"[{number}] {each.page_content}" for number, each in enumerate(documents, start=1)
+    )
 
 
 prompt = ChatPromptTemplate(
-    [("system", "Answer from the numbered passages only."), ("user", "Passages:\n{passages}\n\nQuestion: {question}")]
+    [
+        ("system", "Answer from the numbered passages only."),
+        ("user", "Passages:\n{passages}\n\nQuestion: {question}"),
+    ]
 )
 model = ChatOpenAI(model="gpt-4o-mini", temperature=0, max_tokens=200)
 chain = (
-    {"passages": SampleRetriever() | numbered, "question": RunnablePassthrough()} | prompt | model | StrOutputParser()
+    {"passages": SampleRetriever() | numbered, "question": RunnablePassthrough()}
+    | prompt
+    | model
+    | StrOutputParser()
 )
 
 for question in sys.argv[1:] or [QUESTION]:

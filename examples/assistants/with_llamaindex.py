@@ -28,7 +28,9 @@ class SampleRetriever(BaseRetriever):
         return [NodeWithScore(node=TextNode(text=text)) for text in search(query_bundle.query_str)]
 
 
-model = OpenAI("gpt-4o-mini", temperature=0, max_tokens=200, api_base=os.environ.get("OPENAI_BASE_URL"))
+model = OpenAI(
+    "gpt-4o-mini", temperature=0, max_tokens=200, api_base=os.environ.get("OPENAI_BASE_URL")
+)
 engine = RetrieverQueryEngine.from_args(SampleRetriever(), llm=model)
 
 for question in sys.argv[1:] or [QUESTION]:

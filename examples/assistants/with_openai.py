@@ -28,7 +28,9 @@ def retrieve(question: str) -> list[str]:
 def answer(question: str) -> str | None:
     """Return the answer of the model to a question, from its passages."""
     trace.get_current_span().set_attribute("question", question)
-    passages = "\n".join(f"[{number}] {text}" for number, text in enumerate(retrieve(question), start=1))
+    passages = "\n".join(
+        f"[{number}] {text}" for number, text in enumerate(retrieve(question), start=1)
+    )
     reply = OpenAI().chat.completions.create(
         model="gpt-4o-mini",
         messages=[

@@ -17,7 +17,9 @@ from judgeboard.store.engine import Store
 from page_rows import PageRows, fill_pages
 from served import free_port, serving
 
-KEPT = Path(".browser-failures")  # of a failed test, `playwright show-trace` shows what its browser did
+KEPT = Path(
+    ".browser-failures"
+)  # of a failed test, `playwright show-trace` shows what its browser did
 
 
 @pytest.hookimpl(wrapper=True)
@@ -49,10 +51,12 @@ class Site:
 def browser() -> Iterator[Browser]:
     """Chromium as the system has it; none is downloaded.
 
-    It ends with the tests of this folder: the driver keeps an event loop in the main thread, in which no later test
-    could start its own.
+    It ends with the tests of this folder: the driver keeps an event loop in the main thread, in
+    which no later test could start its own.
     """
-    expect.set_options(timeout=60_000)  # a loaded machine takes its time; a passing check waits no longer than it must
+    expect.set_options(
+        timeout=60_000
+    )  # a loaded machine takes its time; a passing check waits no longer than it must
     with sync_playwright() as playwright:
         try:
             launched = launch(playwright, "--process-per-site")

@@ -18,7 +18,8 @@ from sent_traces import PROTOBUF, gathered, receiving, request, trace
 
 pytestmark = pytest.mark.browser
 
-# Whether the text of the chosen attempt is whole between the top of the window and the bar at its end.
+# Whether the text of the chosen attempt is whole between the top of the window and the bar at its
+# end.
 IN_VIEW = """() => {
   const [text, bar] = [".jb-attempt-text", ".st-key-bar"].map((name) => document.querySelector(name));
   const { top, bottom } = text.getBoundingClientRect();
@@ -39,7 +40,9 @@ def open_item(page: Page, response_id: int) -> None:
     idle(page)
 
 
-def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(page: Page, site) -> None:
+def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_reload(
+    page: Page, site
+) -> None:
     answer = filled(site.store)["refined"]
     open_item(page, answer)
     viewed = page.locator(".jb-attempt.jb-viewed .jb-attempt-head")
@@ -67,7 +70,10 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
         expect(viewed).to_contain_text(attempt)
     page.get_by_role("button", name="Deselect").click()
     expect(line).to_have_count(0)
-    assert [(row["number"], row["withdrawn"]) for row in standing(site.store)] == [(1, False), (1, True)]
+    assert [(row["number"], row["withdrawn"]) for row in standing(site.store)] == [
+        (1, False),
+        (1, True),
+    ]
 
 
 def test_the_line_at_the_answer_leads_to_the_attempts(page: Page, site) -> None:
@@ -78,7 +84,10 @@ def test_the_line_at_the_answer_leads_to_the_attempts(page: Page, site) -> None:
 
 def test_the_text_of_the_chosen_attempt_is_in_view(page: Page, site) -> None:
     text, main = page.locator(".jb-attempt-text"), page.locator("[data-testid=stMain]")
-    top, end = (f"node => node.scrollTo({{top: {place}, behavior: 'instant'}})" for place in ("0", "node.scrollHeight"))
+    top, end = (
+        f"node => node.scrollTo({{top: {place}, behavior: 'instant'}})"
+        for place in ("0", "node.scrollHeight")
+    )
     open_item(page, filled(site.store)["refined"])
     for width, chosen in ((1440, "The original"), (800, "Attempt 1")):
         page.set_viewport_size({"width": width, "height": 1000})
@@ -110,13 +119,17 @@ def test_one_key_shows_the_spans_and_leads_back(page: Page, site) -> None:
     page.keyboard.press("F10")
     rows = page.locator(".jb-span > summary")
     expect(rows).to_have_count(3)
-    expect(page.get_by_text("passage 2 of 7", exact=True)).to_have_count(2)  # as a passage and among the attributes
+    expect(page.get_by_text("passage 2 of 7", exact=True)).to_have_count(
+        2
+    )  # as a passage and among the attributes
     expect(page.get_by_text("passage 2 of 7", exact=True).first).to_be_hidden()
     rows.nth(2).click()
     expect(page.get_by_text("passage 2 of 7", exact=True).first).to_be_visible()
     page.keyboard.press("3")
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
-    expect(page.get_by_text("passage 2 of 7", exact=True).first).to_be_visible()  # a key folds nothing
+    expect(
+        page.get_by_text("passage 2 of 7", exact=True).first
+    ).to_be_visible()  # a key folds nothing
     assert misfits(page) == {}
     idle(page)
     page.wait_for_timeout(PAUSE)
@@ -125,7 +138,9 @@ def test_one_key_shows_the_spans_and_leads_back(page: Page, site) -> None:
     expect(rows).to_have_count(0)
 
 
-def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(page: Page, site) -> None:
+def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(
+    page: Page, site
+) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, f"/item?flag={site.rows.flags['two-judges']}")
     settled(page, DECIDE)
@@ -141,7 +156,9 @@ def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(page
     page.wait_for_timeout(PAUSE)
     page.keyboard.press("F2")
     expect(page.locator(".jb-answer").first).to_be_visible()
-    page.evaluate("document.querySelector('.st-key-pane_answer').firstElementChild.style.minHeight = '900px'")
+    page.evaluate(
+        "document.querySelector('.st-key-pane_answer').firstElementChild.style.minHeight = '900px'"
+    )
     page.keyboard.press("F9")
     field = page.get_by_role("textbox", name="Corrected answer")
     expect(field).to_be_focused()

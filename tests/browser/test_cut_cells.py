@@ -22,7 +22,9 @@ pytestmark = pytest.mark.browser
 def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
     """A server on the database of `judgeboard quickstart`."""
     store = new_store()
-    with ThreadPoolExecutor() as pool:  # the driver of the browser keeps an event loop in this thread
+    with (
+        ThreadPoolExecutor() as pool
+    ):  # the driver of the browser keeps an event loop in this thread
         pool.submit(fill, store).result()
     with serving(str(store.engine.url.database), port) as url:
         yield SimpleNamespace(url=url)
@@ -81,7 +83,16 @@ def test_a_cell_that_is_cut_shows_its_whole_text(page: Page) -> None:
 WIDER = """() => [...document.querySelectorAll("[data-testid=stDataFrame] .dvn-scroller")]
   .filter(node => node.offsetParent && node.scrollWidth - node.clientWidth > 1).length"""
 BOTH = (1440, 800)
-VIEWS = ("problems", "suites", "self_reference", "agreement", "runs", "pairs", "open_flags", "responses")
+VIEWS = (
+    "problems",
+    "suites",
+    "self_reference",
+    "agreement",
+    "runs",
+    "pairs",
+    "open_flags",
+    "responses",
+)
 WITH_TABLES = dict.fromkeys(VIEWS, BOTH) | dict.fromkeys(("queues", "sources"), (1440,))
 
 
@@ -89,7 +100,9 @@ def test_no_table_scrolls_sideways(page: Page) -> None:
     for number, (view, widths) in enumerate(WITH_TABLES.items()):
         visit(page, f"/{view}")
         expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
-        for width in widths if number % 2 else widths[::-1]:  # each second page is narrow when it is opened
+        for width in (
+            widths if number % 2 else widths[::-1]
+        ):  # each second page is narrow when it is opened
             page.set_viewport_size({"width": width, "height": 900})
             idle(page)
             at_rest(partial(page.evaluate, SIZES))

@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
 
-# What the script looks at: the state of the run, the head with the numbers that are done, buttons with their keys.
+# What the script looks at: the state of the run, the head with the numbers that are done, buttons
+# with their keys.
 PAGE = """
 <div data-testid="stApp" data-test-script-state="notRunning">
   <div class="jb-head" data-row="7" data-done="0" data-session="one"></div>
@@ -73,7 +74,9 @@ def test_a_click_is_acknowledged_and_sent_again_as_a_key_is(bare: Page) -> None:
 
 
 def test_ctrl_enter_in_a_field_leaves_it_and_is_a_press(bare: Page) -> None:
-    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<input onblur=\"draw(\\'Z\\')\">')")
+    bare.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<input onblur=\"draw(\\'Z\\')\">')"
+    )
     bare.locator("input").click()
     bare.keyboard.press("Control+Enter")
     expect(bare.locator("input")).to_be_focused()
@@ -85,7 +88,9 @@ def test_ctrl_enter_in_a_field_leaves_it_and_is_a_press(bare: Page) -> None:
 
 def done(page: Page, *keys: str) -> None:
     """Wait until the server has executed these keys, and no others."""
-    page.wait_for_function(f"JSON.stringify(done) === {json.dumps(json.dumps(keys, separators=(',', ':')))}")
+    page.wait_for_function(
+        f"JSON.stringify(done) === {json.dumps(json.dumps(keys, separators=(',', ':')))}"
+    )
 
 
 def numbers(page: Page) -> list[list[int]]:
@@ -123,12 +128,20 @@ def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -
     done(bare, "G")
 
 
-def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is_for(bare: Page) -> None:
-    bare.evaluate("draw('Y'); document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'")
-    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<div class=st-key-who_name><input></div>')")
+def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is_for(
+    bare: Page,
+) -> None:
+    bare.evaluate(
+        "draw('Y'); document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'"
+    )
+    bare.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<div class=st-key-who_name><input></div>')"
+    )
     bare.keyboard.press("y")
     bare.wait_for_timeout(600)
-    bare.evaluate("document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'notRunning'")
+    bare.evaluate(
+        "document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'notRunning'"
+    )
     expect(bare.locator("input")).to_be_focused()
     done(bare)
 
@@ -140,7 +153,9 @@ def test_a_press_made_on_another_row_is_not_sent(bare: Page) -> None:
     done(bare, "J")
 
 
-def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow(bare: Page) -> None:
+def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow(
+    bare: Page,
+) -> None:
     bare.clock.install(time=0)
     bare.clock.pause_at(10_000)
     bare.evaluate("draw('3'); draw('Y'); answers = false")
@@ -168,7 +183,9 @@ def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(bare: 
     done(bare, "J", "G")
 
 
-def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(bare: Page) -> None:
+def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(
+    bare: Page,
+) -> None:
     bare.evaluate("draw('J'); answers = false")
     bare.keyboard.press("j")
     for number in (1, 2, 3):
@@ -179,7 +196,9 @@ def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_
     assert max(map(max, numbers(bare))) == 3
 
 
-def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again(bare: Page) -> None:
+def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again(
+    bare: Page,
+) -> None:
     bare.evaluate("draw('3'); answers = false")
     bare.keyboard.press("3")
     bare.evaluate("head.dataset.session = 'two'; answers = true")
@@ -253,7 +272,9 @@ LIST = """
 """
 
 
-def test_keys_pressed_on_a_list_before_its_buttons_are_drawn_are_executed_one_by_one(bare: Page) -> None:
+def test_keys_pressed_on_a_list_before_its_buttons_are_drawn_are_executed_one_by_one(
+    bare: Page,
+) -> None:
     bare.add_script_tag(content=LIST)
     bare.evaluate("runs('running')")
     for key in "xqj":  # Q has no button

@@ -34,7 +34,9 @@ def window(windows: Windows) -> Iterator[tuple[Page, set[str | None]]]:
     opened = Reviewers(windows)
     page = opened()
     hosts: set[str | None] = set()
-    page.on("request", lambda request: hosts.add(host(request.url)) if "://" in request.url else None)
+    page.on(
+        "request", lambda request: hosts.add(host(request.url)) if "://" in request.url else None
+    )
     page.on("websocket", lambda socket: hosts.add(host(socket.url)))
     yield page, hosts
     opened.close()
@@ -49,7 +51,9 @@ def test_hostile_texts_are_shown_as_they_were(window, site) -> None:
     claims = []
     for start, end in pairwise(start + 7 for start in starts[:-1]):
         quote = together[start:end]
-        claims.append(Claim(quote, ClaimStatus.CONTRADICTED, quote, 1, quote, start, end, start, end))
+        claims.append(
+            Claim(quote, ClaimStatus.CONTRADICTED, quote, 1, quote, start, end, start, end)
+        )
     verdict = Verdict(Status.OK, groundedness=0.4, reasoning=together, claims=tuple(claims))
     with site.store.writing() as connection:
         response = Response("texts", "together", together, together, (together, *texts))
@@ -107,7 +111,16 @@ PIECES = (
         ":red[x]",
         ":material/home:",
     ),
-    *("<b>", "</div>", "<!--", "&amp;lt;", "&#13;", "\\*", "[a](http://evil.example)", "![i](http://evil.example/i)"),
+    *(
+        "<b>",
+        "</div>",
+        "<!--",
+        "&amp;lt;",
+        "&#13;",
+        "\\*",
+        "[a](http://evil.example)",
+        "![i](http://evil.example/i)",
+    ),
     *(
         "\u200b",
         "\u202eabc\u202c",
@@ -126,7 +139,9 @@ PIECES = (
 def test_what_is_read_from_the_page_equals_what_is_stored(window, site) -> None:
     choose = random.Random(7)
     passages = ["".join(choose.choices(PIECES, k=choose.randint(1, 12))) for _ in range(300)]
-    long = "".join(f"Sentence {n} has {piece} in it. " for n, piece in enumerate(PIECES * 3))  # is folded
+    long = "".join(
+        f"Sentence {n} has {piece} in it. " for n, piece in enumerate(PIECES * 3)
+    )  # is folded
     texts = {"query": passages[0], "answer": "".join(PIECES), "reference": passages[1]}
     with site.store.writing() as connection:
         response = Response("texts", "drawn", passages=(*passages, long), **texts)
@@ -144,7 +159,9 @@ def test_what_is_read_from_the_page_equals_what_is_stored(window, site) -> None:
     assert drawn(".jb-answer") == [as_read(texts["answer"])]
     assert drawn(".jb-question") == [as_read(texts["query"])]
     assert drawn(".jb-context .jb-evidence") == [as_read(texts["reference"])]
-    spaces = page.locator(".jb-evidence").evaluate_all("nodes => nodes.map(node => getComputedStyle(node).whiteSpace)")
+    spaces = page.locator(".jb-evidence").evaluate_all(
+        "nodes => nodes.map(node => getComputedStyle(node).whiteSpace)"
+    )
     assert set(spaces) == {"pre-wrap"}, "blanks are drawn"
     formatted = page.locator(".jb-evidence :is(em, strong, del, table, img, a[href^=http])")
     assert formatted.count() == 0
@@ -165,10 +182,19 @@ ENDS_LEFT = """node => {
 
 def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site) -> None:
     hebrew = "כמה עולה המנוי."
-    messages = ({"role": "assistant", "content": hebrew}, {"role": "user", "content": "How much is it?"})
+    messages = (
+        {"role": "assistant", "content": hebrew},
+        {"role": "user", "content": "How much is it?"},
+    )
     with site.store.writing() as connection:
         response = Response(
-            "texts", "hebrew", hebrew, hebrew, (hebrew,), messages=messages, metadata={"channel": hebrew}
+            "texts",
+            "hebrew",
+            hebrew,
+            hebrew,
+            (hebrew,),
+            messages=messages,
+            metadata={"channel": hebrew},
         )
         (id_,) = store_responses(connection, [response]).new
     page, _hosts = window
@@ -204,7 +230,9 @@ def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(window, site) -> 
     page.wait_for_function("document.querySelector('mark:target')?.id === 'q2'")
     page.locator("#a1").hover()
     words = "[...(CSS.highlights.get('jb-words') ?? [])].map(String)"
-    page.wait_for_function(f"{words}.includes('Granite')")  # and no longer those of the claim that was clicked
+    page.wait_for_function(
+        f"{words}.includes('Granite')"
+    )  # and no longer those of the claim that was clicked
     assert {"Granite", "cools", "slowly", "surface"} <= set(page.evaluate(words))
     assert "Basalt" not in page.evaluate(words)
     expect(page.locator("#q1")).to_have_css("outline-style", "solid")

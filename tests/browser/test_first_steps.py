@@ -28,7 +28,9 @@ def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]
         yield SimpleNamespace(url=url, path=path)
 
 
-def test_three_answers_are_tried_before_all_are_judged(reviewer, site, endpoint: HeldEndpoint) -> None:
+def test_three_answers_are_tried_before_all_are_judged(
+    reviewer, site, endpoint: HeldEndpoint
+) -> None:
     page = reviewer("Mara")
     page.goto("/")
     page.get_by_role("button", name="Judge answers").click()
@@ -49,7 +51,15 @@ def test_three_answers_are_tried_before_all_are_judged(reviewer, site, endpoint:
     calls.first.locator("summary").click()
     expect(calls.first).to_contain_text("answer 1")
     page.get_by_role("button", name="Judge 5 answers").click()
-    expect(page.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)  # a worker begins first
+    expect(page.locator(".jb-tally")).to_contain_text(
+        "5 ok", timeout=60_000
+    )  # a worker begins first
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
-    assert {request.headers["authorization"] for request in endpoint.server.requests} == {f"Bearer {KEY}"}
-    assert not [file for file in site.path.parent.iterdir() if file.is_file() and KEY.encode() in file.read_bytes()]
+    assert {request.headers["authorization"] for request in endpoint.server.requests} == {
+        f"Bearer {KEY}"
+    }
+    assert not [
+        file
+        for file in site.path.parent.iterdir()
+        if file.is_file() and KEY.encode() in file.read_bytes()
+    ]

@@ -36,7 +36,9 @@ def make_schema(page: Page) -> None:
     preview = form.locator(".st-key-schema_preview")
     expect(preview).to_contain_text("verdict")
     yaml = form.get_by_role("textbox", name="Schema as YAML")
-    yaml.fill(yaml.input_value().replace("name: support", "name: form").replace("send\n", "publish\n"))
+    yaml.fill(
+        yaml.input_value().replace("name: support", "name: form").replace("send\n", "publish\n")
+    )
     yaml.press("Control+Enter")
     expect(preview.get_by_role("button", name="publish")).to_be_visible()
     press(page, "Add field")
@@ -54,8 +56,15 @@ def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) 
     make_schema(page)
     with site.store.reading() as connection:
         (stored,) = [each for each in list_schemas(connection) if each.title == "form v1"]
-    assert [field.name for field in stored.schema.fields] == ["label", "verdict", "tone", "yes or no"]
-    rules = QueueRules("forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1)
+    assert [field.name for field in stored.schema.fields] == [
+        "label",
+        "verdict",
+        "tone",
+        "yes or no",
+    ]
+    rules = QueueRules(
+        "forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
+    )
     create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="form")
     visit(page, "/item?queue=forms")
     settled(page, DECIDE)
@@ -67,7 +76,9 @@ def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) 
     expect(page.get_by_text("Nothing is left for you")).to_be_visible()
     (review,) = [each for each in rows_of(site.store, REVIEW) if each["label_schema_id"]]
     assert review["choices"] == {"verdict": "publish", "yes or no": False}
-    scores = [each for each in rows_of(site.store, REVIEW_SCORE) if each["review_id"] == review["id"]]
+    scores = [
+        each for each in rows_of(site.store, REVIEW_SCORE) if each["review_id"] == review["id"]
+    ]
     assert {each["dimension"]: each["value"] for each in scores} == {"tone": 3}
 
 
@@ -79,7 +90,9 @@ fields:
 """
 
 
-def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(page: Page, site) -> None:
+def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(
+    page: Page, site
+) -> None:
     visit(page, "/schemas?version=New+schema")
     yaml = page.get_by_role("textbox", name="Schema as YAML")
     expect(yaml).to_have_value(re.compile("name: support"))
@@ -94,7 +107,9 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(pa
     expect(page.get_by_text("New queues can use it.")).to_be_visible()
     with site.store.reading() as connection:
         assert "tone" in [each.schema.name for each in list_schemas(connection)]
-    rules = QueueRules("tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1)
+    rules = QueueRules(
+        "tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
+    )
     create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="tone")
     visit(page, "/item?queue=tones")
     settled(page, DECIDE)
@@ -109,23 +124,33 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(pa
     page.wait_for_timeout(GUARD)
     page.keyboard.press("n")
     expect(page.get_by_text("Nothing is left for you")).to_be_visible()
-    assert {"friendly": False, "why": "rude"} in [each["choices"] for each in rows_of(site.store, REVIEW)]
+    assert {"friendly": False, "why": "rude"} in [
+        each["choices"] for each in rows_of(site.store, REVIEW)
+    ]
 
 
 def write(path: Path, *lines: object) -> Path:
-    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines), encoding="utf-8")
+    path.write_text(
+        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines),
+        encoding="utf-8",
+    )
     return path
 
 
 def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -> None:
-    rows = [{"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}", "rating": n % 2} for n in range(4)]
+    rows = [
+        {"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}", "rating": n % 2}
+        for n in range(4)
+    ]
     log = write(tmp_path / "may-log.jsonl", *rows, "{broken")
     visit(page, "/sources")
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
     expect(card).to_contain_text("Not clear")
     for box, choice in (("Column", "rating"), ("Is read as", "thumbs")):
-        page.get_by_role("combobox", name=box).fill(choice)  # a long list shows its first options alone
+        page.get_by_role("combobox", name=box).fill(
+            choice
+        )  # a long list shows its first options alone
         page.get_by_role("option", name=choice, exact=True).click()
         idle(page)
     page.get_by_role("button", name="Change").click()
@@ -134,7 +159,9 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
     with page.expect_download() as download:
         page.get_by_role("button", name="1 rejected row").click()
     assert download.value.suggested_filename == "may-log.jsonl.rejected.jsonl"
-    (rejected,) = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
+    (rejected,) = [
+        json.loads(line) for line in Path(download.value.path()).read_text().splitlines()
+    ]
     assert rejected["line"] == 5
     with site.store.reading() as connection:
         before = count_log(connection)
@@ -151,7 +178,10 @@ def test_nothing_of_a_hostile_file_acts(page: Page, site, tmp_path: Path) -> Non
     evil = "<img src=x onerror='window.hacked=1'> :red[red] ![i](http://evil.example/i.png)"
     log = write(tmp_path / "evil.jsonl", {"id": evil, "question": evil, "response": evil, evil: 1})
     elsewhere: list[str] = []
-    page.on("request", lambda request: None if "localhost" in request.url else elsewhere.append(request.url))
+    page.on(
+        "request",
+        lambda request: None if "localhost" in request.url else elsewhere.append(request.url),
+    )
     visit(page, "/sources")
     page.locator("input[type=file]").set_input_files(log)
     expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can be imported.")

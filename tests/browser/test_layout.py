@@ -20,18 +20,24 @@ pytestmark = pytest.mark.browser
 
 # What others draw and no option changes: rule -> the markup that it is excused for.
 EXCUSED = {
-    # Vega gives the group of a kind of marks a role also where it has no marks: there is nothing to name.
+    # Vega gives the group of a kind of marks a role also where it has no marks: there is nothing to
+    # name.
     "svg-img-alt": re.compile(r'<g [^>]*role="graphics-symbol"[^>]*></g>'),
 }
 AXE = files("axe_playwright_python") / "axe.min.js"
-# The light page is checked by all rules of WCAG 2.2 AA, the dark one by the only one that looks at colours.
-RULES = {"light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "dark": ["color-contrast"]}
+# The light page is checked by all rules of WCAG 2.2 AA, the dark one by the only one that looks at
+# colours.
+RULES = {
+    "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    "dark": ["color-contrast"],
+}
 
 
 def findings(page: Page, scheme: str, part: str) -> list[tuple[str, str, str]]:
     """(rule, impact, markup) of every serious or critical finding in this part of the page."""
     result: dict[str, Any] = page.evaluate(
-        "([part, rules]) => axe.run(part, { runOnly: rules, resultTypes: ['violations'] })", [part, RULES[scheme]]
+        "([part, rules]) => axe.run(part, { runOnly: rules, resultTypes: ['violations'] })",
+        [part, RULES[scheme]],
     )
     return [
         (found["id"], found["impact"], node["html"][:300])
@@ -50,7 +56,9 @@ def test_every_page_fits_and_has_no_serious_finding_light_or_dark(page: Page) ->
     for number, view in enumerate(VIEWS):
         turn_to(page, view)
         assert page.title(), view
-        part = "[data-testid=stMain]" if number else "html"  # all pages have the same header and menu
+        part = (
+            "[data-testid=stMain]" if number else "html"
+        )  # all pages have the same header and menu
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
         for look in looks(page):
             problems += [(view, look, name) for name in overflowing(page)]
@@ -110,7 +118,9 @@ def test_items_and_a_filtered_list_are_not_cut_and_do_not_wrap(page: Page, site)
         f"/item?response={good}",
     ):
         visit(page, address)
-        expect(page.locator("[data-testid=stDataFrame], .st-key-decide button:visible").first).to_be_visible()
+        expect(
+            page.locator("[data-testid=stDataFrame], .st-key-decide button:visible").first
+        ).to_be_visible()
         idle(page)
         assert misfits(page) == {}, address
 
@@ -139,10 +149,15 @@ def test_a_review_of_many_words_does_not_cut_the_judge_pane(page: Page, site) ->
         # The date and time are on one line.
         assert in_the_end(partial(day.evaluate, lines), 1) == 1
         for part in (".jb-past", ".jb-past > b"):
-            assert in_the_end(partial(page.locator(part).first.evaluate, fits), expected=True), (width, part)
+            assert in_the_end(partial(page.locator(part).first.evaluate, fits), expected=True), (
+                width,
+                part,
+            )
 
 
-def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(page: Page, site) -> None:
+def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(
+    page: Page, site
+) -> None:
     visit(page, f"/item?flag={site.rows.flags['many-passages']}")
     row = settle(page)
     for height in (700, 1080, 900):
@@ -167,8 +182,17 @@ def test_who_was_first_is_said_whole_however_long_their_name(page: Page, site) -
     page.set_viewport_size({"width": 1280, "height": 900})
     visit(page, f"/item?flag={flag}")
     settle(page)
-    first = ensure_reviewer(site.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
-    decide(site.store, flag_id=flag, reviewer=first, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
+    first = ensure_reviewer(
+        site.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel"
+    )
+    decide(
+        site.store,
+        flag_id=flag,
+        reviewer=first,
+        decision=Decision.CONFIRM,
+        grade=Grade(),
+        request_key="first",
+    )
     settled(page)
     page.keyboard.press("n")
     refused = page.locator(".jb-head .jb-refused")
@@ -189,17 +213,25 @@ def test_a_filter_of_any_length_does_not_push_the_page_sideways(page: Page, site
 
 
 def test_an_item_is_read_and_decided_on_a_phone_and_at_200_percent(page: Page, site) -> None:
-    for flag, (width, height) in zip(("plain-11", "plain-12"), ((390, 844), (720, 450)), strict=True):
+    for flag, (width, height) in zip(
+        ("plain-11", "plain-12"), ((390, 844), (720, 450)), strict=True
+    ):
         page.set_viewport_size({"width": width, "height": height})
         visit(page, f"/item?flag={site.rows.flags[flag]}")
         settled(page, DECIDE)
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-        for text in ("What is rock number", "Granite cools slowly below the surface.", "(threshold "):
+        for text in (
+            "What is rock number",
+            "Granite cools slowly below the surface.",
+            "(threshold ",
+        ):
             found = page.get_by_text(text).locator("visible=true").first
             found.scroll_into_view_if_needed()
             expect(found).to_be_in_viewport()
         button = page.get_by_role("button", name="Dismiss")
         button.scroll_into_view_if_needed()
         button.click()
-        expect(page.get_by_role("status").filter(has_text=f"Saved: dismissed {flag}")).to_have_count(1)
+        expect(
+            page.get_by_role("status").filter(has_text=f"Saved: dismissed {flag}")
+        ).to_have_count(1)
         expect(page.get_by_role("heading", level=1)).to_have_count(1)

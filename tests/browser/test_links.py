@@ -15,7 +15,9 @@ pytestmark = pytest.mark.browser
 
 def test_a_filter_stands_in_the_address_and_survives_back(page: Page, site) -> None:
     visit(page, "/open_flags?rule=low_groundedness&query_type=odd")
-    expect(page.locator(".jb-say")).to_contain_text("10 answers with open flags in odd, low groundedness")
+    expect(page.locator(".jb-say")).to_contain_text(
+        "10 answers with open flags in odd, low groundedness"
+    )
     idle(page)
     page.get_by_label("Find").fill("evil")
     page.get_by_label("Find").press("Enter")
@@ -82,7 +84,9 @@ def test_the_server_forbids_browsers_to_go_elsewhere(site) -> None:
 
 
 @pytest.mark.parametrize(("host", "taken"), [("evil.example", False), ("localhost", True)])
-def test_a_page_that_renames_itself_to_this_server_gets_no_data(site, host: str, taken: bool) -> None:
+def test_a_page_that_renames_itself_to_this_server_gets_no_data(
+    site, host: str, taken: bool
+) -> None:
     port = urlsplit(site.url).port
     lines = (
         "GET /_stcore/stream HTTP/1.1",

@@ -45,7 +45,9 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(page: Pag
     save_mode(site.store, "wrong rock", key="A", by="lead")
     opened(page, f"/item?flag={site.rows.flags['claims']}")
     press(page, "v", "b", "v", "x", "1", "Shift+A")
-    expect(page.locator(".st-key-tools")).to_contain_text("Claim 2 of 4 · you: contradicted, 2 marked by you")
+    expect(page.locator(".st-key-tools")).to_contain_text(
+        "Claim 2 of 4 · you: contradicted, 2 marked by you"
+    )
     expect(page.locator("mark.jb-at:visible").first).to_contain_text("Basalt is older")
     press(page, "o", "o")
     expect(page.get_by_role("button", name="Fooled by fluent text")).to_be_visible()
@@ -58,11 +60,17 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(page: Pag
         (1, "supported"),
         (2, "contradicted"),
     ]
-    assert (review.grade.quality, review.grade.why_differs, review.grade.modes) == (1, "fluent_text", ("wrong rock",))
+    assert (review.grade.quality, review.grade.why_differs, review.grade.modes) == (
+        1,
+        "fluent_text",
+        ("wrong rock",),
+    )
     assert review.grade.groundedness is None, "A without Shift"
 
 
-def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(page: Page, site) -> None:
+def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(
+    page: Page, site
+) -> None:
     opened(page, f"/item?flag={site.rows.flags['many-passages']}")
     press(page, "i")
     rows = page.locator(".jb-sentence")
@@ -87,7 +95,9 @@ def test_the_statement_that_the_keys_mark_comes_into_view(page: Page, site) -> N
     rest = ", and nobody knows why it should be" * 6
     answer = " ".join(f"Stone number {number} is hard{rest}." for number in range(20))
     with site.store.writing() as connection:
-        [long] = store_responses(connection, [Response("log", "long-answer", "Which stones?", answer, ("Stone.",))]).new
+        [long] = store_responses(
+            connection, [Response("log", "long-answer", "Which stones?", answer, ("Stone.",))]
+        ).new
     opened(page, f"/item?response={long}", width=800, height=700)
     for number in range(5):
         press(page, "v")
@@ -96,25 +106,33 @@ def test_the_statement_that_the_keys_mark_comes_into_view(page: Page, site) -> N
     expect(page.locator("mark.jb-at:visible")).to_be_in_viewport()
 
 
-def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(page: Page, site) -> None:
+def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(
+    page: Page, site
+) -> None:
     answer = site.rows.responses["good"]
     opened(page, f"/item?response={answer}")
     page.keyboard.press("t")
-    expect(page.locator(".st-key-commentbox [data-testid=InputInstructions]:visible")).to_have_count(0)
+    expect(
+        page.locator(".st-key-commentbox [data-testid=InputInstructions]:visible")
+    ).to_have_count(0)
     typed = "yes, by 1 and 2"
     page.keyboard.type(typed)
     page.keyboard.press("Enter")
     expect(page.locator(".jb-comment")).to_have_text(typed)
     expect(page.locator(".jb-head")).to_contain_text("Saved: your comment")
     with site.store.reading() as connection:
-        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Mara", typed)]
+        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [
+            ("Mara", typed)
+        ]
         assert load_item(connection, answer).reviews == ()
     page.keyboard.press("Escape")
     page.keyboard.press("3")
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
 
 
-def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_page(page: Page, site) -> None:
+def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_page(
+    page: Page, site
+) -> None:
     opened(page, f"/item?response={site.rows.responses['good']}")
     left, right, height = page.locator(".jb-answer").first.evaluate(EDGES, "Granite cools")
     page.mouse.move(left, height)
@@ -141,18 +159,27 @@ EDGES = """(box, text) => {
   return [left + 1, right - 1, (top + bottom) / 2];
 }"""
 # A busy browser reports a changed selection later than the keys that follow the change.
-UNREPORTED = "addEventListener('selectionchange', (event) => event.stopImmediatePropagation(), true)"
+UNREPORTED = (
+    "addEventListener('selectionchange', (event) => event.stopImmediatePropagation(), true)"
+)
 
 
 def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: Page, site) -> None:
     with site.store.writing() as connection:
-        store_responses(connection, [Response("log", "spans", "Which rock?", ANSWER, PASSAGES, "spans")])
+        store_responses(
+            connection, [Response("log", "spans", "Which rock?", ANSWER, PASSAGES, "spans")]
+        )
     lead = ensure_reviewer(site.store, "page", "Mara")
     add_schema(site.store, schema_in(SPANS), by=lead)
-    rules = QueueRules("spans", RowFilter(query_types=("spans",)), order="random", flagged_only=False, max_items=1)
+    rules = QueueRules(
+        "spans", RowFilter(query_types=("spans",)), order="random", flagged_only=False, max_items=1
+    )
     create_queue(site.store, rules, by=lead, schema="spans")
     opened(page, "/item?queue=spans")
-    answer, marked = page.locator(".jb-answer"), page.locator(".st-key-rubric_group_fields .jb-line")
+    answer, marked = (
+        page.locator(".jb-answer"),
+        page.locator(".st-key-rubric_group_fields .jb-line"),
+    )
     for count, (text, digit) in enumerate((("Granite cools", "1"), ("cools slowly", "2")), start=1):
         left, right, height = answer.evaluate(EDGES, text)
         page.mouse.move(left, height)
@@ -169,7 +196,10 @@ def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: P
     press(page, "1")
     expect(marked).to_have_count(3)
     drawn = ["Granite cools", "below the"]
-    assert in_the_end(lambda: page.evaluate("[...CSS.highlights.get('jb-span-0')].map(String)"), drawn) == drawn
+    assert (
+        in_the_end(lambda: page.evaluate("[...CSS.highlights.get('jb-span-0')].map(String)"), drawn)
+        == drawn
+    )
     page.wait_for_timeout(GUARD)
     press(page, "k")
     reason = page.get_by_label("reason")
@@ -190,7 +220,13 @@ def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: P
 
 def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> None:
     opened(page, f"/item?flag={site.rows.flags['two-judges']}")
-    anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
+    anchors = (
+        ".st-key-head",
+        ".st-key-tools",
+        "[class*='st-key-pane_judge']:visible",
+        ".st-key-bar",
+        ".st-key-decide",
+    )
 
     def boxes() -> dict[str, Any]:
         return {name: page.locator(name).bounding_box() for name in anchors}
@@ -209,17 +245,22 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> 
         assert overflowing(page) == [], look
 
 
-def test_v_goes_to_the_passage_that_fits_best_r_to_the_next_match_and_c_searches(page: Page, site) -> None:
+def test_v_goes_to_the_passage_that_fits_best_r_to_the_next_match_and_c_searches(
+    page: Page, site
+) -> None:
     fillers = tuple(f"Filler {number} says little about stones. " * 30 for number in range(30))
     best = fillers[0] + "Basalt from Iceland erupts under glaciers." + fillers[1]
     passages = (*fillers, best, "Iceland is cold.")
     with site.store.writing() as connection:
         answer = "Basalt erupts under glaciers in Iceland. Nothing else matters."
-        [long] = store_responses(connection, [Response("log", "best", "Which rock?", answer, passages)]).new
+        [long] = store_responses(
+            connection, [Response("log", "best", "Which rock?", answer, passages)]
+        ).new
     opened(page, f"/item?response={long}")
     press(page, "v")
     match = (
-        "[...(CSS.highlights.get('jb-match') ?? [])].map((place) => place.startContainer.data.slice(place.startOffset))"
+        "[...(CSS.highlights.get('jb-match') ?? [])].map((place) => "
+        "place.startContainer.data.slice(place.startOffset))"
     )
     page.wait_for_function(f"{match}[0]?.startsWith('Basalt from Iceland')")
     expect(page.locator("#p31 .jb-evidence")).to_be_in_viewport()

@@ -29,7 +29,9 @@ def test_answers_are_shown_exactly_and_never_acted_on(page: Page, site) -> None:
         visit(page, f"/pairs?pair={pair_id}")
         expect(page.locator(ANSWERS).first).to_be_visible()
         idle(page)
-        texts = page.locator(".jb-answers .jb-evidence").evaluate_all("shown => shown.map((node) => node.textContent)")
+        texts = page.locator(".jb-answers .jb-evidence").evaluate_all(
+            "shown => shown.map((node) => node.textContent)"
+        )
         assert as_read(given.answer_a) in set(map(as_read, texts))
     assert page.evaluate("window.hacked") is None
     assert not [url for url in asked if "evil.example" in url]

@@ -31,8 +31,13 @@ def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]
     store = new_store()
     log = GradedLog(store)
     ids = log.answers_of({"answer": MADE_UP} if place % 10 < 3 else {} for place in range(ANSWERS))
-    bad, good = ({"label": label, "groundedness": score} for label, score in ((BAD, 0.1), (GOOD, 0.9)))
-    log.say(log.version(), {answer: bad if place % 10 in {0, 1, 9} else good for place, answer in enumerate(ids)})
+    bad, good = (
+        {"label": label, "groundedness": score} for label, score in ((BAD, 0.1), (GOOD, 0.9))
+    )
+    log.say(
+        log.version(),
+        {answer: bad if place % 10 in {0, 1, 9} else good for place, answer in enumerate(ids)},
+    )
     with serving(str(store.engine.url.database), port) as url:
         yield SimpleNamespace(url=url, case=queue_case(store))
 
@@ -51,7 +56,9 @@ def test_from_a_log_without_labels_to_the_share_of_bad_answers(reviewer, site) -
     for _ in range(TYPED):
         press(page, decision(page))
     review_the_others(site.case)
-    for _ in range(site.case.item_states().count("open") - 1):  # the page has leased some items in advance
+    for _ in range(
+        site.case.item_states().count("open") - 1
+    ):  # the page has leased some items in advance
         press(page, decision(page))
     page.keyboard.press(decision(page))
     expect(page.get_by_text("Nothing is left for you")).to_be_visible()

@@ -40,7 +40,8 @@ def page(windows: Windows) -> Iterator[Page]:
     opened.close()
 
 
-# What is taken out of the page, without texts of answers, and without fields and forms, which belong to their item.
+# What is taken out of the page, without texts of answers, and without fields and forms, which
+# belong to their item.
 REMOVED = """() => {
   const OWN = ":has(input), input, p, svg, [class*=st-key-send_]";
   window.removed = [];
@@ -70,8 +71,9 @@ def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
 def slowed(browser: Browser, server: serving) -> Iterator[None]:
     """Let the process that draws the page run only a quarter of the time, and the server too.
 
-    As beside many other processes, but without taking the processor from other tests, and however many cores there are.
-    Chromium can slow down its pages itself, but by computing nothing in particular for three quarters of the time.
+    As beside many other processes, but without taking the processor from other tests, and however
+    many cores there are. Chromium can slow down its pages itself, but by computing nothing in
+    particular for three quarters of the time.
     """
     over = threading.Event()
 

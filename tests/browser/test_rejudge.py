@@ -38,7 +38,9 @@ def test_one_answer_is_judged_again_and_f6_judges_it_while_keys_and_typing_go_on
     page: Page, site, endpoint: HeldEndpoint
 ) -> None:
     begin(page, endpoint, f"/rejudge?response={site.rows.responses['claims']}")
-    expect(page.locator(".st-key-job_panel")).to_contain_text("Done in", timeout=60_000)  # a worker begins first
+    expect(page.locator(".st-key-job_panel")).to_contain_text(
+        "Done in", timeout=60_000
+    )  # a worker begins first
     page.get_by_role("button", name="Show changes").click()
     sides = page.locator(".jb-two > div")
     expect(sides.nth(0)).to_contain_text("Old · rag v1")
@@ -55,7 +57,9 @@ def test_one_answer_is_judged_again_and_f6_judges_it_while_keys_and_typing_go_on
     endpoint.reply = verdict(groundedness=0.8, quality=3)
     endpoint.hold_after(1)
     page.keyboard.press("F6")
-    expect(status).to_contain_text("rag v2 is judging this answer.", timeout=60_000)  # a worker begins first
+    expect(status).to_contain_text(
+        "rag v2 is judging this answer.", timeout=60_000
+    )  # a worker begins first
     assert judge.bounding_box() == place
     page.keyboard.press("3")
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
@@ -76,7 +80,9 @@ def test_a_job_shows_its_progress_on_a_page_that_stays_free_and_is_cancelled_fro
     endpoint.hold_after(2)
     begin(page, endpoint, "/rejudge?rows=match")
     panel = page.locator(".st-key-job_panel")
-    expect(panel.locator(".jb-tally")).to_contain_text(re.compile(r"2 ok.*\d waiting"), timeout=60_000)
+    expect(panel.locator(".jb-tally")).to_contain_text(
+        re.compile(r"2 ok.*\d waiting"), timeout=60_000
+    )
     expect(panel).to_contain_text(re.compile(r"2 of \d+"))
     expect(panel).to_contain_text("requested by Mara")
     visit(page, "/runs")

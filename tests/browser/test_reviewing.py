@@ -29,7 +29,9 @@ def decisions(store: Store) -> list[tuple[str, str, str | None]]:
 def grades(store: Store) -> list[tuple[int | None, float | None, str | None]]:
     """(quality, groundedness, decision) of every review, in order."""
     with store.reading() as connection:
-        rows = connection.execute(text("SELECT quality, groundedness, decision FROM review ORDER BY id"))
+        rows = connection.execute(
+            text("SELECT quality, groundedness, decision FROM review ORDER BY id")
+        )
         return [tuple(row) for row in rows]
 
 
@@ -128,20 +130,33 @@ def test_a_held_key_and_mashed_keys_decide_one_each(page: Page, site) -> None:
     assert len(decisions(site.store)) == before + 1
 
 
-def test_after_a_decision_of_somebody_else_nothing_is_decided_and_the_note_is_kept(page: Page, site) -> None:
+def test_after_a_decision_of_somebody_else_nothing_is_decided_and_the_note_is_kept(
+    page: Page, site
+) -> None:
     flag = site.rows.flags["claims"]
     opened(page, f"/item?flag={flag}")
     before = len(decisions(site.store))
     jon = ensure_reviewer(site.store, "page", "Jon")
-    decide(site.store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
+    decide(
+        site.store,
+        flag_id=flag,
+        reviewer=jon,
+        decision=Decision.CONFIRM,
+        grade=Grade(),
+        request_key="first",
+    )
     page.keyboard.press("m")
     page.keyboard.type("Basalt is younger.")
     page.keyboard.press("Escape")
     expect(page.get_by_text("No open flag to decide")).to_be_visible()
     page.keyboard.press("n")
     idle(page)
-    assert [(name, decision) for name, decision, _ in decisions(site.store)[before:]] == [("Jon", "confirm")]
-    expect(page.locator('[class*="st-key-note_"] input:visible')).to_have_value("Basalt is younger.")
+    assert [(name, decision) for name, decision, _ in decisions(site.store)[before:]] == [
+        ("Jon", "confirm")
+    ]
+    expect(page.locator('[class*="st-key-note_"] input:visible')).to_have_value(
+        "Basalt is younger."
+    )
 
 
 def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(page: Page, site) -> None:
@@ -166,7 +181,9 @@ def test_a_note_begun_right_after_a_grade_loses_no_letter(page: Page, site) -> N
         page.keyboard.press("m")
         page.keyboard.type(words, delay=60)
         page.keyboard.press("Escape")
-    expect(page.locator(".st-key-groundednessG button:visible")).to_have_attribute("kind", "primary")
+    expect(page.locator(".st-key-groundednessG button:visible")).to_have_attribute(
+        "kind", "primary"
+    )
     note = page.locator('[class*="st-key-note_"] input:visible')
     expect(note).to_have_value("the second passage says otherwise")
 

@@ -32,7 +32,9 @@ def sqlite_log(sqlite_store: Store) -> GradedLog:
 
 
 @pytest.fixture
-def graded_once(store: Store, fill_once: Any) -> Callable[[str, Callable[[GradedLog], Any]], tuple[GradedLog, Any]]:
+def graded_once(
+    store: Store, fill_once: Any
+) -> Callable[[str, Callable[[GradedLog], Any]], tuple[GradedLog, Any]]:
     """Return ``graded_once("name", fill)``: a log that ``fill`` filled once (see `fill_once`), and what it returned."""
 
     def filled(name: str, fill: Callable[[GradedLog], Any]) -> tuple[GradedLog, Any]:
@@ -53,8 +55,8 @@ def public_database(
 ) -> Callable[..., Path]:
     """Return ``public_database((file, kind), …)``: a database of a public set, which tests only read.
 
-    Each set is imported once for all processes of a run, as its own documentation says; sets that begin with the same
-    files share what these bring.
+    Each set is imported once for all processes of a run, as its own documentation says; sets that
+    begin with the same files share what these bring.
     """
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
@@ -69,7 +71,9 @@ def public_database(
                 shutil.copyfile(database(*before) if before else sqlite_template, unfinished)
                 store = open_store(unfinished)
                 file = shared / "data" / f"{name}.jsonl.gz"
-                summary = import_file(store, file, kind=kind, rejected=path.with_suffix(".rejected.jsonl"))
+                summary = import_file(
+                    store, file, kind=kind, rejected=path.with_suffix(".rejected.jsonl")
+                )
                 assert summary.differing == 0
                 store.close()
                 unfinished.rename(path)

@@ -106,7 +106,10 @@ def add_rule(copy: Copy) -> None:
         "flags/shouted.py",
         RULE,
         "flags/rules.py",
-        ("from judgeboard.judges.evi", "from judgeboard.flags import shouted\nfrom judgeboard.judges.evi"),
+        (
+            "from judgeboard.judges.evi",
+            "from judgeboard.flags import shouted\nfrom judgeboard.judges.evi",
+        ),
         ("_OURS: tuple[Rule, ...] = (\n", "_OURS: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
     )
 
@@ -133,7 +136,9 @@ def add_judge(copy: Copy) -> None:
 
 
 def test_a_judge(added: Copy) -> None:
-    *_, versions = added.commands(f"import {rows(added)}", "judge --judge contrary", "versions list")
+    *_, versions = added.commands(
+        f"import {rows(added)}", "judge --judge contrary", "versions list"
+    )
     assert "contrary v1" in versions
     assert "| `contrary` |" in added.documented("judges")
 
@@ -191,7 +196,9 @@ def add_role(copy: Copy) -> None:
 
 
 def test_a_role_is_a_line(added: Copy) -> None:
-    *_, people = added.commands("db migrate", "people add ann@example.org --role coach", "people list --json")
+    *_, people = added.commands(
+        "db migrate", "people add ann@example.org --role coach", "people list --json"
+    )
     assert '"role": "coach"' in people
     assert "| coach |" in added.documented("roles")
     code = (
@@ -212,9 +219,15 @@ def add_threshold(copy: Copy) -> None:
 
 def test_a_default_threshold_is_one_number(added: Copy) -> None:
     verdicts = added.folder / "verdicts.jsonl"
-    verdicts.write_text('{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8")
+    verdicts.write_text(
+        '{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8"
+    )
     added.commands(f"import {rows(added)}", f"import --kind verdicts {verdicts}")
-    (documented,) = (line for line in added.documented("thresholds").splitlines() if "| `low_groundedness` |" in line)
+    (documented,) = (
+        line
+        for line in added.documented("thresholds").splitlines()
+        if "| `low_groundedness` |" in line
+    )
     assert "`0.6`" in documented
     with closing(sqlite3.connect(added.folder / "log.db")) as database:
         flags = database.execute("SELECT id FROM flag WHERE rule = 'low_groundedness'").fetchall()
@@ -319,12 +332,17 @@ with Aviary() as tool:
 
 
 def add_tool(copy: Copy) -> None:
-    last, line = '    KnownTool("haystack"),\n', '    KnownTool("aviary", push="aviary", pull="aviary"),\n'
+    last, line = (
+        '    KnownTool("haystack"),\n',
+        '    KnownTool("aviary", push="aviary", pull="aviary"),\n',
+    )
     copy.add("tools/aviary.py", TOOL, "registry/tools.py", (last, last + line))
 
 
 def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added: Copy) -> None:
-    (added.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
+    (added.folder / "birds.jsonl").write_text(
+        '{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8"
+    )
     attributes = {"parrot.heard": "Is it far?", "parrot.repeated": "Far!"}
     span = {
         "traceId": "0af7651916cd43dd8448eb211c80319c",
@@ -332,10 +350,14 @@ def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added: Co
         "name": "squawk",
         "startTimeUnixNano": "1700000000000000000",
         "endTimeUnixNano": "1700000001000000000",
-        "attributes": [{"key": key, "value": {"stringValue": text}} for key, text in attributes.items()],
+        "attributes": [
+            {"key": key, "value": {"stringValue": text}} for key, text in attributes.items()
+        ],
     }
     (added.folder / "spans.jsonl").write_text(json.dumps(span) + "\n", encoding="utf-8")
-    imported, *_ = added.commands("import birds.jsonl", "import spans.jsonl", "judge --judge lexical")
+    imported, *_ = added.commands(
+        "import birds.jsonl", "import spans.jsonl", "judge --judge lexical"
+    )
     assert "an aviary" in imported
     sent = json.loads(added.run(PULL_AND_PUSH).splitlines()[-1])
     assert sent[0] == ["/cages", None]
@@ -416,9 +438,13 @@ del os.environ["JUDGEBOARD_RECEIVE_SOCKET"]
 def add_transport(copy: Copy) -> None:
     last = '(Transport("OTLP over gRPC", "receive_grpc", "grpc"),'
     line = ' Transport("OTLP in a socket", "receive_socket", "socket_transport"),'
-    copy.add("receiving/socket_transport.py", TRANSPORT, "receiving/receiver.py", (last, last + line))
+    copy.add(
+        "receiving/socket_transport.py", TRANSPORT, "receiving/receiver.py", (last, last + line)
+    )
     setting = "    receive_grpc: Listening | None"
-    copy.line("settings/model.py", setting, f"    receive_socket: Listening | None = None\n{setting}")
+    copy.line(
+        "settings/model.py", setting, f"    receive_socket: Listening | None = None\n{setting}"
+    )
 
 
 def test_a_transport_of_traces(added: Copy) -> None:
@@ -452,7 +478,9 @@ def add_format(copy: Copy) -> None:
 
 
 def test_a_file_format(added: Copy) -> None:
-    (added.folder / "log.pipes").write_text("id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8")
+    (added.folder / "log.pipes").write_text(
+        "id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8"
+    )
     added.commands("import log.pipes", "export responses -o answers.pipes")
     names, answer = (added.folder / "answers.pipes").read_text(encoding="utf-8").splitlines()
     assert dict(zip(names.split("|"), answer.split("|"), strict=True))["answer"] == "yes"
@@ -474,7 +502,9 @@ def add_kind(copy: Copy) -> None:
 
 def test_a_kind_of_import(added: Copy) -> None:
     (added.folder / "praise.csv").write_text("response_id,praised\n1,up\n", encoding="utf-8")
-    _, imported, help_ = added.commands(f"import {rows(added)}", "import --kind praise praise.csv", "import --help")
+    _, imported, help_ = added.commands(
+        f"import {rows(added)}", "import --kind praise praise.csv", "import --help"
+    )
     assert "1 new" in imported
     assert "praise" in help_
 
@@ -503,7 +533,10 @@ def test_a_statistic_of_agreement(added: Copy) -> None:
     labels = "".join(f"{n},ann,{('grounded', 'hallucinated')[n % 2]}\n" for n in range(12))
     grades.write_text(f"response_id,reviewer,label\n{labels}", encoding="utf-8")
     *_, figures = added.commands(
-        f"import {log}", "judge --judge lexical", f"import --kind grades {grades}", "agreement --grade label"
+        f"import {log}",
+        "judge --judge lexical",
+        f"import --kind grades {grades}",
+        "agreement --grade label",
     )
     assert "Squared kappa" in figures
 
@@ -537,7 +570,8 @@ def add_page(copy: Copy) -> None:
     text = app.read_text(encoding="utf-8")
     assert text.count(line) == 1
     app.write_text(
-        text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}'), encoding="utf-8"
+        text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}'),
+        encoding="utf-8",
     )
 
 
@@ -578,7 +612,11 @@ def test_a_check_of_a_judges_health(added: Copy) -> None:
     # The gate fails.
     assert command.endswith("\n1\n")
     check = json.loads(as_json[: as_json.rindex("}") + 1])["checks"][0]
-    assert (check["name"], check["state"], check["statistic"]["value"]) == ("haste", "warning", 0.75)
+    assert (check["name"], check["state"], check["statistic"]["value"]) == (
+        "haste",
+        "warning",
+        0.75,
+    )
     page = added.run(SHOW.format(name="judges"))
     for shown in ("Faults: haste", "<b>Haste</b>", "lexical v1 is hasty.", "sleep 1"):
         assert shown in page
@@ -689,9 +727,16 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
     )
     assert "0 new, 2 unchanged" in again
     assert "2 new" in new
-    assert [json.loads(line)["region"] for line in exported.splitlines()] == [None, None, "Valais", "Uri"]
+    assert [json.loads(line)["region"] for line in exported.splitlines()] == [
+        None,
+        None,
+        "Valais",
+        "Uri",
+    ]
     assert [json.loads(line)["external_id"] for line in of_region.splitlines()] == ["3"]
-    assert [(flag["external_id"], flag["region"]) for flag in json.loads(flags)["flags"]] == [("3", "Valais")]
+    assert [(flag["external_id"], flag["region"]) for flag in json.loads(flags)["flags"]] == [
+        ("3", "Valais")
+    ]
     assert "region: region" in " ".join(help_.split())
     item, of_flags, of_answers, ids, plans = json.loads(copy.run(PLACES))
     assert "region" in item

@@ -62,10 +62,15 @@ class ReviewedCopy(Copy):
     """A copy of the packages with the files of a log."""
 
     def write(self, file: str, *lines: dict[str, Any]) -> None:
-        (self.folder / file).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+        (self.folder / file).write_text(
+            "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
+        )
 
     def read(self, file: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / file).read_text(encoding="utf-8").splitlines()]
+        return [
+            json.loads(line)
+            for line in (self.folder / file).read_text(encoding="utf-8").splitlines()
+        ]
 
     def pictures(self, database: str = "log.db") -> list[tuple[str, str]]:
         """Return the author and the picture of each review that has one."""
@@ -78,10 +83,14 @@ class ReviewedCopy(Copy):
         self.revise("picture", 'op.add_column("review", sa.Column("picture", sa.String()))')
         line = "    modes: tuple[str, ...] = ()\n\n    def"
         self.line(
-            "domain.py", line, line.replace("\n", '\n    picture: str | None = grade_text("picture", "image")\n', 1)
+            "domain.py",
+            line,
+            line.replace("\n", '\n    picture: str | None = grade_text("picture", "image")\n', 1),
         )
         line = "    corrected_answer: str | None = column(forgotten=True)\n"
-        self.line("store/tables.py", line, f"{line}    picture: str | None = column(forgotten=True)\n")
+        self.line(
+            "store/tables.py", line, f"{line}    picture: str | None = column(forgotten=True)\n"
+        )
 
 
 @pytest.fixture
@@ -105,13 +114,26 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy: ReviewedCopy) ->
     copy.with_dashboard()
 
     create = "queue create q --all-answers --limit 2 --order oldest --needed 2 --grades quality"
-    _, *again, _, _ = copy.commands("db migrate", pairs, grades, create, "queue export q --reviewer Jon jon.jsonl")
+    _, *again, _, _ = copy.commands(
+        "db migrate", pairs, grades, create, "queue export q --reviewer Jon jon.jsonl"
+    )
     assert all("0 new" in output for output in again)
     head, first, second = copy.read("jon.jsonl")
     assert first["picture"] is None
-    copy.write("jon.jsonl", head, first | {"decision": "confirm", "quality": 1, "picture": "a.example/bundle"}, second)
-    copy.write("grades.jsonl", {"annotator": "bo", "response_id": "2", "groundedness": 0, "image": "a.example/file"})
-    copy.write("pairs.jsonl", pair | {"human": [{"annotator": "bo", "preference": "b", "picture": "a.example/human"}]})
+    copy.write(
+        "jon.jsonl",
+        head,
+        first | {"decision": "confirm", "quality": 1, "picture": "a.example/bundle"},
+        second,
+    )
+    copy.write(
+        "grades.jsonl",
+        {"annotator": "bo", "response_id": "2", "groundedness": 0, "image": "a.example/file"},
+    )
+    copy.write(
+        "pairs.jsonl",
+        pair | {"human": [{"annotator": "bo", "preference": "b", "picture": "a.example/human"}]},
+    )
     merge = "queue merge jon.jsonl"
     *_, merged, graded, preferred = copy.commands(merge, grades, pairs, merge, grades, pairs)
     assert "1 stored before" in merged
@@ -139,13 +161,24 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy: ReviewedCopy) ->
         "export pairs -o exported_pairs.jsonl",
         "export ratings -o ratings.jsonl --judge-version lexical",
     )
-    assert [each.get("picture") for each in copy.read("exported_pairs.jsonl")[0]["human"]] == [None, "a.example/human"]
-    assert {"a.example/file", "a.example/page"} <= {each["picture"] for each in copy.read("ratings.jsonl")}
+    assert [each.get("picture") for each in copy.read("exported_pairs.jsonl")[0]["human"]] == [
+        None,
+        "a.example/human",
+    ]
+    assert {"a.example/file", "a.example/page"} <= {
+        each["picture"] for each in copy.read("ratings.jsonl")
+    }
     files = [f"import --kind grades {name}.jsonl" for name in ("reviews", "preferences")]
-    to_another = (f"{command} --db other.db" for command in ("import log.jsonl", pairs, *files, *files))
+    to_another = (
+        f"{command} --db other.db" for command in ("import log.jsonl", pairs, *files, *files)
+    )
     *_, reviews, preferences = copy.commands(*to_another)
     assert "0 new" in reviews
     assert "0 new" in preferences
     assert set(copy.pictures("other.db")) == set(copy.pictures())
     copy.commands("db forget 1 --yes")
-    assert copy.pictures() == [("Mara", "a.example/pair"), ("bo", "a.example/file"), ("bo", "a.example/human")]
+    assert copy.pictures() == [
+        ("Mara", "a.example/pair"),
+        ("bo", "a.example/file"),
+        ("bo", "a.example/human"),
+    ]

@@ -30,8 +30,18 @@ from queue_case import queue_case
 
 PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 ROWS = [
-    {"id": "a", "query": "Does Dyneema melt?", "answer": "Dyneema melts at about 145 degrees.", "context": PASSAGES},
-    {"id": "b", "query": "Does nylon melt?", "answer": "Whales sing at night.", "context": PASSAGES},
+    {
+        "id": "a",
+        "query": "Does Dyneema melt?",
+        "answer": "Dyneema melts at about 145 degrees.",
+        "context": PASSAGES,
+    },
+    {
+        "id": "b",
+        "query": "Does nylon melt?",
+        "answer": "Whales sing at night.",
+        "context": PASSAGES,
+    },
 ]
 
 
@@ -47,7 +57,9 @@ def sqlite_board(sqlite_store: Store) -> Board:
 
 def test_a_frame_is_added_once_and_comes_back(board: Board) -> None:
     frame = pd.DataFrame(ROWS).assign(
-        asked_at=[pd.Timestamp("2026-03-01 10:00"), pd.NaT], tenant=["acme", np.nan], tokens=np.array([7, 8])
+        asked_at=[pd.Timestamp("2026-03-01 10:00"), pd.NaT],
+        tenant=["acme", np.nan],
+        tokens=np.array([7, 8]),
     )
     assert board.add(frame).new == 2
     assert board.add(frame).new == 0
@@ -59,20 +71,27 @@ def test_a_frame_is_added_once_and_comes_back(board: Board) -> None:
     assert list(board.answers(where="metadata.tenant=acme").external_id) == ["a"]
 
 
-def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(sqlite_board: Board, tmp_path: Path) -> None:
+def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(
+    sqlite_board: Board, tmp_path: Path
+) -> None:
     """What one of them brought, the others do not bring again."""
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     arrays = pd.DataFrame(ROWS).assign(context=[np.array(PASSAGES), np.array(PASSAGES)])
     named = pd.DataFrame(ROWS).set_index("id")
-    new = [sqlite_board.add(rows).new for rows in (ROWS, file, str(file), arrays, named, pa.Table.from_pylist(ROWS))]
+    new = [
+        sqlite_board.add(rows).new
+        for rows in (ROWS, file, str(file), arrays, named, pa.Table.from_pylist(ROWS))
+    ]
     assert new == [2, 0, 0, 0, 0, 0]
     with sqlite_board.store.reading() as connection:
         (batch,) = list_batches(connection)
     assert batch.actor == local_user()
 
 
-def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(sqlite_board: Board) -> None:
+def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(
+    sqlite_board: Board,
+) -> None:
     frame = pd.DataFrame(ROWS).rename(columns={"query": "Spalte"})
     with pytest.raises(judgeboard.JudgeboardError, match="Frage"):
         sqlite_board.add(frame, columns={"Frage": "query"})
@@ -87,12 +106,16 @@ def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(sqlite_b
         ({"query": "Who?", "answer": "Ann.", "asked_at": "03/04/2026"}, "dates="),
     ],
 )
-def test_what_is_not_clear_is_advised_in_python(sqlite_board: Board, row: dict[str, str], advice: str) -> None:
+def test_what_is_not_clear_is_advised_in_python(
+    sqlite_board: Board, row: dict[str, str], advice: str
+) -> None:
     with pytest.raises(judgeboard.JudgeboardError, match=advice):
         sqlite_board.add([row])
 
 
-def test_rejected_rows_are_named_by_their_place_and_what_was_read_is_shown(sqlite_board: Board) -> None:
+def test_rejected_rows_are_named_by_their_place_and_what_was_read_is_shown(
+    sqlite_board: Board,
+) -> None:
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?", "answer": None}])
     added = sqlite_board.add(frame)
     assert (added.imports[0].new, added.imports[0].rejected) == (2, 1)
@@ -156,7 +179,9 @@ def test_an_answer_is_judged_and_its_tables_are_frames(board: Board) -> None:
     assert (ratings.judge_groundedness["a"], ratings.label["b"]) == (1.0, "hallucinated")
 
 
-def test_every_frame_has_the_columns_of_the_export_also_without_rows(sqlite_board: Board, tmp_path: Path) -> None:
+def test_every_frame_has_the_columns_of_the_export_also_without_rows(
+    sqlite_board: Board, tmp_path: Path
+) -> None:
     file = tmp_path / "flags.csv"
     export_tables(sqlite_board.store, {"flags": file}, format="csv")
     flags = sqlite_board.flags()
@@ -172,7 +197,9 @@ def test_judging_works_while_an_event_loop_runs(sqlite_board: Board) -> None:
     assert asyncio.run(in_a_notebook()) == (2, 2)
 
 
-def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(sqlite_board: Board) -> None:
+def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(
+    sqlite_board: Board,
+) -> None:
     sqlite_board.add(ROWS)
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
         first = sqlite_board.judge("house", model="scripted", base_url=endpoint.base_url, limit=1)
@@ -185,7 +212,9 @@ def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(sql
     ("name", "options"),
     [("oracle", {}), ("lexical", {"model": "m"}), ("rag", {}), ("new", {"kind": "oracle"})],
 )
-def test_a_judge_that_cannot_be_asked_is_refused(sqlite_board: Board, name: str, options: dict[str, Any]) -> None:
+def test_a_judge_that_cannot_be_asked_is_refused(
+    sqlite_board: Board, name: str, options: dict[str, Any]
+) -> None:
     with pytest.raises(judgeboard.JudgeboardError):
         sqlite_board.judge(name, **options)
 
@@ -206,7 +235,9 @@ def test_a_model_judges_a_frame_until_its_cost_limit() -> None:
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         judged = judgeboard.judge(ROWS, "rag", model="gpt-4o-mini", base_url=endpoint.base_url)
         with pytest.raises(judgeboard.JudgeboardError):
-            judgeboard.judge(ROWS, "rag", model="unpriced", base_url="https://models.example.com/v1", max_cost=1)
+            judgeboard.judge(
+                ROWS, "rag", model="unpriced", base_url="https://models.example.com/v1", max_cost=1
+            )
     assert list(judged.judge_quality) == [3, 3]
 
 
@@ -222,7 +253,13 @@ def test_an_endpoint_that_refuses_at_once_is_an_error() -> None:
 def graded(graded_once: Callable[..., tuple[GradedLog, Any]]) -> Board:
     def fill(log: GradedLog) -> None:
         board = Board(log.store)
-        board.add([row | {"id": f"{row['id']}{n}", "query": f"{n} {row['query']}"} for n in range(20) for row in ROWS])
+        board.add(
+            [
+                row | {"id": f"{row['id']}{n}", "query": f"{n} {row['query']}"}
+                for n in range(20)
+                for row in ROWS
+            ]
+        )
         board.judge("lexical")
         board.judge("second", kind="lexical")
         labels = {"a": "grounded", "b": "hallucinated"}
@@ -260,15 +297,26 @@ def test_figures_are_those_of_the_commands(graded: Board) -> None:
         lambda board: board.ratings(judge_version="oracle"),
     ],
 )
-def test_a_figure_that_cannot_be_measured_is_an_error(graded: Board, measure: Callable[[Board], Any]) -> None:
+def test_a_figure_that_cannot_be_measured_is_an_error(
+    graded: Board, measure: Callable[[Board], Any]
+) -> None:
     with pytest.raises(judgeboard.JudgeboardError):
         measure(graded)
 
 
-def test_rows_that_the_user_reviews_blind_are_left_out(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_the_user_reviews_blind_are_left_out(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     case, board = queue_case(sqlite_store), Board(sqlite_store)
     mark_answer(sqlite_store, case.ada)
-    frames = (board.answers, board.judgments, board.flags, board.reviews, board.pairs, board.ratings)
+    frames = (
+        board.answers,
+        board.judgments,
+        board.flags,
+        board.reviews,
+        board.pairs,
+        board.ratings,
+    )
     assert "mark-" in "".join(frame().to_string() for frame in frames)
     user = judgeboard.ensure_reviewer(sqlite_store, "cli", local_user())
     where = judgeboard.RowFilter(ids=("marked",))

@@ -62,7 +62,9 @@ def test_a_chat_model_judges_by_name_and_address() -> None:
 def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -> None:
     async def ask(base_url: str) -> list[judgeboard.Verdict]:
         made = judgeboard.make_judge("rag", model="scripted", base_url=base_url)
-        judgment = [await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
+        judgment = [
+            await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)
+        ]
         await made.aclose()
         return judgment
 
@@ -83,13 +85,17 @@ def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop() -> 
     qualities: list[int | None] = []
 
     def ask() -> None:
-        qualities.append(judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality)
+        qualities.append(
+            judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality
+        )
         served = judgeboard.serve_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made, record=False)
         qualities.append(served.verdict and served.verdict.quality)
 
     async def in_a_notebook() -> None:
         ask()
-        qualities.append((await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made)).quality)
+        qualities.append(
+            (await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made)).quality
+        )
 
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         made = judgeboard.make_judge("rag", model="scripted", base_url=endpoint.base_url, tries=1)
@@ -112,7 +118,9 @@ def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Pa
 
     def judge_one_more() -> None:
         with store.writing() as connection:
-            store_responses(connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))])
+            store_responses(
+                connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))]
+            )
         judged.append(judge_pending(store, made).ok)
 
     async def in_a_notebook() -> None:
@@ -180,7 +188,9 @@ def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], message: 
 
 def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    log.write_text('{"query": "Who?", "answer": "Nobody knows that.", "context": ["Ann was there."]}\n')
+    log.write_text(
+        '{"query": "Who?", "answer": "Nobody knows that.", "context": ["Ann was there."]}\n'
+    )
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     import_file(store, log)
     asked = judge_pending(store, judgeboard.make_judge("lexical"))
@@ -208,7 +218,9 @@ def test_an_import_refuses_a_keyword_that_it_does_not_know(tmp_path: Path) -> No
 
 def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    log.write_text('{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n')
+    log.write_text(
+        '{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n'
+    )
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     import_file(store, log)
     judge_pending(store, judgeboard.make_judge("lexical"))

@@ -76,14 +76,18 @@ def test_a_short_key_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) ->
     assert "********" in [each.value for each in shown_settings(load_settings(), ["openai"])]
 
 
-def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "secret words")
     with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE") as caught:
         load_settings()
     assert "secret words" not in str(caught.value)
 
 
-def test_a_table_in_the_environment_that_is_no_json_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_in_the_environment_that_is_no_json_names_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("JUDGEBOARD_JUDGES", "secret words")
     with pytest.raises(BadInput, match="JUDGEBOARD_JUDGES"):
         load_settings()
@@ -143,7 +147,10 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
     assert settings.always_review == ("sql",)
     assert settings.cuts.of("QA") == 0.3
     assert settings.price_of("m") == Price(Decimal("0.1"), Decimal("0.2"))
-    origins = {name: settings.origin(name) for name in ("random_share", "low_quality", "feedback_gap", "poor_rating")}
+    origins = {
+        name: settings.origin(name)
+        for name in ("random_share", "low_quality", "feedback_gap", "poor_rating")
+    }
     assert origins == {
         "random_share": "judgeboard.toml, line 2",
         "low_quality": "JUDGEBOARD_LOW_QUALITY",
@@ -228,7 +235,10 @@ IN_THE_FOLDER = {  # these name no address, no command and no file outside of th
     *(name for name in Thresholds.model_fields if name not in {"checks", "flag_rules"}),
     *("primary_judge", "provider", "model", "requests_per_minute", "tokens_per_minute", "reply_mb"),
     *("trace_quiet", "trace_longest", "feedback_days", "sources.map", "sources.dates"),
-    *(f"judges.{name}" for name in fields_of(JudgeSettings).keys() - {"prompt", "rubric", "judge_file", "base_url"}),
+    *(
+        f"judges.{name}"
+        for name in fields_of(JudgeSettings).keys() - {"prompt", "rubric", "judge_file", "base_url"}
+    ),
     *(f"suites.{name}" for name in ("by", "baseline", "threshold", "max_unmeasured", "max_drop")),
     *(f"queues.{name}" for name in fields_of(QueueSettings).keys() - {"guidelines"}),
     *(f"alerts.{name}" for name in fields_of(AlertSettings).keys() - {"to"}),
@@ -236,7 +246,8 @@ IN_THE_FOLDER = {  # these name no address, no command and no file outside of th
 } - {"judges.schema", "queues.schema"}
 OUTSIDE = {
     **dict.fromkeys(
-        ("prices", "families", "checks", "judges.prompt", "judges.rubric", "judges.judge_file"), "/etc/hosts"
+        ("prices", "families", "checks", "judges.prompt", "judges.rubric", "judges.judge_file"),
+        "/etc/hosts",
     ),
     **dict.fromkeys(("suites.file", "queues.guidelines"), "/etc/hosts"),
     **dict.fromkeys(("judges.schema", "queues.schema"), "/etc/hosts.yaml"),
@@ -252,7 +263,9 @@ OUTSIDE = {
 
 
 @pytest.mark.parametrize("name", sorted(EVERY_SETTING - IN_THE_FOLDER))
-def test_a_setting_that_reaches_out_of_the_folder_is_not_in_force_unconfirmed(name: str, project: Path) -> None:
+def test_a_setting_that_reaches_out_of_the_folder_is_not_in_force_unconfirmed(
+    name: str, project: Path
+) -> None:
     section, _, key = name.partition(".")
     written = json.dumps(OUTSIDE.get(name, "http://example.org/v1"))
     if name == "flag_rules":
@@ -284,23 +297,47 @@ def test_a_file_that_stays_in_its_folder_needs_no_confirmation(project: Path) ->
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("\nlow_groundednes = 0.4", "line 2: low_groundednes is unknown; did you mean low_groundedness?"),
+        (
+            "\nlow_groundednes = 0.4",
+            "line 2: low_groundednes is unknown; did you mean low_groundedness?",
+        ),
         ("random_share = 2", "line 1: random_share must be a number from 0 to 1, not 2"),
         ('excuse_refusals = "maybe"', "line 1: excuse_refusals must be true or false, not 'maybe'"),
         ("always_review = 3", "line 1: always_review must be a list, not 3"),
         ("db =", "line 1: Invalid value"),
-        ("low_groundedness_by_type = {QA = 2}", "line 1: low_groundedness_by_type 'QA' must lie from 0 to 1, not 2"),
+        (
+            "low_groundedness_by_type = {QA = 2}",
+            "line 1: low_groundedness_by_type 'QA' must lie from 0 to 1, not 2",
+        ),
         ('[judges.a]\nmodell = "m"', "line 2: judges.a.modell is unknown; did you mean model?"),
-        ("[judges.a]\ntemperature = 5", "line 2: judges.a.temperature must be a number from 0 to 2, not 5"),
-        ('[judges.a]\nprompt = "none.md"', "line 2: judges.a.prompt names the file .*none.md, which does not exist"),
-        ('[judges.a]\napi_key = "sk-1"', "line 2: judges.a.api_key does not belong into this file: .*OPENAI_API_KEY"),
+        (
+            "[judges.a]\ntemperature = 5",
+            "line 2: judges.a.temperature must be a number from 0 to 2, not 5",
+        ),
+        (
+            '[judges.a]\nprompt = "none.md"',
+            "line 2: judges.a.prompt names the file .*none.md, which does not exist",
+        ),
+        (
+            '[judges.a]\napi_key = "sk-1"',
+            "line 2: judges.a.api_key does not belong into this file: .*OPENAI_API_KEY",
+        ),
         ("[judges.a]\n[judges.b]\n[judges.a]", r"line 3: \[judges.a\] stands twice"),
         ("[judges]\na = 3", "line 2: judges.a must be a table, not 3"),
         ("[judges.a.price]\ninput = 1", "line 1: judges.a.price.output is required"),
-        ('[sources.shop]\ndates = "dutch"', "line 2: sources.shop.dates must be 'day-first' or 'month-first'"),
-        ('[suites.shop]\nfile = "none.yaml"', "line 2: suites.shop.file names the file .*none.yaml, which does not"),
+        (
+            '[sources.shop]\ndates = "dutch"',
+            "line 2: sources.shop.dates must be 'day-first' or 'month-first'",
+        ),
+        (
+            '[suites.shop]\nfile = "none.yaml"',
+            "line 2: suites.shop.file names the file .*none.yaml, which does not",
+        ),
         ("[suites.shop]\nthreshold = 4", "line 1: suites.shop.file is required"),
-        ("[queues.a]\nneeded = 2\nneded = 3", "line 3: queues.a.neded is unknown; did you mean needed?"),
+        (
+            "[queues.a]\nneeded = 2\nneded = 3",
+            "line 3: queues.a.neded is unknown; did you mean needed?",
+        ),
         ("[queues.a]\nneeded = 50", "line 2: queues.a.needed must be .* 20, not 50"),
         ('[queues.a]\norder = "best"', "line 2: queues.a.order must be 'severity', .*, not 'best'"),
         ('[alerts.a]\nwhen = "spend"', "line 1: alerts.a.to is required"),
@@ -308,10 +345,15 @@ def test_a_file_that_stays_in_its_folder_needs_no_confirmation(project: Path) ->
             '[alerts.a]\nwhen = "spend"\nto = "command"\nafer = "2d"',
             "line 4: alerts.a.afer is unknown; did you mean after",
         ),
-        ("[judging_rules.live]\nrate = [2]", "line 2: judging_rules.live.rate must have rates from 0 to 1, .* not '2'"),
+        (
+            "[judging_rules.live]\nrate = [2]",
+            "line 2: judging_rules.live.rate must have rates from 0 to 1, .* not '2'",
+        ),
     ],
 )
-def test_a_mistake_in_the_project_file_is_one_line_with_its_place(project: Path, text: str, fault: str) -> None:
+def test_a_mistake_in_the_project_file_is_one_line_with_its_place(
+    project: Path, text: str, fault: str
+) -> None:
     project.write_text(text)
     with pytest.raises(BadInput, match=f"judgeboard.toml, {fault}") as caught:
         load_settings()
@@ -320,14 +362,29 @@ def test_a_mistake_in_the_project_file_is_one_line_with_its_place(project: Path,
 
 
 def test_no_wrong_value_shows_a_sentence_about_types_of_python(project: Path) -> None:
-    values = ['"abc"', "true", "-1", "1.5", "1e400", "[1]", "[[1]]", "{a = 1}", "2026-01-01", "99999999"]
+    values = [
+        '"abc"',
+        "true",
+        "-1",
+        "1.5",
+        "1e400",
+        "[1]",
+        "[[1]]",
+        "{a = 1}",
+        "2026-01-01",
+        "99999999",
+    ]
     required = {"suites": {"file": '"f"'}, "alerts": {"when": '"spend"', "to": '"command"'}}
     texts = [f"{name} = {value}" for name in Settings.model_fields for value in values]
     texts += [f"[judges.a.price]\noutput = 1\ninput = {value}" for value in values]
     for section, table in SECTIONS.items():
         texts += [f"[{section}]\na = {value}" for value in values]
         for name in fields_of(table):
-            others = "".join(f"{key} = {value}\n" for key, value in required.get(section, {}).items() if key != name)
+            others = "".join(
+                f"{key} = {value}\n"
+                for key, value in required.get(section, {}).items()
+                if key != name
+            )
             texts += [f"[{section}.a]\n{others}{name} = {value}" for value in values]
     faults = []
     for text in texts:
@@ -337,7 +394,9 @@ def test_no_wrong_value_shows_a_sentence_about_types_of_python(project: Path) ->
         except BadInput as error:
             faults.append(str(error))
     assert len(faults) > 500
-    assert [fault for fault in faults if re.search("Input|valid |unable|Decimal|pathlib|tuple", fault)] == []
+    assert [
+        fault for fault in faults if re.search("Input|valid |unable|Decimal|pathlib|tuple", fault)
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -349,7 +408,9 @@ def test_no_wrong_value_shows_a_sentence_about_types_of_python(project: Path) ->
         ("judging_rules", ["rule", "add", "judge"]),
     ],
 )
-def test_each_name_in_a_section_is_an_option_of_its_command(section: str, command: list[str]) -> None:
+def test_each_name_in_a_section_is_an_option_of_its_command(
+    section: str, command: list[str]
+) -> None:
     context = click.Context(root)
     for word in command:
         assert isinstance(context.command, click.Group)
@@ -361,7 +422,10 @@ def test_each_name_in_a_section_is_an_option_of_its_command(section: str, comman
     # A suite is its file, or a name.
     assert names - options <= {"--file"}
     for name, about in fields_of(SECTIONS[section]).items():
-        option = next((each for each in context.command.params if f"--{name.replace('_', '-')}" in each.opts), None)
+        option = next(
+            (each for each in context.command.params if f"--{name.replace('_', '-')}" in each.opts),
+            None,
+        )
         if option is not None and isinstance(option.type, click.IntRange | click.FloatRange):
             reads = TypeAdapter(Annotated[about.annotation, about]).validate_python
             for bound in (option.type.min, option.type.max):

@@ -21,9 +21,12 @@ from page_rows import PageRows, fill_pages
 APP = Path(session.__file__).with_name("app.py")
 
 
-config.set_option("runner.postScriptGC", False)  # as in `serve`: it collects all garbage after each run
+config.set_option(
+    "runner.postScriptGC", False
+)  # as in `serve`: it collects all garbage after each run
 
-# Every AppTest looks for components in all installed packages, which takes longer than drawing a page.
+# Every AppTest looks for components in all installed packages, which takes longer than drawing a
+# page.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 # Every run of an AppTest compiles the scripts of its page again, and a server only once.
@@ -47,7 +50,9 @@ local_script_runner.require_widgets_deltas = _wait
 def page_store(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """The database that the pages open."""
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-    monkeypatch.setattr(texts, "DEFAULT_DATABASE", str(sqlite_store.engine.url.database))  # commands need no --db
+    monkeypatch.setattr(
+        texts, "DEFAULT_DATABASE", str(sqlite_store.engine.url.database)
+    )  # commands need no --db
     yield sqlite_store
     session.store().close()
 
@@ -84,7 +89,9 @@ def open_page() -> OpenPage:
         if reviewer is not None:
             app.session_state["reviewer_name"] = reviewer
         for field, value in query.items():
-            app.query_params[field] = [str(one) for one in value] if isinstance(value, list) else str(value)
+            app.query_params[field] = (
+                [str(one) for one in value] if isinstance(value, list) else str(value)
+            )
         app.switch_page(f"views/{name}.py")
         app.run()
         check_charts(app)

@@ -9,7 +9,11 @@ from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.widgets.filters import filter_in, only, query_of
 from page_rows import PageRows
 
-words = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12).map(str.strip).filter(bool)
+words = (
+    st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12)
+    .map(str.strip)
+    .filter(bool)
+)
 scores = st.integers(0, 1000).map(lambda thousandth: thousandth / 1000)
 
 
@@ -33,7 +37,8 @@ def filters(draw: st.DrawFn) -> RowFilter:
         unscored=draw(st.sampled_from([None, "groundedness", "quality"])),
         no_time=draw(maybe),
         metadata=tuple(
-            f"tenant={value}" if value != "." else "user.tokens>=3" for value in draw(st.lists(words, max_size=2))
+            f"tenant={value}" if value != "." else "user.tokens>=3"
+            for value in draw(st.lists(words, max_size=2))
         ),
     )
 
@@ -54,9 +59,14 @@ def test_a_field_taken_away_is_gone_and_alone_it_is_all(where: RowFilter) -> Non
 
 
 def test_a_bad_part_is_named_and_the_rest_counts() -> None:
-    where, ignored = filter_in({"rule": ["low_quality"], "min_score": ["7"], "graded": ["perhaps"], "utm": ["x"]})
+    where, ignored = filter_in(
+        {"rule": ["low_quality"], "min_score": ["7"], "graded": ["perhaps"], "utm": ["x"]}
+    )
     assert where == RowFilter(rules=("low_quality",))
-    assert ignored == ["graded=perhaps", "min_score=7"] or sorted(ignored) == ["graded=perhaps", "min_score=7"]
+    assert ignored == ["graded=perhaps", "min_score=7"] or sorted(ignored) == [
+        "graded=perhaps",
+        "min_score=7",
+    ]
 
 
 def test_a_range_upside_down_keeps_its_first_end() -> None:
@@ -65,7 +75,9 @@ def test_a_range_upside_down_keeps_its_first_end() -> None:
     assert ignored == ["max_score=0.2"]
 
 
-@pytest.mark.parametrize(("name", "query"), [("queues", {"new": "every"}), ("item", {}), ("responses", {})])
+@pytest.mark.parametrize(
+    ("name", "query"), [("queues", {"new": "every"}), ("item", {}), ("responses", {})]
+)
 def test_a_page_names_a_filter_that_it_cannot_read_and_what_is_allowed(
     page_rows: PageRows, open_page: OpenPage, name: str, query: dict[str, str]
 ) -> None:

@@ -43,7 +43,9 @@ def alarmed(page_store: Store) -> Store:
 
 
 @pytest.mark.parametrize("name", ["overview", "trends"])
-def test_a_lead_acknowledges_an_alarm_with_a_note(open_page: OpenPage, alarmed: Store, name: str) -> None:
+def test_a_lead_acknowledges_an_alarm_with_a_note(
+    open_page: OpenPage, alarmed: Store, name: str
+) -> None:
     page = open_page(name)
     assert texts(page, "jb-note")[0].startswith(ROSE)
     page = press(page, "alarm_1_save")
@@ -56,19 +58,25 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(open_page: OpenPage, alarmed: 
     with alarmed.reading() as connection:
         (alarm,) = list_alarms(connection)
     assert (alarm.acknowledged_by, alarm.note) == ("mara", note)
-    anew = {each.weeks for each in watch(alarmed, by="test").detectors if each.measure == "bad_share"}
+    anew = {
+        each.weeks for each in watch(alarmed, by="test").detectors if each.measure == "bad_share"
+    }
     # The reference starts anew in the week of the change.
     assert anew == {5}
 
 
-def test_without_a_name_a_page_asks_for_it_before_an_acknowledgement(open_page: OpenPage, alarmed: Store) -> None:
+def test_without_a_name_a_page_asks_for_it_before_an_acknowledgement(
+    open_page: OpenPage, alarmed: Store
+) -> None:
     page = open_page("trends", reviewer="")
     page = press(page, "alarm_1_save")
     assert text_with(page, "your name", cls="jb-note")
     assert texts(page, "jb-note")[0].startswith(ROSE)
 
 
-def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(alarmed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(
+    alarmed: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     who: dict[str, Any] = {"email": "ann@example.org", "email_verified": True}
     monkeypatch.setattr(seam, "claims", lambda: who)
     for address, role in (("ann@example.org", Role.REVIEWER), ("bob@example.org", Role.LEAD)):

@@ -26,7 +26,10 @@ from page_session import PageSession, page_session
 from served import serving
 
 # Not the names of styles, which have something before them.
-MARKER = re.compile(rb"(?<![\w-])mark-[a-z_]+|" + b"|".join(re.escape(str(one).encode()) for one in (SCORE, SEVERITY)))
+MARKER = re.compile(
+    rb"(?<![\w-])mark-[a-z_]+|"
+    + b"|".join(re.escape(str(one).encode()) for one in (SCORE, SEVERITY))
+)
 # As a table sends them.
 NUMBERS = {struct.pack("<d", one): str(one).encode() for one in (SCORE, SEVERITY, SECOND)}
 
@@ -36,10 +39,20 @@ def give_blind(store: Store) -> MarkedAnswer:
     mara, ada, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada", "Lead"))
     answer = mark_answer(store, ada)
     rules = QueueRules(
-        "secret", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_people=True, blind_judge=True, needed=2
+        "secret",
+        RowFilter(ids=("marked",)),
+        order=QueueOrder.OLDEST,
+        blind_people=True,
+        blind_judge=True,
+        needed=2,
     )
     create_queue(store, rules, by=lead, assigned=(mara,))
-    create_queue(store, QueueRules("secret pairs", order=QueueOrder.RANDOM, subject="pairs"), by=lead, assigned=(mara,))
+    create_queue(
+        store,
+        QueueRules("secret pairs", order=QueueOrder.RANDOM, subject="pairs"),
+        by=lead,
+        assigned=(mara,),
+    )
     return answer
 
 
@@ -53,7 +66,8 @@ def markers(session: PageSession) -> dict[str, set[bytes]]:
     return {address: found for address, found in by_address.items() if found}
 
 
-# Pages that show the same at their bare address, with a choice of their own: one of those made by hand is enough.
+# Pages that show the same at their bare address, with a choice of their own: one of those made by
+# hand is enough.
 CHOSEN = ("/agreement", "/trends", "/judges", "/self_reference")
 
 
@@ -83,7 +97,11 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         f"/judges?version={rag}&tables=true&list=Missed",
         f"/self_reference?item={pair}",
     ]
-    whole = {address.partition("?")[0].replace("-", "_") for address in by_hand if address.startswith(CHOSEN)}
+    whole = {
+        address.partition("?")[0].replace("-", "_")
+        for address in by_hand
+        if address.startswith(CHOSEN)
+    }
     views = (view for tabs in PAGES.values() for view in tabs if f"/{view}" not in whole)
     return ["/", *(f"/{view}" for view in views if view != FIRST), *by_hand]
 
@@ -106,7 +124,9 @@ TELLING = (
 )
 
 
-def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(new_store: Callable[[], Store]) -> None:
+def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(
+    new_store: Callable[[], Store],
+) -> None:
     store = new_store()
     every = addresses(give_blind(store))
     with serving(str(store.engine.url.database)) as url:
@@ -118,7 +138,9 @@ def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(
     told_texts = set().union(*told.values())
     assert told_texts >= {b"mark-reasoning", b"mark-claim", b"mark-generator", b"mark-refinement"}
     # Jon has not reviewed the answer.
-    assert not any(b"mark-review" in marks for page, marks in told.items() if page.startswith("/item"))
+    assert not any(
+        b"mark-review" in marks for page, marks in told.items() if page.startswith("/item")
+    )
 
 
 @pytest.fixture
@@ -126,7 +148,9 @@ def answer(page_store: Store) -> MarkedAnswer:
     return give_blind(page_store)
 
 
-def test_the_page_says_what_is_left_out_and_where_it_waits(answer: MarkedAnswer, open_page: OpenPage) -> None:
+def test_the_page_says_what_is_left_out_and_where_it_waits(
+    answer: MarkedAnswer, open_page: OpenPage
+) -> None:
     assert re.search(r"\d+ of \d+", shown(open_page("responses")))
     page = open_page("item", response=answer.response_id)
     assert "answer of marked" in shown(page)
@@ -138,9 +162,13 @@ def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(
 ) -> None:
     """Nobody assigned it to Ben: it is hidden from him once somebody does."""
     mara, ben = (ensure_reviewer(page_store, "page", name) for name in ("Mara", "Ben"))
-    rules = QueueRules("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
+    rules = QueueRules(
+        "open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True
+    )
     create_queue(page_store, rules, by=ben, assigned=(mara,))
-    assert "mark-reasoning" in markup(open_page("item", reviewer="Ben", response=answer.response_id))
+    assert "mark-reasoning" in markup(
+        open_page("item", reviewer="Ben", response=answer.response_id)
+    )
     assign_queue(page_store, "open", by=ben, add=(ben,))
     page = open_page("item", reviewer="Ben", response=answer.response_id)
     assert "mark-reasoning" not in markup(page)
@@ -156,7 +184,10 @@ def half_hidden(store: Store, hidden_bad: int) -> Store:
             ids = log.answers(40, day=today - 63 + 7 * week, query_type=query_type)
             bad = set(ids[::every])
             labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
-            log.say(version, {id_: {"groundedness": 0.1 if id_ in bad else 0.9, **labels[id_]} for id_ in ids})
+            log.say(
+                version,
+                {id_: {"groundedness": 0.1 if id_ in bad else 0.9, **labels[id_]} for id_ in ids},
+            )
             log.reviews(labels, "Ada")
     for rule in (
         WrittenRule(name="mean", when=AlertCondition.LEVEL, to=(to,), below=0.8),
@@ -166,7 +197,9 @@ def half_hidden(store: Store, hidden_bad: int) -> Store:
         add_alert_rule(store, rule, "Lead")
     mara, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Lead"))
     secret, blind = RowFilter(query_types=("secret",)), {"blind_people": True, "blind_judge": True}
-    rules = QueueRules("secret", secret, order=QueueOrder.RANDOM, flagged_only=False, max_items=360, **blind)
+    rules = QueueRules(
+        "secret", secret, order=QueueOrder.RANDOM, flagged_only=False, max_items=360, **blind
+    )
     create_queue(store, rules, by=lead, assigned=(mara,))
     watch(store, by="test")
     check(store)
@@ -181,9 +214,14 @@ def test_a_blind_reviewer_is_sent_the_same_whatever_the_hidden_answers_are(
     for hidden_bad in (10, 2):
         store = half_hidden(new_store(), hidden_bad)
         monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
-        monkeypatch.setattr(texts, "DEFAULT_DATABASE", str(store.engine.url.database))  # commands need no --db
+        monkeypatch.setattr(
+            texts, "DEFAULT_DATABASE", str(store.engine.url.database)
+        )  # commands need no --db
         for reviewer in ("Jon", "Mara", "Jon"):  # what is kept for Jon is nothing for Mara
-            pages = [open_page(name, reviewer=reviewer) for name in ("overview", "trends", "alerts", "agreement")]
+            pages = [
+                open_page(name, reviewer=reviewer)
+                for name in ("overview", "trends", "alerts", "agreement")
+            ]
             pages.append(open_page("trends", reviewer=reviewer, show="corrected"))
             sent[reviewer].append([(markup(page), charts(page)) for page in pages])
             for page in pages if reviewer == "Mara" else ():

@@ -39,7 +39,9 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     # More than 20 are asked about.
     assert set(case.flag_states()) == {"open"}
     assert page.button(key=f"{page_name}_bulk_confirm").label == "Confirm 55 answers?"
-    assert implied_words({Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}) in markup(page)
+    assert implied_words(
+        {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
+    ) in markup(page)
     press(page, f"{page_name}_bulk_confirm")
     assert set(case.flag_states()) == {"confirmed"}
     page = open_page(page_name)  # as after a reload
@@ -63,7 +65,9 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     assert dict(page.query_params) == {"rows": "open"}
 
 
-def test_selected_rows_are_the_ones_decided(open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selected_rows_are_the_ones_decided(
+    open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = queue_case(sqlite_store)
     ids = case.flagged(0.1, 0.2, 0.3)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))

@@ -22,7 +22,10 @@ def send(app: AppTest, text: str) -> AppTest:
 def said(page_rows, sqlite_store: Store):
     def listed() -> list[tuple[str, str]]:
         with sqlite_store.reading() as connection:
-            return [(one.reviewer, one.text) for one in comments_on(connection, page_rows.responses["claims"])]
+            return [
+                (one.reviewer, one.text)
+                for one in comments_on(connection, page_rows.responses["claims"])
+            ]
 
     return listed
 
@@ -68,7 +71,13 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     page_rows, open_page, sqlite_store
 ) -> None:
     jon = ensure_reviewer(sqlite_store, "page", "Jon")
-    comment(sqlite_store, response_id=page_rows.responses["claims"], reviewer=jon, text="hm", request_key="j")
+    comment(
+        sqlite_store,
+        response_id=page_rows.responses["claims"],
+        reviewer=jon,
+        text="hm",
+        request_key="j",
+    )
     press(press(open_page("item", flag=page_rows.flags["claims"]), "quality4_"), "confirm_")
     mine = open_page("item", response=page_rows.responses["claims"])
     assert "hm" in shown(mine)
@@ -77,10 +86,14 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     assert not [one for one in nobody.text_input if one.key and one.key.startswith("comment_")]
 
 
-def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(open_page, page_store: Store) -> None:
+def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(
+    open_page, page_store: Store
+) -> None:
     case = queue_case(page_store)
     case.flagged(0.1)
-    case.queue(blind_judge=True, blind_people=True, order="oldest", grades=("label",), optional_grades=())
+    case.queue(
+        blind_judge=True, blind_people=True, order="oldest", grades=("label",), optional_grades=()
+    )
     page = open_page("item", queue="q")
     for key in ("Q", "Y"):
         assert not [one for one in page.text_input if one.key and one.key.startswith("comment_")]
@@ -95,9 +108,17 @@ def test_a_mention_in_a_queue_that_is_not_blind_reaches_the_person(sqlite_store)
     case.queue("open", assigned=(case.mara,))
     leased = case.lease(case.mara, "open")
     response_id = leased.response_id or 0
-    comment(case.store, response_id=response_id, text="@Jon please look", reviewer=case.mara, request_key="m1")
+    comment(
+        case.store,
+        response_id=response_id,
+        text="@Jon please look",
+        reviewer=case.mara,
+        request_key="m1",
+    )
     with case.store.reading() as connection:
-        assert [(each.kind, each.response_id) for each in notifications(connection, case.jon.id)] == [
-            (MENTION, response_id)
+        assert [
+            (each.kind, each.response_id) for each in notifications(connection, case.jon.id)
+        ] == [(MENTION, response_id)]
+        assert [each.text for each in comments_on(connection, response_id, case.jon.id)] == [
+            "@Jon please look"
         ]
-        assert [each.text for each in comments_on(connection, response_id, case.jon.id)] == ["@Jon please look"]

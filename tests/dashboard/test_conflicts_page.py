@@ -9,7 +9,9 @@ from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
 
 
-def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sqlite_store, monkeypatch) -> None:
+def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(
+    open_page, sqlite_store, monkeypatch
+) -> None:
     case = queue_case(sqlite_store)
     case.flagged(*[0.1] * 200)
     case.queue(needed=2)
@@ -65,7 +67,9 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     assert note.value == "why"
 
 
-def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, sqlite_store, monkeypatch) -> None:
+def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(
+    open_page, sqlite_store, monkeypatch
+) -> None:
     case = queue_case(sqlite_store)
     case.flagged(0.1)
     case.queue(needed=2)
@@ -91,7 +95,9 @@ def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, sql
     assert case.rows(DRAFT) == []
 
 
-def test_the_same_keys_keep_the_grades_of_a_conflict_that_is_opened_again(open_page, sqlite_store, monkeypatch) -> None:
+def test_the_same_keys_keep_the_grades_of_a_conflict_that_is_opened_again(
+    open_page, sqlite_store, monkeypatch
+) -> None:
     case = queue_case(sqlite_store)
     case.flagged(0.1)
     case.queue(needed=2)
@@ -116,7 +122,9 @@ def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(
     case = queue_case(sqlite_store)
     case.flagged(0.1)
     people = (case.mara, case.jon, case.lead)
-    case.queue(needed=3, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=people)
+    case.queue(
+        needed=3, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=people
+    )
     for who, decision in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.lead, DISMISS)):
         case.reveal(case.review(who, decision), who, decision)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))

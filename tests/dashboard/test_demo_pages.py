@@ -8,7 +8,8 @@ from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
 
-# Shows what people make themselves (a job, a judging rule, an upload, a key, a label schema), or what assistants send.
+# Shows what people make themselves (a job, a judging rule, an upload, a key, a label schema), or
+# what assistants send.
 STARTED_BY_PEOPLE = {
     *(
         "rejudge",
@@ -44,10 +45,15 @@ def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
     # A weighted figure without an interval has no point.
     assert "No line" not in captions
     # The reason stands under the chart, which has no room for it.
-    assert len([each for each in captions.split(". ") if "sql: 24" in each and "9 labels" in each]) == 1
+    assert (
+        len([each for each in captions.split(". ") if "sql: 24" in each and "9 labels" in each])
+        == 1
+    )
 
 
-def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage, demo_store: Store) -> None:
+def test_the_queue_of_the_demo_has_decisions_and_a_conflict(
+    open_page: OpenPage, demo_store: Store
+) -> None:
     app = open_page("queues")
     assert QUEUE in markup(app) + " ".join(str(table.value) for table in app.dataframe)
     with demo_store.reading() as connection:

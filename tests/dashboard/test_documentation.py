@@ -21,7 +21,9 @@ def client() -> TestClient:
     return TestClient(Starlette(routes=documentation.routes()))
 
 
-def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_such_pages(client: TestClient) -> None:
+def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_such_pages(
+    client: TestClient,
+) -> None:
     assert set(DOCUMENTED) == set(VIEWS)
     assert set(DOCUMENTED.values()) <= set(documentation.pages())
     for name in documentation.pages():
@@ -35,10 +37,20 @@ def test_each_view_names_a_page_and_each_page_that_the_server_has_leads_only_to_
             assert not anchor or f'id="{anchor}"' in linked.text, (name, target, anchor)
 
 
-def test_the_tables_of_the_code_are_on_the_pages_and_other_files_are_not_served(client: TestClient) -> None:
-    assert "<td><code>low_groundedness</code></td>" in client.get("/documentation/concepts/flags.md").text
+def test_the_tables_of_the_code_are_on_the_pages_and_other_files_are_not_served(
+    client: TestClient,
+) -> None:
+    assert (
+        "<td><code>low_groundedness</code></td>"
+        in client.get("/documentation/concepts/flags.md").text
+    )
     assert "<script" not in client.get("/documentation/%3Cscript%3E.md").text
-    for name in ("generate.py", "../pyproject.toml", "how-to/../../README.md", "reference/commands.md"):
+    for name in (
+        "generate.py",
+        "../pyproject.toml",
+        "how-to/../../README.md",
+        "reference/commands.md",
+    ):
         assert client.get(f"/documentation/{name}").status_code == 404, name
 
 
@@ -54,5 +66,7 @@ def test_the_wheel_has_the_pages_and_the_script_of_their_tables() -> None:
 @pytest.mark.usefixtures("page_rows")
 def test_the_link_of_a_view_stands_in_the_header(open_page: OpenPage) -> None:
     for view in ("queues", "item", "alerts"):
-        link = next(each for each in open_page(view).get("link_button") if each.proto.label == "Help")
+        link = next(
+            each for each in open_page(view).get("link_button") if each.proto.label == "Help"
+        )
         assert link.proto.url == f"documentation/{DOCUMENTED[view]}"

@@ -45,7 +45,11 @@ def test_a_text_comes_back_exactly_from_the_markup(text: str) -> None:
     assert "<" not in markup[5:-6]
 
 
-@given(st.lists(st.sampled_from(["a", " ", "\t", "\n", "\r", "  \n", "&#10;", "<b>", *HOSTILE_VALUES])).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(["a", " ", "\t", "\n", "\r", "  \n", "&#10;", "<b>", *HOSTILE_VALUES])
+    ).map("".join)
+)
 @settings(max_examples=200)
 def test_a_text_comes_back_exactly_from_what_streamlit_sends(text: str) -> None:
     sent = clean_text(tag("div", text))  # it dedents and strips
@@ -78,7 +82,13 @@ def test_a_plain_text_cannot_be_shown() -> None:
 
 @pytest.mark.parametrize(
     ("length", "words"),
-    [(0, "0 characters"), (1, "1 character"), (387, "387 characters"), (50_000, "50 kB"), (1_200_000, "1.2 MB")],
+    [
+        (0, "0 characters"),
+        (1, "1 character"),
+        (387, "387 characters"),
+        (50_000, "50 kB"),
+        (1_200_000, "1.2 MB"),
+    ],
 )
 def test_sizes_are_said_as_people_say_them(length: int, words: str) -> None:
     assert size(length) == words
@@ -90,11 +100,17 @@ def test_a_label_keeps_no_markdown() -> None:
 
 
 def test_only_two_files_send_html_and_none_sends_markdown() -> None:
-    sending = {path.name for path in SOURCES if re.search(r"\bst\.html\(", path.read_text(encoding="utf-8"))}
+    sending = {
+        path.name
+        for path in SOURCES
+        if re.search(r"\bst\.html\(", path.read_text(encoding="utf-8"))
+    }
     assert sending == {"evidence.py", "theme.py"}
     for path in SOURCES:
         source = path.read_text(encoding="utf-8")
-        assert not re.search(r"\bst\.(markdown|write|latex|json|toast)\(|unsafe_allow_html", source), path.name
+        assert not re.search(
+            r"\bst\.(markdown|write|latex|json|toast)\(|unsafe_allow_html", source
+        ), path.name
 
 
 TEXT = """# Ropes

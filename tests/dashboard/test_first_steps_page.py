@@ -26,8 +26,12 @@ def at_first(open_page: OpenPage) -> AppTest:
     return page
 
 
-@pytest.mark.parametrize(("button", "part"), [("Import a log", "import_form"), ("Connect an assistant", "received")])
-def test_an_empty_database_has_three_first_steps(page_store: Store, open_page, button: str, part: str) -> None:
+@pytest.mark.parametrize(
+    ("button", "part"), [("Import a log", "import_form"), ("Connect an assistant", "received")]
+)
+def test_an_empty_database_has_three_first_steps(
+    page_store: Store, open_page, button: str, part: str
+) -> None:
     page = at_first(open_page)
     assert [code.value for code in page.code] == ["judgeboard quickstart"]
     page = page.button(key=f"step_{button}").click().run()
@@ -37,16 +41,29 @@ def test_an_empty_database_has_three_first_steps(page_store: Store, open_page, b
 
 @pytest.mark.parametrize(
     "name",
-    ["agreement", "trends", "runs", "responses", "open_flags", "conflicts", "rejudge", "my_reviews"],
+    [
+        "agreement",
+        "trends",
+        "runs",
+        "responses",
+        "open_flags",
+        "conflicts",
+        "rejudge",
+        "my_reviews",
+    ],
 )
 def test_each_empty_page_has_the_one_next_button(page_store: Store, open_page, name: str) -> None:
     page = open_page(name, reviewer="")
     assert 'class="jb-empty"' in markup(page)
     assert "Enter your name" not in markup(page)
-    assert [title.value for title in page.button(key="step_Import a log").click().run().title] == ["Data & settings"]
+    assert [title.value for title in page.button(key="step_Import a log").click().run().title] == [
+        "Data & settings"
+    ]
 
 
-def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
+def test_answers_are_judged_from_the_page_after_a_trial(
+    page_store: Store, open_page, endpoint: HeldEndpoint
+) -> None:
     GradedLog(page_store).answers(5)
     page = at_first(open_page).button(key="step_Judge answers").click().run()
     assert [title.value for title in page.title] == ["Runs & alerts"]
@@ -82,7 +99,9 @@ def test_a_trial_that_fails_says_why(page_store: Store, open_page, endpoint: Hel
     assert "401" in shown(page)
 
 
-def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(page_rows, open_page) -> None:
+def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(
+    page_rows, open_page
+) -> None:
     page = open_page("item", reviewer=None, flag=page_rows.flags["claims"])
     assert [button for button in page.button if button.key == "confirm"]
     page.switch_page("views/open_flags.py").run()

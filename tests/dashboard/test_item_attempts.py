@@ -37,16 +37,23 @@ def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_pa
     page_text = shown(page)
     assert "3 attempts" in page_text
     assert "by refine v1" in page_text
-    places = [page_text.index(text) for text in ("The original", "Attempt 1", "2 of 4", HOSTILE, "Attempt 2")]
+    places = [
+        page_text.index(text)
+        for text in ("The original", "Attempt 1", "2 of 4", HOSTILE, "Attempt 2")
+    ]
     assert places == sorted(places)
     assert "No usable judgment" in page_text
     assert page_text.partition("Attempt 3kept")[2].startswith("rated 4 of")
-    bodies = "".join(node.proto.body for node in page.get("html") if not node.proto.body.startswith("<s"))
+    bodies = "".join(
+        node.proto.body for node in page.get("html") if not node.proto.body.startswith("<s")
+    )
     assert "<script>window" not in bodies
     assert "<img src=x" not in bodies
 
 
-def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page, sqlite_store: Store) -> None:
+def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(
+    ids, open_page, sqlite_store: Store
+) -> None:
     refine_in_vain(sqlite_store, "reflected")
     page = open_page("item", response=ids["reflected"])
     page_text = shown(page)
@@ -93,7 +100,12 @@ def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
     with sqlite_store.reading() as connection:
         [sequence] = attempt_sequences(connection, ids["refined"])
     select_attempt(
-        sqlite_store, run_id=sequence.run_id, subject=sequence.subject, number=1, reviewer=jon, request_key="x"
+        sqlite_store,
+        run_id=sequence.run_id,
+        subject=sequence.subject,
+        number=1,
+        reviewer=jon,
+        request_key="x",
     )
     page = press(open_page("item", response=ids["refined"]), "select_")
     assert sorted(selections(page)) == [("Jon <b>", "attempt 1"), ("Mara", "attempt 3")]

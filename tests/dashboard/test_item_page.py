@@ -89,7 +89,10 @@ def test_an_answer_opens_by_the_id_of_its_log_and_a_number_is_the_own_id_first(
     assert "flag" not in unknown.query_params
     with sqlite_store.writing() as connection:
         number = str(ids["good"])
-        newest = [Response("second", "good", "q?", "an answer"), Response("second", number, "q?", "an answer")]
+        newest = [
+            Response("second", "good", "q?", "an answer"),
+            Response("second", number, "q?", "an answer"),
+        ]
         store_responses(connection, newest)
     assert head(open_page("item", **{name: number})).startswith("good · ")
     page = open_page("item", **{name: "good"})
@@ -138,7 +141,9 @@ def labels(page, *starts: str) -> list[str]:
     return [button.label for button in page.button if f"{button.key}_".startswith(starts)]
 
 
-def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     with sqlite_store.writing() as connection:
         set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
@@ -155,12 +160,18 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     press(page, "implied_True_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.decision, review.grade.label, review.grade.label_implied) == ("dismiss", "grounded", True)
+    assert (review.decision, review.grade.label, review.grade.label_implied) == (
+        "dismiss",
+        "grounded",
+        True,
+    )
     with sqlite_store.writing() as connection:
         connection.execute(update(FLAG).values(state="open"))
     page = open_page("item", flag=page_rows.flags["claims"])
     # The answer is remembered.
-    assert implied_words({Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}) in shown(page)
+    assert implied_words(
+        {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
+    ) in shown(page)
     # An own decision on an open flag is changed, not replaced unseen.
     assert "You dismissed this" in shown(page)
     with sqlite_store.writing() as connection:
@@ -174,16 +185,29 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
 ) -> None:
     response_id = page_rows.responses["claims"]
     with sqlite_store.writing() as connection:
-        flag = dict(connection.execute(select(FLAG).where(FLAG.c.response_id == response_id)).mappings().one())
+        flag = dict(
+            connection.execute(select(FLAG).where(FLAG.c.response_id == response_id))
+            .mappings()
+            .one()
+        )
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     given = Grade(quality=2, groundedness=0.2, note="made up", corrected_answer="Better.")
     decide(
-        sqlite_store, flag_id=flag["id"], reviewer=mara, decision=Decision.CONFIRM, grade=given, request_key="earlier"
+        sqlite_store,
+        flag_id=flag["id"],
+        reviewer=mara,
+        decision=Decision.CONFIRM,
+        grade=given,
+        request_key="earlier",
     )
     second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
-    with sqlite_store.writing() as connection:  # a queue keeps the first flag open, and a second flag is raised
+    with (
+        sqlite_store.writing() as connection
+    ):  # a queue keeps the first flag open, and a second flag is raised
         connection.execute(update(FLAG).where(FLAG.c.id == flag["id"]).values(state="open"))
-        connection.execute(insert(FLAG), {name: value for name, value in second.items() if name != "id"})
+        connection.execute(
+            insert(FLAG), {name: value for name, value in second.items() if name != "id"}
+        )
         mark_leading_flags(connection, [response_id])
     page = open_page("item", response=response_id)
     assert "confirmed one flag" in shown(page)
@@ -199,12 +223,20 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
         review = next(each for each in load_item(connection, response_id).reviews if each.stands)
     assert len(review.flag_ids) == 2
     stored = review.grade
-    assert (stored.note, stored.quality, stored.groundedness, stored.corrected_answer) == (None, None, 0.2, "Better.")
+    assert (stored.note, stored.quality, stored.groundedness, stored.corrected_answer) == (
+        None,
+        None,
+        0.2,
+        "Better.",
+    )
 
 
 @pytest.mark.parametrize(
     ("key", "stored"),
-    [("contradicted_confirm", ("confirm", "hallucinated")), ("contradicted_dismiss", ("dismiss", "grounded"))],
+    [
+        ("contradicted_confirm", ("confirm", "hallucinated")),
+        ("contradicted_dismiss", ("dismiss", "grounded")),
+    ],
 )
 def test_a_contradiction_is_said_and_each_way_out_is_one_key(
     page_rows, open_page, sqlite_store: Store, key: str, stored: tuple[str, str]
@@ -224,12 +256,20 @@ def test_a_contradiction_is_said_and_each_way_out_is_one_key(
     assert (review.decision, review.grade.label) == stored
 
 
-def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store: Store) -> None:
+def test_several_flags_are_decided_together_or_one_alone(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     response_id = page_rows.responses["claims"]
     with sqlite_store.writing() as connection:
-        flag = dict(connection.execute(select(FLAG).where(FLAG.c.response_id == response_id)).mappings().one())
+        flag = dict(
+            connection.execute(select(FLAG).where(FLAG.c.response_id == response_id))
+            .mappings()
+            .one()
+        )
         second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
-        connection.execute(insert(FLAG), {name: value for name, value in second.items() if name != "id"})
+        connection.execute(
+            insert(FLAG), {name: value for name, value in second.items() if name != "id"}
+        )
         mark_leading_flags(connection, [response_id])
     page = open_page("item", flag=flag["id"])
     assert labels(page, "flag_") == ["All 2 flags"]
@@ -239,13 +279,21 @@ def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, s
     page = press(page, "dismiss_")
     assert head(page).startswith("Saved: dismissed claims")
     with sqlite_store.reading() as connection:
-        assert sorted(each.state for each in load_item(connection, response_id).flags) == ["dismissed", "open"]
+        assert sorted(each.state for each in load_item(connection, response_id).flags) == [
+            "dismissed",
+            "open",
+        ]
     press(page, "confirm_")
     with sqlite_store.reading() as connection:
-        assert sorted(each.state for each in load_item(connection, response_id).flags) == ["confirmed", "dismissed"]
+        assert sorted(each.state for each in load_item(connection, response_id).flags) == [
+            "confirmed",
+            "dismissed",
+        ]
 
 
-def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_page, sqlite_store: Store) -> None:
+def test_presses_that_arrive_together_grade_before_they_decide(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     page.session_state["keyboard"].appeared -= 10
     for start in ("confirm_", "quality2_", "groundednessA_"):
@@ -259,8 +307,20 @@ def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_p
 
 def test_a_grade_pressed_again_is_taken_back(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
-    assert press(page, "quality3_").session_state["review_session"].draft(page_rows.responses["claims"]).quality == 3
-    assert press(page, "quality3_").session_state["review_session"].draft(page_rows.responses["claims"]).quality is None
+    assert (
+        press(page, "quality3_")
+        .session_state["review_session"]
+        .draft(page_rows.responses["claims"])
+        .quality
+        == 3
+    )
+    assert (
+        press(page, "quality3_")
+        .session_state["review_session"]
+        .draft(page_rows.responses["claims"])
+        .quality
+        is None
+    )
 
 
 def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
@@ -274,7 +334,9 @@ def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
         assert load_item(connection, page_rows.responses["claims"]).reviews == ()
 
 
-def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
+def test_what_is_given_rarely_comes_with_the_decision(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
     page.number_input[0].set_value(0.35)
     page.text_area[0].set_value("Basalt is younger.")
@@ -290,8 +352,12 @@ def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqli
     )
 
 
-def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(page_rows, open_page) -> None:
-    page = press(open_page("item", flag=page_rows.flags["plain-01"], rule="low_groundedness"), "confirm_")
+def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(
+    page_rows, open_page
+) -> None:
+    page = press(
+        open_page("item", flag=page_rows.flags["plain-01"], rule="low_groundedness"), "confirm_"
+    )
     page = press(page, "correct_")
     typed = "Another text."
     [field] = page.text_area
@@ -322,11 +388,20 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
     assert (read.id, read.reference) == ("claims", correction.text)
 
 
-def test_a_decision_that_comes_second_is_refused_with_who_was_first(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_decision_that_comes_second_is_refused_with_who_was_first(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     jon = ensure_reviewer(sqlite_store, "page", "Jon")
     flag = page_rows.flags["claims"]
-    decide(sqlite_store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="jon")
+    decide(
+        sqlite_store,
+        flag_id=flag,
+        reviewer=jon,
+        decision=Decision.CONFIRM,
+        grade=Grade(),
+        request_key="jon",
+    )
     press(page, "dismiss_")
     assert re.match(r"Not saved: claims.* by Jon", head(page))
     assert flag_of(page) != flag
@@ -345,25 +420,43 @@ def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
     assert page.session_state["review_session"].draft(page_rows.responses["claims"]).quality == 1
 
 
-def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(page_rows, open_page, sqlite_store) -> None:
+def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
+    page_rows, open_page, sqlite_store
+) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     flag = page_rows.flags["claims"]
     grade = Grade(groundedness=0.8, note="half of it")
-    decide(sqlite_store, flag_id=flag, reviewer=mara, decision=Decision.DISMISS, grade=grade, request_key="x")
+    decide(
+        sqlite_store,
+        flag_id=flag,
+        reviewer=mara,
+        decision=Decision.DISMISS,
+        grade=grade,
+        request_key="x",
+    )
     page = open_page("item", flag=flag)
     assert "Dismissed by Mara" in shown(page)
     page = press(page, "undo")
     assert head(page).startswith("Undone: claims")
-    assert page.session_state["review_session"].draft(page_rows.responses["claims"]).grade() == grade
+    assert (
+        page.session_state["review_session"].draft(page_rows.responses["claims"]).grade() == grade
+    )
 
 
 def test_unsure_leaves_the_flag_to_others(page_rows, open_page, sqlite_store: Store) -> None:
     flag = page_rows.flags["claims"]
     press(open_page("item", flag=flag), "unsure_")
     with sqlite_store.reading() as connection:
-        [state] = [one.state for one in load_item(connection, page_rows.responses["claims"]).flags if one.id == flag]
+        [state] = [
+            one.state
+            for one in load_item(connection, page_rows.responses["claims"]).flags
+            if one.id == flag
+        ]
     assert state == "open"
-    mine, theirs = open_page("open_flags", text="claims"), open_page("open_flags", text="claims", reviewer="Jon")
+    mine, theirs = (
+        open_page("open_flags", text="claims"),
+        open_page("open_flags", text="claims", reviewer="Jon"),
+    )
     assert "claims" not in str([list(table.value["Id"]) for table in mine.dataframe])
     assert "claims" in str([list(table.value["Id"]) for table in theirs.dataframe])
 
@@ -376,7 +469,9 @@ def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
 
 
 def test_the_last_one_says_so(page_rows, open_page) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness")
+    page = open_page(
+        "item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness"
+    )
     press(page, "confirm_")
     assert not labels(page, "confirm_")
     assert re.search(r"\d+ other answers", shown(page))
@@ -384,7 +479,9 @@ def test_the_last_one_says_so(page_rows, open_page) -> None:
     assert head(page).startswith("Undone: claims")
 
 
-def test_an_item_page_with_nothing_to_show_has_the_button_of_the_next_step(page_store: Store, open_page) -> None:
+def test_an_item_page_with_nothing_to_show_has_the_button_of_the_next_step(
+    page_store: Store, open_page
+) -> None:
     assert "step_Import a log" in [button.key for button in open_page("item").button]
 
 
@@ -398,7 +495,9 @@ def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> 
 
 def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
-        [new] = store_responses(connection, [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")]).new
+        [new] = store_responses(
+            connection, [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")]
+        ).new
     bodies = "".join(node.proto.body for node in open_page("item", response=new).get("html"))
     assert not re.search(r"<(b|i|u|s)>(log|id|type|model)", bodies)
     assert "&lt;i&gt;id" in bodies
@@ -414,8 +513,12 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
     response = page_rows.responses["two-judges"]
     with sqlite_store.writing() as connection:
         third = ensure_version(connection, JudgeVersion("third", "rag", "m"))
-        claim = Claim("Basalt forms columns.", ClaimStatus.UNSUPPORTED, answer_start=70, answer_end=91)
-        agrees = Verdict(Status.OK, groundedness=0.6, quality=3, reasoning="Two thirds stand.", claims=(claim,))
+        claim = Claim(
+            "Basalt forms columns.", ClaimStatus.UNSUPPORTED, answer_start=70, answer_end=91
+        )
+        agrees = Verdict(
+            Status.OK, groundedness=0.6, quality=3, reasoning="Two thirds stand.", claims=(claim,)
+        )
         broken = ensure_version(connection, JudgeVersion("broken", "rag", "m"))
         failed = Verdict(Status.ERROR, error="HTTP 500")
         store_judgments(connection, third, None, [NewJudgment(response, 0, 0, agrees)])
@@ -430,20 +533,31 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
     lines = re.findall(r'<details class="jb-other"( open="")?><summary><span[^>]*>([^<]+)', pane)
     assert lines == [(' open=""', "second v1"), ("", "third v1"), ("", "broken v1")]
     words = plain(pane)
-    for reason in ("Half of it stands.", "Fine.", "Two thirds stand.", "no usable verdict: HTTP 500"):
+    for reason in (
+        "Half of it stands.",
+        "Fine.",
+        "Two thirds stand.",
+        "no usable verdict: HTTP 500",
+    ):
         assert reason in words
     assert re.search(r"supreme v1 [^.]*wrong", words)
     assert "0 of 1" in words
     [answer] = [body for body in bodies(page) if "jb-answer" in body]
-    assert [mark[1] for mark in re.findall('<mark class="[^"]*jb-unsupported"([^>]*)>([^<]*)', answer)] == [claim.text]
+    assert [
+        mark[1] for mark in re.findall('<mark class="[^"]*jb-unsupported"([^>]*)>([^<]*)', answer)
+    ] == [claim.text]
     past = plain(pane[pane.index("jb-history") :])
     assert "second v10.95" in past
     assert "third v1 wrong" in past
 
 
-def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     with sqlite_store.writing() as connection:
-        store_responses(connection, [Response("log", "refusal", "q?", "I could not find that.", ())])
+        store_responses(
+            connection, [Response("log", "refusal", "q?", "I could not find that.", ())]
+        )
     label = "Refusal: nothing was retrieved"
     assert label in shown(open_page("item", response="refusal"))
     assert label not in shown(open_page("item", response="nothing-found"))
@@ -457,11 +571,20 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
         Claim("Basalt is older.", ClaimStatus.SUPPORTED, answer_start=40, answer_end=69),
         Claim("Quartz is hard.", ClaimStatus.UNSUPPORTED),
     )
-    verdict = Verdict(Status.OK, groundedness=0.61, quality=3, reasoning="One is right.", claims=claims)
+    verdict = Verdict(
+        Status.OK, groundedness=0.61, quality=3, reasoning="One is right.", claims=claims
+    )
     with sqlite_store.writing() as connection:
-        for name, model, again in (("rag", "llama-4", verdict), ("second", "gpt-4o-mini", replace(verdict, quality=1))):
-            version = ensure_version(connection, JudgeVersion(name, "rag", model, {}, "Judge again."))
-            store_judgments(connection, version, None, [NewJudgment(page_rows.responses["claims"], 0, 0, again)])
+        for name, model, again in (
+            ("rag", "llama-4", verdict),
+            ("second", "gpt-4o-mini", replace(verdict, quality=1)),
+        ):
+            version = ensure_version(
+                connection, JudgeVersion(name, "rag", model, {}, "Judge again.")
+            )
+            store_judgments(
+                connection, version, None, [NewJudgment(page_rows.responses["claims"], 0, 0, again)]
+            )
     page = open_page("item", response=page_rows.responses["claims"])
     assert "jb-judgments" not in markup(page)
     [table] = [body for body in bodies(press(page, "judgments_")) if 'class="jb-judgments"' in body]
@@ -489,7 +612,8 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
 ) -> None:
     read: list[int] = []
     monkeypatch.setattr(
-        "judgeboard_dashboard.review.judgments.raw_calls", lambda *asked: read.append(1) or raw_calls(*asked)
+        "judgeboard_dashboard.review.judgments.raw_calls",
+        lambda *asked: read.append(1) or raw_calls(*asked),
     )
     page = open_page("item", flag=page_rows.flags["two-judges"])
     assert (read, "Raw calls" in shown(page)) == ([], False)
@@ -500,19 +624,27 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
     assert not [body for body in bodies(page) if "jb-answer" in body]
     press(page, "calls_")
     assert [body for body in bodies(page) if "jb-answer" in body]
-    assert "calls_" not in str([button.key for button in open_page("item", response="not-judged").button])
+    assert "calls_" not in str(
+        [button.key for button in open_page("item", response="not-judged").button]
+    )
 
 
 def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passages(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
-    details = [{"rank": 1, "metadata": {"url": "http://crag.example/a?b=<c>"}, "score": 0.8312345678}, {}]
+    details = [
+        {"rank": 1, "metadata": {"url": "http://crag.example/a?b=<c>"}, "score": 0.8312345678},
+        {},
+    ]
     call = {"name": "search", "arguments": '{"rock": "<b>granite"}'}
     comment = "Basalt is <b>older."
     turns = (
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": call}]},
-        {"role": "assistant", "content": [{"text": "Which <rock>?"}, {"type": "tool_use", **call, "name": "ask"}]},
+        {
+            "role": "assistant",
+            "content": [{"text": "Which <rock>?"}, {"type": "tool_use", **call, "name": "ask"}],
+        },
     )
     with sqlite_store.writing() as connection:
         answer = Response(
@@ -524,7 +656,11 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
             messages=turns,
             reference="Granite is older.",
             generator_model="writer-2",
-            metadata={"tags": ["rock", "age"], "tenant": {"name": "acme"}, "context_details": details},
+            metadata={
+                "tags": ["rock", "age"],
+                "tenant": {"name": "acme"},
+                "context_details": details,
+            },
             feedback=(
                 Feedback(FeedbackKind.THUMBS, 0, comment=comment),
                 Feedback(FeedbackKind.THUMBS, 1),
@@ -535,10 +671,20 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     words = shown(page)
     assert "3 messages, reference" in words
     assert "3 fields" in words
-    for part in ("Granite is older.", "UserHi", "AssistantWhich <rock>?", "modelwriter-2", "tagsrock, age"):
+    for part in (
+        "Granite is older.",
+        "UserHi",
+        "AssistantWhich <rock>?",
+        "modelwriter-2",
+        "tagsrock, age",
+    ):
         assert part in words
     of_call = call["arguments"]
-    assert words.index("Assistant") < words.index(f"search({of_call})") < words.index(f"ask({of_call})")
+    assert (
+        words.index("Assistant")
+        < words.index(f"search({of_call})")
+        < words.index(f"ask({of_call})")
+    )
     assert f"thumbs up{comment}" in words
     assert "tenant.nameacme" in words
     assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
@@ -560,17 +706,25 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "texts_" not in str([button.key for button in open_page("item", response="good").button])
 
 
-def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_long_context_opens_around_the_evidence(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     filler = "The hall opens at nine. Coffee costs two euros. " * 60
     evidence = "A rope of 60 m is enough at Ferrera."
     passage = f"{filler}{evidence} {filler}"
     with sqlite_store.writing() as connection:
         answer = "At Ferrera a rope of 60 m is enough."
-        store_responses(connection, [Response("log", "long", "How long a rope?", answer, (passage, filler))])
+        store_responses(
+            connection, [Response("log", "long", "How long a rope?", answer, (passage, filler))]
+        )
     page = open_page("item", response="long")
     [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
-    folded = re.compile('<details class="jb-fold"><summary data-n="([^"]+)"></summary>(.*?)</details>', re.DOTALL)
-    assert [re.findall(r"[\d,]+", number) for number, _ in folded.findall(pane)] == [["119", "2,856"]] * 3
+    folded = re.compile(
+        '<details class="jb-fold"><summary data-n="([^"]+)"></summary>(.*?)</details>', re.DOTALL
+    )
+    assert [re.findall(r"[\d,]+", number) for number, _ in folded.findall(pane)] == [
+        ["119", "2,856"]
+    ] * 3
     assert evidence in folded.sub("", pane)
     # The text is whole.
     assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3
@@ -578,7 +732,9 @@ def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_s
     assert "jb-fold" not in "".join(bodies(page))
 
 
-def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_for(page_rows, open_page) -> None:
+def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_for(
+    page_rows, open_page
+) -> None:
     page = open_page("item", response=page_rows.responses["good"])
     [text] = [body for body in bodies(page) if "jb-answer" in body]
     assert [words.split() for words in re.findall(r'data-w="([^"]+)"', text)] == [
@@ -588,15 +744,21 @@ def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_f
     ]
 
 
-def test_what_the_reader_of_a_served_answer_saw_is_said(page_rows, open_page, sqlite_store: Store) -> None:
+def test_what_the_reader_of_a_served_answer_saw_is_said(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     bad = "Marble dunes sing about violet engines while nobody in the harbour listens."
-    serve_answer_blocking("How hot?", bad, ["Dyneema melts at 145 degrees."], store=sqlite_store, external_id="served")
+    serve_answer_blocking(
+        "How hot?", bad, ["Dyneema melts at 145 degrees."], store=sqlite_store, external_id="served"
+    )
     page = open_page("item", response="served")
     assert f"“{DISCLAIMER_LINE}” (groundedness 0.00" in shown(page)
     assert "served.notice" not in shown(page)
 
 
-def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(page_rows, sqlite_store, open_page) -> None:
+def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
+    page_rows, sqlite_store, open_page
+) -> None:
     why, new = "Why you see this", "New flags since you opened this answer"
 
     def reasons(page: AppTest) -> str:
@@ -620,9 +782,18 @@ def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(page_rows,
 def test_what_the_reflection_of_a_served_answer_did_is_said_with_both_attempts(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
-    bad, good = "Marble dunes sing about violet engines while nobody listens.", "Dyneema melts at 145 degrees."
+    bad, good = (
+        "Marble dunes sing about violet engines while nobody listens.",
+        "Dyneema melts at 145 degrees.",
+    )
     serve_answer_blocking(
-        "How hot?", bad, [good], generate=lambda _: good, query_type="complex", store=sqlite_store, external_id="served"
+        "How hot?",
+        bad,
+        [good],
+        generate=lambda _: good,
+        query_type="complex",
+        store=sqlite_store,
+        external_id="served",
     )
     page = open_page("item", response="served")
     assert "(groundedness 1.00" in shown(page)

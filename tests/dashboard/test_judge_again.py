@@ -24,7 +24,9 @@ from queue_case import queue_case
 def judged(store: Store, endpoint: HeldEndpoint) -> int:
     """Store an answer with a verdict of the judge at the endpoint; return its id."""
     with store.writing() as connection:
-        store_responses(connection, [Response("log", "one", "Which rock?", "Basalt.", ("Granite.",), "QA")])
+        store_responses(
+            connection, [Response("log", "one", "Which rock?", "Basalt.", ("Granite.",), "QA")]
+        )
     endpoint.reply = verdict(groundedness=0.2, quality=2)
     judge_pending(store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
     with store.reading() as connection:
@@ -43,10 +45,15 @@ def verdicts_beside(page: AppTest) -> dict[str, str]:
     return dict(re.findall(r"<span>(Before|Now)</span><b>([^<]*)</b>", markup(page)))
 
 
-def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(page_store, open_page, endpoint) -> None:
+def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(
+    page_store, open_page, endpoint
+) -> None:
     answer = judged(page_store, endpoint)
     page = open_page("item", response=answer)
-    assert next(button for button in page.button if button.label == "Judge again").proto.shortcut == "f6"
+    assert (
+        next(button for button in page.button if button.label == "Judge again").proto.shortcut
+        == "f6"
+    )
     # The cost is known before the press.
     assert text_with(page, "(gpt-4o-mini)", "$ 0.0")
     calls = len(endpoint.server.requests)
@@ -68,7 +75,10 @@ def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_
     page_store, open_page, endpoint
 ) -> None:
     with page_store.writing() as connection:
-        responses = [Response("log", name, "Which rock?", "Basalt.", ("Granite.",), "QA") for name in ("two", "three")]
+        responses = [
+            Response("log", name, "Which rock?", "Basalt.", ("Granite.",), "QA")
+            for name in ("two", "three")
+        ]
         store_responses(connection, responses)
     judged(page_store, endpoint)
     page = press(open_page("item"), "next")
@@ -90,7 +100,9 @@ def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_
     assert "Confirm" not in labels(page)
 
 
-def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_page, endpoint) -> None:
+def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(
+    page_store, open_page, endpoint
+) -> None:
     answer = judged(page_store, endpoint)
     endpoint.reply = failure(401, "bad key")
     page = worked(press(open_page("item", response=answer), "judge_again"), page_store)
@@ -99,7 +111,9 @@ def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_p
     assert "0.20" in markup(page)
 
 
-def test_a_missing_key_is_said_before_and_after_the_press(page_store, open_page, endpoint, monkeypatch) -> None:
+def test_a_missing_key_is_said_before_and_after_the_press(
+    page_store, open_page, endpoint, monkeypatch
+) -> None:
     answer = judged(page_store, endpoint)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with page_store.writing() as connection:
@@ -115,7 +129,9 @@ def test_a_missing_key_is_said_before_and_after_the_press(page_store, open_page,
     assert "Not judged again: " in markup(page)
 
 
-def test_imported_verdicts_are_said_to_be_no_judge(page_rows, open_page, sqlite_store: Store) -> None:
+def test_imported_verdicts_are_said_to_be_no_judge(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("item", flag=page_rows.flags["plain-01"])
     missing = "rag cannot judge again here"
     assert missing in markup(page)
@@ -148,7 +164,9 @@ def test_the_last_settings_cost_one_query_an_item(page_store, endpoint, times: i
     answer = judged(page_store, endpoint)
     last_settings(page_store, answer)
     statements: list[str] = []
-    event.listen(page_store.engine, "before_cursor_execute", lambda *sent: statements.append(sent[2]))
+    event.listen(
+        page_store.engine, "before_cursor_execute", lambda *sent: statements.append(sent[2])
+    )
     for _ in range(times):
         last_settings(page_store, answer)
     assert len([sql for sql in statements if sql.startswith("SELECT")]) == times

@@ -46,7 +46,9 @@ def test_a_reload_brings_back_grade_and_note(queues, open_page, stored: bool) ->
     if stored:
         draft_writer().flush()
         draft_writer.clear()  # as on another server
-        assert [row["content"] for row in queues.rows(DRAFT)] == [{"quality": 2, "note": "half of it"}]
+        assert [row["content"] for row in queues.rows(DRAFT)] == [
+            {"quality": 2, "note": "half of it"}
+        ]
     again = open_page("item", queue="q")
     assert weak(again).key == weak(page).key, "the same item"
     assert note(again) == "half of it"
@@ -67,7 +69,12 @@ def test_an_answer_outside_queues_keeps_its_draft_too(queues, page_rows, open_pa
 
 
 def chosen(page: AppTest) -> list[str]:
-    buttons = [button for start in ("groundedness", "quality") for button in page.button if start in button.key]
+    buttons = [
+        button
+        for start in ("groundedness", "quality")
+        for button in page.button
+        if start in button.key
+    ]
     return [button.key for button in buttons if button.proto.type == "primary"]
 
 
@@ -85,13 +92,21 @@ def reopened(page: AppTest, open_page) -> AppTest:
 
 @pytest.mark.parametrize(
     ("address", "leave_and_return"),
-    [("flag", passed_over), ("flag", visited_later), ("flag", reopened), ("queue", visited_later), ("queue", reopened)],
+    [
+        ("flag", passed_over),
+        ("flag", visited_later),
+        ("flag", reopened),
+        ("queue", visited_later),
+        ("queue", reopened),
+    ],
 )
 def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
     queues, page_rows, open_page, address: str, leave_and_return
 ) -> None:
     """Reviewers who return to an item type their grades again: that must not store a review without grades."""
-    page = open_page("item", **{address: {"flag": page_rows.flags["plain-05"], "queue": "q"}[address]})
+    page = open_page(
+        "item", **{address: {"flag": page_rows.flags["plain-05"], "queue": "q"}[address]}
+    )
     grades = ["groundednessD", "quality3"]
     for _ in range(2):
         for grade in grades:
@@ -123,7 +138,9 @@ def kept(queues: QueueCase) -> dict[str, object]:
     return {names[row["reviewer_id"]]: row["content"] for row in queues.rows(DRAFT)}
 
 
-def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(queues, page_rows, open_page) -> None:
+def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(
+    queues, page_rows, open_page
+) -> None:
     page = unnamed_draft(page_rows, open_page)
     user = getpass.getuser()
     # The browser keeps the name with the draft.
@@ -136,7 +153,9 @@ def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(q
     assert said not in markup(press(page, "undo"))
 
 
-def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(queues, page_rows, open_page) -> None:
+def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
+    queues, page_rows, open_page
+) -> None:
     page = unnamed_draft(page_rows, open_page)
     page.switch_page("views/open_flags.py").run()
     page.button(key="person").click().run()
@@ -185,7 +204,9 @@ def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
 
 
-def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, page_rows, open_page) -> None:
+def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(
+    queues, page_rows, open_page
+) -> None:
     press(page := open_page("item", flag=page_rows.flags["claims"]), "quality3_")
     page.switch_page("views/open_flags.py").run()
     page.button(key="person").click().run()
@@ -207,7 +228,11 @@ def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -
 def test_a_draft_keeps_every_grade() -> None:
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "The fee.", 0, 8)
     draft = Draft(
-        quality=2, label=Label.GROUNDED, notes={"note": "n"}, scores={"tone": 3}, marks={subject_of(mark): mark}
+        quality=2,
+        label=Label.GROUNDED,
+        notes={"note": "n"},
+        scores={"tone": 3},
+        marks={subject_of(mark): mark},
     )
     kept = draft.content()
     assert Draft.from_content(kept) == draft
@@ -217,7 +242,9 @@ def test_a_draft_keeps_every_grade() -> None:
     assert Draft().content() == {}
 
 
-def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one(store: Store) -> None:
+def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one(
+    store: Store,
+) -> None:
     case, writer = queue_case(store), DraftWriter()
     case.flagged(0.1, 0.2)
     case.queue(order=QueueOrder.OLDEST)

@@ -74,7 +74,9 @@ def test_a_pause_counts_a_minute_at_least_and_five_at_most() -> None:
 
 
 @given(st.lists(st.floats(-10, 10_000), max_size=30), st.floats(0, 50_000))
-def test_the_time_on_a_row_is_never_more_than_passed_nor_more_than_the_limit_a_pause(pauses, limit) -> None:
+def test_the_time_on_a_row_is_never_more_than_passed_nor_more_than_the_limit_a_pause(
+    pauses, limit
+) -> None:
     keyboard, now, latest = Keyboard(), 10.0, 10.0
     keyboard.appear("r1", now, longest=limit)
     for pause in pauses:
@@ -100,9 +102,14 @@ def test_what_is_given_comes_before_the_decision_it_is_given_with() -> None:
     assert keyboard.waiting == []
 
 
-def sent(*keys: str, first: int = 1, row: str = "r1", since: int = 5_000) -> list[dict[str, object]]:
+def sent(
+    *keys: str, first: int = 1, row: str = "r1", since: int = 5_000
+) -> list[dict[str, object]]:
     """Presses as the browser sends them."""
-    return [{"n": first + place, "row": row, "key": key, "since": since} for place, key in enumerate(keys)]
+    return [
+        {"n": first + place, "row": row, "key": key, "since": since}
+        for place, key in enumerate(keys)
+    ]
 
 
 def executed(keyboard: Keyboard, presses: list[dict[str, object]]) -> list[Press]:
@@ -132,7 +139,10 @@ def test_a_press_counts_as_done_only_once_its_action_returned() -> None:
 def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_browser() -> None:
     grade, decide = press(), press(Turn.DECIDE)
     keyboard = Keyboard(row="r1", buttons={"3": grade, "y": decide})
-    assert executed(keyboard, [*sent("4", row="r0"), *sent("3", "y", "3", first=2)]) == [grade, decide]
+    assert executed(keyboard, [*sent("4", row="r0"), *sent("3", "y", "3", first=2)]) == [
+        grade,
+        decide,
+    ]
     assert (keyboard.done, keyboard.returned) == (4, [1, 4])
     keyboard.appear("r2", 20.0)
     # The buttons of the row before are gone.
@@ -149,4 +159,7 @@ def test_a_click_is_for_the_button_that_was_clicked_whatever_its_key_does_by_now
     by_key, clicked = press(), press()
     keyboard = Keyboard(row="r1", buttons={"4": by_key, "st-key-field_tone_3": clicked})
     [sent_key, sent_click] = sent("4", "4")
-    assert executed(keyboard, [sent_key, {**sent_click, "button": "st-key-field_tone_3"}]) == [by_key, clicked]
+    assert executed(keyboard, [sent_key, {**sent_click, "button": "st-key-field_tone_3"}]) == [
+        by_key,
+        clicked,
+    ]

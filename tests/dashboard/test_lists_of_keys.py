@@ -46,12 +46,22 @@ class Keys:
         for key in keys:
             presses = self.page.session_state["keyboard"]
             number = presses.done + 1
-            self.sent[:] = [{"n": number, "row": presses.row, "key": key.replace("Control", "Ctrl"), "since": 5_000}]
+            self.sent[:] = [
+                {
+                    "n": number,
+                    "row": presses.row,
+                    "key": key.replace("Control", "Ctrl"),
+                    "since": 5_000,
+                }
+            ]
             self.page.run()
             self.sent.clear()
             assert not self.page.exception, key
             presses = self.page.session_state["keyboard"]
-            assert (presses.done, number in presses.returned) == (number, False), (key, markup(self.page))
+            assert (presses.done, number in presses.returned) == (number, False), (
+                key,
+                markup(self.page),
+            )
 
     def to_fields(self, *keys: str) -> None:
         """The fields are there to which these keys move the cursor."""
@@ -106,7 +116,9 @@ def test_each_key_of_a_queue(queues: ServedQueues, keys: Keys) -> None:
     keys.to_fields("M")
     keys.correct()
     keys.press(*"YZQNUL")
-    keys.open("item", "Mara", queue=queues.queue(2, **BLIND, grades=("label", "tone"), optional_grades=()))
+    keys.open(
+        "item", "Mara", queue=queues.queue(2, **BLIND, grades=("label", "tone"), optional_grades=())
+    )
     keys.press(*"12345K1Q", *"YEYJ")
 
 
@@ -122,7 +134,9 @@ def test_where_the_quality_is_graded_too_each_digit_is_for_one_field_after_the_o
 
 def test_each_key_of_a_conflict(queues: ServedQueues, keys: Keys) -> None:
     """What only a conflict has is pressed here."""
-    name = queues.queue(3, needed=2, optional_grades=("label", "groundedness", "quality"), grades=())
+    name = queues.queue(
+        3, needed=2, optional_grades=("label", "groundedness", "quality"), grades=()
+    )
     for _ in range(3):
         queues.case.review(queues.case.mara, CONFIRM, name)
         split = queues.case.review(queues.case.jon, DISMISS, name)

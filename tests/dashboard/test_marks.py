@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from app_pages import plain
 from judgeboard.domain import Claim, ClaimStatus
-from judgeboard_dashboard.review.claims import Span, answer_spans, marked, numbered, problems_first, split
+from judgeboard_dashboard.review.claims import (
+    Span,
+    answer_spans,
+    marked,
+    numbered,
+    problems_first,
+    split,
+)
 
 
 def claim(status: ClaimStatus, start: int | None, end: int | None, **more: object) -> Claim:
@@ -16,11 +23,14 @@ def claim(status: ClaimStatus, start: int | None, end: int | None, **more: objec
 
 @st.composite
 def texts_with_claims(draw: st.DrawFn) -> tuple[str, list[Claim]]:
-    text = draw(st.text(st.characters(exclude_characters="\r"), max_size=60))  # for \r, see test_evidence.py
+    text = draw(
+        st.text(st.characters(exclude_characters="\r"), max_size=60)
+    )  # for \r, see test_evidence.py
     ends = st.integers(-2, len(text) + 3)
     statuses = st.sampled_from(list(ClaimStatus))
     return text, [
-        claim(draw(statuses), draw(st.none() | ends), draw(st.none() | ends)) for _ in range(draw(st.integers(0, 6)))
+        claim(draw(statuses), draw(st.none() | ends), draw(st.none() | ends))
+        for _ in range(draw(st.integers(0, 6)))
     ]
 
 
@@ -60,7 +70,9 @@ def test_a_quote_that_is_not_found_is_listed_as_such_and_never_marked() -> None:
 
 
 def test_a_number_leads_to_the_quote_in_the_passages_and_back() -> None:
-    [one] = numbered([claim(ClaimStatus.SUPPORTED, 0, 3, passage=2, passage_start=5, passage_end=9)])
+    [one] = numbered(
+        [claim(ClaimStatus.SUPPORTED, 0, 3, passage=2, passage_start=5, passage_end=9)]
+    )
     assert 'href="#q1"' in marked("abc", [Span(0, 3, one)], here="a", there="q")
     assert 'href="#a1"' in marked("0123456789", [Span(5, 9, one)], here="q", there="a")
 

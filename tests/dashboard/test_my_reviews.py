@@ -67,15 +67,25 @@ def test_every_text_of_a_review_is_listed_and_only_the_author_sees_it(
 ) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     texts = Grade(note="wrong rock", corrected_answer="It is\ngranite.")
-    grade(sqlite_store, response_id=page_rows.responses["good"], reviewer=mara, grade=texts, request_key="texts")
+    grade(
+        sqlite_store,
+        response_id=page_rows.responses["good"],
+        reviewer=mara,
+        grade=texts,
+        request_key="texts",
+    )
     rows = table(open_page("my_reviews"), "Review")
     assert (rows["Note"][0], rows["Corrected answer"][0]) == ("wrong rock", "It is granite.")
     assert "granite" not in shown(open_page("my_reviews", reviewer="Jon"))
 
 
-def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqlite_store, open_page) -> None:
+def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(
+    page_rows, sqlite_store, open_page
+) -> None:
     case = queue_case(sqlite_store)
-    case.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
+    case.queue(
+        where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST
+    )
     case.reveal(case.review(case.mara, Decision.CONFIRM), case.mara, Decision.DISMISS)
     rows = table(open_page("my_reviews"), "Review")
     # One person, one answer, one line.
@@ -91,19 +101,31 @@ def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, op
     assert open_page("my_reviews", reviewer="").text_input(key="who_name")
 
 
-def test_grades_of_a_file_are_those_of_the_person_with_that_name(page_rows, page_store: Store, open_page) -> None:
+def test_grades_of_a_file_are_those_of_the_person_with_that_name(
+    page_rows, page_store: Store, open_page
+) -> None:
     row = json.dumps({"response_id": "claims", "annotator": "zoe", "label": "grounded"})
     import_file(page_store, io.BytesIO(row.encode()), kind="grades", name="grades.jsonl")
     assert list(table(open_page("my_reviews", reviewer="Zoe"), "Review")["Id"]) == ["claims"]
 
 
-def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_rows, sqlite_store) -> None:
+def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(
+    mine, page_rows, sqlite_store
+) -> None:
     newest, oldest = lines(sqlite_store)
-    assert dict(rows_of(newest).query) == {"response": str(page_rows.responses["good"]), "edit": str(mine[1])}
-    assert dict(rows_of(oldest).query) == {"response": str(page_rows.responses["claims"]), "edit": str(mine[0])}
+    assert dict(rows_of(newest).query) == {
+        "response": str(page_rows.responses["good"]),
+        "edit": str(mine[1]),
+    }
+    assert dict(rows_of(oldest).query) == {
+        "response": str(page_rows.responses["claims"]),
+        "edit": str(mine[0]),
+    }
 
 
-def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_decision_is_changed_from_what_it_was(
+    mine, page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     draft = page.session_state["review_session"].draft(page_rows.responses["claims"])
     assert (draft.quality, draft.notes["note"], len(draft.marks)) == (2, "no", 1)
@@ -115,12 +137,20 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqli
         item = load_item(connection, page_rows.responses["claims"])
         changed = find_review(connection, item.reviews[0].id)
     new, old = item.reviews
-    assert (new.decision, new.grade.quality, new.grade.note, len(new.grade.claim_marks)) == ("dismiss", 4, "no", 1)
+    assert (new.decision, new.grade.quality, new.grade.note, len(new.grade.claim_marks)) == (
+        "dismiss",
+        4,
+        "no",
+        1,
+    )
     assert changed is not None
     # The time of the first look stays counted.
     assert (changed.seconds or 0) >= 8
     assert (old.decision, old.stands) == ("confirm", False)
-    assert next(flag.state for flag in item.flags if flag.id == page_rows.flags["claims"]) == "dismissed"
+    assert (
+        next(flag.state for flag in item.flags if flag.id == page_rows.flags["claims"])
+        == "dismissed"
+    )
 
 
 def test_a_grade_is_changed_and_undone(mine, page_rows, open_page, sqlite_store: Store) -> None:
@@ -140,7 +170,9 @@ def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page) -> N
 
 
 @pytest.mark.parametrize("edit", ["x", "999", "9" * 40])
-def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(mine, page_rows, open_page, edit: str) -> None:
+def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(
+    mine, page_rows, open_page, edit: str
+) -> None:
     page = open_page("item", flag=page_rows.flags["plain-01"], edit=edit)
     assert [button for button in page.button if button.key == "confirm"]
     theirs = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"], edit=mine[0])
@@ -173,13 +205,22 @@ def test_a_line_leads_to_its_pair() -> None:
     assert dict(pair_rows(replace(LINE, preferences={"tone": Preference.A})).query) == {"pair": "7"}
 
 
-def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store: Store) -> None:
+def test_the_list_is_one_press_away_and_names_no_id_of_the_log(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     case = queue_case(sqlite_store)
     [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
     case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     leased = case.lease(mara, "pairs")
-    decide_item(sqlite_store, leased.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=case.now)
+    decide_item(
+        sqlite_store,
+        leased.token,
+        reviewer=mara,
+        decision=Preference.TIE,
+        request_key="one",
+        now=case.now,
+    )
     page = open_page("my_reviews")
     page = page.button(key="my_other").click().run()
     assert not page.exception

@@ -25,7 +25,14 @@ from stored_rows import rows_of
 @pytest.fixture
 def pair_ids(page_store: Store) -> list[int]:
     """Six pairs in it."""
-    ids = add_pairs(page_store, 6, query_type="QA", model_a="alpha-model", model_b="beta-model", gold=Preference.A)
+    ids = add_pairs(
+        page_store,
+        6,
+        query_type="QA",
+        model_a="alpha-model",
+        model_b="beta-model",
+        gold=Preference.A,
+    )
     record(page_store, ids, {"ab": "aabta-", "ba": "aabbba"}, name="strict")
     return ids
 
@@ -41,7 +48,9 @@ def shown(app: AppTest, number: int) -> list[list[object]]:
 
 
 @pytest.mark.usefixtures("page_store")
-def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, open_page: OpenPage) -> None:
+def test_figures_and_pairs_are_listed(
+    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
+) -> None:
     people_say(sqlite_store, pair_ids[0], "a", "b", "b")
     app = open_page("pairs")
     (group,) = shown(app, 0)
@@ -56,7 +65,9 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
     assert all(f"preferences of {each}" in captions for each in by)
 
 
-def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(page_store: Store, open_page: OpenPage) -> None:
+def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(
+    page_store: Store, open_page: OpenPage
+) -> None:
     ids = add_pairs(page_store, 2, gold=Preference.A)
     assert open_page("pairs").selectbox(key="version").placeholder == "None compared yet"
     record(page_store, ids, {"ab": "ab", "ba": "  "}, name="once")
@@ -72,7 +83,10 @@ def test_each_aspect_has_its_own_figures(page_store: Store, open_page: OpenPage)
     said = {(ids[0], Shown.BA): Preference.B}
     items = [
         NewComparison(
-            id_, order, StepRecord(Status.OK), dict.fromkeys(("style", "depth"), said.get((id_, order), Preference.A))
+            id_,
+            order,
+            StepRecord(Status.OK),
+            dict.fromkeys(("style", "depth"), said.get((id_, order), Preference.A)),
         )
         for id_ in ids
         for order in Shown
@@ -86,7 +100,12 @@ def test_each_aspect_has_its_own_figures(page_store: Store, open_page: OpenPage)
 
 @pytest.mark.parametrize(
     ("listed", "pairs"),
-    [("Inconsistent", ["p3", "p4"]), ("Wrong", ["p2"]), ("Unmeasured", ["p5"]), ("Not judged by people", ["p1"])],
+    [
+        ("Inconsistent", ["p3", "p4"]),
+        ("Wrong", ["p2"]),
+        ("Unmeasured", ["p5"]),
+        ("Not judged by people", ["p1"]),
+    ],
 )
 def test_the_list_narrows(
     pair_ids: list[int], sqlite_store: Store, open_page: OpenPage, listed: str, pairs: list[str]
@@ -106,7 +125,14 @@ def test_a_pair_is_shown_with_the_verdicts_of_judges_and_the_preferences_of_peop
     words = " ".join(texts(open_page("pairs", pair=pair_ids[3])))
     assert re.search(r"strict v1\.[^.]*A first[^.]*tie\.", words)
     assert re.search(r"strict v1\.[^.]*B first[^.]*answer B\.", words)
-    for shown_part in ("Answer A · alpha-model", "Answer B · beta-model", "left-3", "right-3", "p3", "Gold: A."):
+    for shown_part in (
+        "Answer A · alpha-model",
+        "Answer B · beta-model",
+        "left-3",
+        "right-3",
+        "p3",
+        "Gold: A.",
+    ):
         assert shown_part in words, shown_part
     assert "Mara, overall: tie" in words
     assert "0, overall: B" in words
@@ -119,11 +145,15 @@ def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(
     case.queue("blind", subject="pairs", order=QueueOrder.OLDEST, assigned=(case.mara,))
     assert "alpha-model" not in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
     leased = case.lease(case.mara, "blind")
-    decide_item(page_store, leased.token, reviewer=case.mara, decision=Preference.A, request_key="own")
+    decide_item(
+        page_store, leased.token, reviewer=case.mara, decision=Preference.A, request_key="own"
+    )
     assert "alpha-model" in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
 
 
-def test_the_listed_pairs_go_into_the_form_of_a_queue(pair_ids: list[int], open_page: OpenPage) -> None:
+def test_the_listed_pairs_go_into_the_form_of_a_queue(
+    pair_ids: list[int], open_page: OpenPage
+) -> None:
     press(open_page("pairs", list="Inconsistent"), "pairs_queue")
     form = open_page("queues", new="pairs", id=["p3", "p4"])
     assert form.session_state["nq_subject"] == "Pairs"
@@ -143,8 +173,12 @@ def test_the_list_is_worked_out_again_only_where_something_was_added(
 
 
 @pytest.mark.parametrize("pair", ["99", "x"])
-def test_an_address_without_its_pair_says_so(pair_ids: list[int], open_page: OpenPage, pair: str) -> None:
-    assert any("no pair" in text for text in texts(open_page("pairs", pair=pair), cls="jb-note")), pair_ids
+def test_an_address_without_its_pair_says_so(
+    pair_ids: list[int], open_page: OpenPage, pair: str
+) -> None:
+    assert any("no pair" in text for text in texts(open_page("pairs", pair=pair), cls="jb-note")), (
+        pair_ids
+    )
 
 
 def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
@@ -155,13 +189,18 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
     add_pairs(sqlite_store, 3, query_type="pairs")
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     only_some = RowFilter(query_types=("pairs",))
-    for name, subject, where in (("old or new", "pairs", only_some), ("answers", "answers", RowFilter())):
+    for name, subject, where in (
+        ("old or new", "pairs", only_some),
+        ("answers", "answers", RowFilter()),
+    ):
         case.queue(name, subject=subject, where=where, order=QueueOrder.OLDEST, assigned=(mara,))
     app = open_page("pairs")
     [line] = [each for each in texts(app) if each.startswith("old or new")]
     assert "3 pairs left" in line
     assert "0 done" in line
-    assert [each.key for each in app.button if (each.key or "").startswith("your_queue_")] == ["your_queue_1"]
+    assert [each.key for each in app.button if (each.key or "").startswith("your_queue_")] == [
+        "your_queue_1"
+    ]
     app = press(app, "your_queue_1")
     assert app.query_params["queue"] in ("old or new", ["old or new"])
     listed = next(each.value for each in open_page("queues").dataframe if "Queue" in each.value)
@@ -183,7 +222,9 @@ def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hid
         [pair] = texts(app, "jb-pane jb-pair")
         left = pair.index("left-") < pair.index("right-")
         lefts.add(left)
-        said.append({"left": "a" if left else "b", "tie": "tie", "right": "b" if left else "a"}[side])
+        said.append(
+            {"left": "a" if left else "b", "tie": "tie", "right": "b" if left else "a"}[side]
+        )
         app = press(app, f"{side}_")
     assert len(texts(app, "jb-empty")) == 1
     assert [row["preference"] for row in rows_of(page_store, PREFERENCE_SCORE)] == said
@@ -199,8 +240,16 @@ def test_a_pair_in_conflict_names_its_sides_as_this_page_and_who_saw_them_the_ot
     case.review(case.mara, Preference.A, "split")
     split = case.review(case.jon, Preference.B, "split")
     app = open_page("conflicts", reviewer="Lead", conflict=split.item_id)
-    assert [label.split(" is ")[0] for label in labels(app) if " is " in label] == ["Answer A", "Answer B"]
+    assert [label.split(" is ")[0] for label in labels(app) if " is " in label] == [
+        "Answer A",
+        "Answer B",
+    ]
     [pair] = texts(app, "jb-pane jb-pair")
-    assert pair.index("Answer A") < pair.index("left-0") < pair.index("Answer B") < pair.index("right-0")
+    assert (
+        pair.index("Answer A")
+        < pair.index("left-0")
+        < pair.index("Answer B")
+        < pair.index("right-0")
+    )
     swapped = [who for who in (case.mara, case.jon) if order_for(pair_id, who.id) is Shown.BA]
     assert sum("left" in each for each in texts(app, "jb-cap")) == len(swapped)

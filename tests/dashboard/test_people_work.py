@@ -61,9 +61,16 @@ def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case:
     assert "Notifications (3)" in str(bell.proto)
     listed = [each for each in page.button if (each.key or "").startswith("notification_")]
     subjects = [each.label.partition(" · ")[0].split(" ") for each in listed]
-    assert [(words[0], words[-1]) for words in subjects] == [("Jon", "a0"), ("Reviewers", "a0"), ("Lead", "q")]
+    assert [(words[0], words[-1]) for words in subjects] == [
+        ("Jon", "a0"),
+        ("Reviewers", "a0"),
+        ("Lead", "q"),
+    ]
     listed[1].click().run()
-    assert page.query_params["conflict"] in {str(case.items()[0]["id"]), (str(case.items()[0]["id"]),)}
+    assert page.query_params["conflict"] in {
+        str(case.items()[0]["id"]),
+        (str(case.items()[0]["id"]),),
+    }
     page = open_page("overview")
     [bell] = [each for each in page.get("popover") if "Notifications" in str(each.proto)]
     assert "Notifications (1)" in str(bell.proto)
@@ -83,7 +90,9 @@ def test_in_training_the_gold_label_is_told_after_each_item(open_page, case: Que
     assert text_with(page, "Differs", "confirmed, hallucinated", REASON)
 
 
-def test_training_that_is_open_to_everybody_counts_all_its_items_from_the_first(open_page, case: QueueCase) -> None:
+def test_training_that_is_open_to_everybody_counts_all_its_items_from_the_first(
+    open_page, case: QueueCase
+) -> None:
     decided = case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
     case.adjudicate(decided.item_id, CONFIRM, REASON)

@@ -14,7 +14,9 @@ from judgeboard.store.queues import QueueRules
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
-def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, page_rows, page_store: Store) -> None:
+def test_an_issue_is_opened_from_a_list_fixed_and_listed(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
     app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_problems")
     assert app.title[0].value == "Answers & problems"
     assert "Answers: low groundedness, " in shown(app)
@@ -56,7 +58,9 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
     with page_store.reading() as connection:
         stored = get_issue(connection, 1)
     assert (stored.owner, stored.where) == ("Mara", RowFilter(text="plain-0"))
-    app = press(press(open_page("problems", new="1", text="plain-0"), "problems_clear"), "issue_back")
+    app = press(
+        press(open_page("problems", new="1", text="plain-0"), "problems_clear"), "issue_back"
+    )
     # After Clear, the form is still open.
     assert table_rows(app, "Open flags")[0][2] == title
 
@@ -66,19 +70,25 @@ def tags(store: Store) -> list[str]:
         return list(connection.execute(select(REVIEW_FAILURE_MODE.c.mode)).scalars())
 
 
-def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows, page_store: Store) -> None:
+def test_a_tag_is_chosen_kept_stored_and_counted(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
     lead = ensure_reviewer(page_store, "page", "Mara")
     save_mode(page_store, "wrong entity", "Names another person", key="P", by=lead)
     save_mode(page_store, "outdated source", by=lead)
     assert not [each for each in open_page("problems").dataframe if "Failure mode" in each.value]
     flag = page_rows.flags["claims"]
     app = open_page("item", flag=flag)
-    parts = [shown(app).index(words) for words in ("Why you see this", "Failure modes", "History (")]
+    parts = [
+        shown(app).index(words) for words in ("Why you see this", "Failure modes", "History (")
+    ]
     assert parts == sorted(parts)
     app = press(press(app, "mode_0"), "mode_1")
     again = open_page("item", flag=flag)
     chosen = [
-        one.label for one in again.button if one.key and one.key.startswith("mode_") and one.proto.type == "primary"
+        one.label
+        for one in again.button
+        if one.key and one.key.startswith("mode_") and one.proto.type == "primary"
     ]
     # A reload keeps the draft.
     assert chosen == ["wrong entity", "outdated source"]
@@ -91,10 +101,14 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows,
         assert list(counted.dataframe[0].value["Failure mode"])[:1] == ["wrong entity"]
 
 
-def test_a_queue_offers_them_and_settings_lists_them(open_page: OpenPage, page_rows, page_store: Store) -> None:
+def test_a_queue_offers_them_and_settings_lists_them(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
     lead = ensure_reviewer(page_store, "page", "Mara")
     save_mode(page_store, "wrong entity", key="P", by=lead)
-    rules = QueueRules("q", RowFilter(), order="oldest", grades=(), blind_judge=True, blind_people=True)
+    rules = QueueRules(
+        "q", RowFilter(), order="oldest", grades=(), blind_judge=True, blind_people=True
+    )
     create_queue(page_store, rules, by=lead, assigned=[lead])
     press(press(open_page("item", queue="q"), "mode_0"), "confirm")
     assert tags(page_store) == ["wrong entity"]

@@ -17,7 +17,12 @@ from judgeboard.store.leases import work_mark
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, QUEUE
-from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, short_sample_note
+from judgeboard_dashboard.review.queues import (
+    PEOPLE_COLUMNS,
+    list_table,
+    progress_words,
+    short_sample_note,
+)
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import day
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
@@ -47,7 +52,9 @@ def test_open_flags_are_listed_worst_first(page_rows, open_page) -> None:
         ({"from": "2026-03-10", "to": "2026-03-10", "rule": "low_groundedness"}, {"plain-08"}),
     ],
 )
-def test_a_filter_of_the_address_narrows_the_list(page_rows, open_page, query, expected: set[str]) -> None:
+def test_a_filter_of_the_address_narrows_the_list(
+    page_rows, open_page, query, expected: set[str]
+) -> None:
     page = open_page("open_flags", **query)
     assert set(ids(page)) == expected
 
@@ -102,11 +109,15 @@ def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, op
 
 
 def test_a_spreadsheet_gets_texts_not_formulas() -> None:
-    rows = Table((Column("a"), Column("b", "number")), (("=1+1", 0.5), ("+cmd", None), ("plain", 1.0)))
+    rows = Table(
+        (Column("a"), Column("b", "number")), (("=1+1", 0.5), ("+cmd", None), ("plain", 1.0))
+    )
     assert to_csv(rows).splitlines() == ["a,b", "'=1+1,0.5", "'+cmd,", "plain,1.0"]
 
 
-def test_the_reveal_compares_with_the_judge_that_has_a_verdict(open_page, sqlite_store, monkeypatch) -> None:
+def test_the_reveal_compares_with_the_judge_that_has_a_verdict(
+    open_page, sqlite_store, monkeypatch
+) -> None:
     case = queue_case(sqlite_store)
     case.flagged(0.9)  # the primary judge's only verdict
     [response_id] = case.add("second alone")
@@ -114,7 +125,9 @@ def test_the_reveal_compares_with_the_judge_that_has_a_verdict(open_page, sqlite
     with sqlite_store.writing() as connection:
         set_setting(connection, "primary_judge", "rag", "test")
     alone = RowFilter(ids=("second alone",))
-    case.queue(where=alone, flagged_only=False, max_items=1, blind_judge=True, order=QueueOrder.OLDEST)
+    case.queue(
+        where=alone, flagged_only=False, max_items=1, blind_judge=True, order=QueueOrder.OLDEST
+    )
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     page = press(press(open_page("item", queue="q"), "groundednessD_"), "confirm_")
     assert text_with(page, "You: 0.50", "second v1: 0.10")
@@ -129,13 +142,23 @@ def case(sqlite_store: Store) -> QueueCase:
 def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
-    for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.mara, CONFIRM), (case.jon, CONFIRM)):
+    for who, said in (
+        (case.mara, CONFIRM),
+        (case.jon, DISMISS),
+        (case.mara, CONFIRM),
+        (case.jon, CONFIRM),
+    ):
         case.review(who, said)
     case.review(case.mara, UNSURE)
     case.lease(case.mara)
     one = case.progress()
     (row,) = table_frame(list_table([one], case.mara.id)).to_dict("records")
-    assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", "4 answers", 3, "5 / 8")
+    assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == (
+        "q",
+        "4 answers",
+        3,
+        "5 / 8",
+    )
     assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 25)
     assert row["Assigned to"] == "Jon, Mara"
     assert (one.rules["Order"], one.rules["Reviews per item"]) == ("oldest first", "2")
@@ -198,7 +221,13 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     page.button(key="nq_create").click().run()
     [row] = queues.rows(QUEUE)
     assert queues.progress("gold").assigned_to == (queues.jon, queues.mara)
-    drawn = (row["flagged_only"], row["max_items"], row["drawn_from"], row["sort"], row["reviews_needed"])
+    drawn = (
+        row["flagged_only"],
+        row["max_items"],
+        row["drawn_from"],
+        row["sort"],
+        row["reviews_needed"],
+    )
     assert drawn == (False, 20, 152, "random", 2)
     assert (row["blind_judge"], row["blind_people"]) == (True, True)
     assert (row["grades"], row["optional_grades"]) == (("label", "groundedness"), ("quality",))
@@ -226,7 +255,9 @@ def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> No
     assert f"“{name}”" in shown(page)
 
 
-def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_nothing_is(queues, open_page) -> None:
+def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_nothing_is(
+    queues, open_page
+) -> None:
     queues.queue("legal")
 
     def starts(who: str) -> tuple[bool, str]:
@@ -236,7 +267,10 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
     assert starts("Mara")[0]
     for _ in range(2):
         queues.review(queues.mara, Decision.CONFIRM, "legal", label="hallucinated")
-    for who, reason in (("Mara", note("queue_reviewed", n=2).text), ("Jon", note("queue_finished", n=2).text)):
+    for who, reason in (
+        ("Mara", note("queue_reviewed", n=2).text),
+        ("Jon", note("queue_finished", n=2).text),
+    ):
         offered, words = starts(who)
         assert not offered
         assert reason in words
@@ -291,9 +325,12 @@ def stored_queues(page_store: Store) -> QueueCase:
     return made
 
 
-def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues, open_page) -> None:
+def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(
+    stored_queues, open_page
+) -> None:
     page = open_page("queues", reviewer="Lead", new="plan")
-    # All answers are to one question from the same passages: labels of more of them tell little more of the app.
+    # All answers are to one question from the same passages: labels of more of them tell little
+    # more of the app.
     assert "±38.5 percentage points" in markup(page)
     assert "(correlation 0.15)" in markup(page)
     slider = next(each for each in page.select_slider if each.label == "Answers to label")
@@ -322,7 +359,9 @@ def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None
     assert not page.button(key="queue_rate").disabled
 
 
-def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(stored_queues, open_page) -> None:
+def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(
+    stored_queues, open_page
+) -> None:
     page = open_page("overview", reviewer="Mara").button(key="overview_start").click().run()
     assert not page.exception
     [row] = stored_queues.rows(QUEUE)
@@ -337,8 +376,17 @@ def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(stored_queu
 
 
 def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page) -> None:
-    row = {"query_type": "QA", "source": "log", "rule": "random_sample", "state": "open", "severity": 0.0}
-    rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOW} for each in range(1, 200, 10)]
+    row = {
+        "query_type": "QA",
+        "source": "log",
+        "rule": "random_sample",
+        "state": "open",
+        "severity": 0.0,
+    }
+    rows = [
+        row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOW}
+        for each in range(1, 200, 10)
+    ]
     with stored_queues.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
     page = open_page("queues", reviewer="Lead", new="plan")

@@ -59,7 +59,9 @@ def actions_on(work: QueueSession, session: ReviewSession) -> QueueActions:
     )
 
 
-def press(work: QueueSession, session: ReviewSession, decision: Decision | None = Decision.CONFIRM) -> None:
+def press(
+    work: QueueSession, session: ReviewSession, decision: Decision | None = Decision.CONFIRM
+) -> None:
     """Decide what is on the screen (after the reveal: None keeps), as the page does in one run."""
     bound = actions_on(work, session)
     if work.reveal is None:
@@ -103,7 +105,11 @@ def test_no_press_reads_all_that_waits_in_its_queue(sqlite_store) -> None:
     with plans_of(sqlite_store) as plans:
         press(work, session)
     steps = [step for plan in plans for step in plan.splitlines()]
-    assert [step for step in steps if step.startswith("SCAN queue_item") or "ix_queue_item_state" in step] == []
+    assert [
+        step
+        for step in steps
+        if step.startswith("SCAN queue_item") or "ix_queue_item_state" in step
+    ] == []
 
 
 @on_sqlite
@@ -127,7 +133,11 @@ def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_dr
     assert session.refused
     assert "label (Q W)" in session.message
     assert "groundedness" not in session.message
-    assert (work.reveal, case.reviews(), session.draft(shown.subject).groundedness) == (None, [], 0.5)
+    assert (work.reveal, case.reviews(), session.draft(shown.subject).groundedness) == (
+        None,
+        [],
+        0.5,
+    )
     shown.give("label", Label.GROUNDED)
     press(work, session, Decision.DISMISS)
     assert work.reveal is not None
@@ -200,7 +210,9 @@ def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_noth
 
 
 @on_sqlite
-def test_where_no_judge_has_a_verdict_the_next_item_comes_and_nothing_is_asked_about_the_judge(case) -> None:
+def test_where_no_judge_has_a_verdict_the_next_item_comes_and_nothing_is_asked_about_the_judge(
+    case,
+) -> None:
     ids = case.add("not judged", "not judged either")
     work, session = started(case, **BLIND, flagged_only=False, max_items=2), ReviewSession()
     press(work, session)
@@ -240,7 +252,9 @@ def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:
 
 
 @on_sqlite
-def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(case) -> None:
+def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(
+    case,
+) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
     session.draft(ids[0]).notes["note"] = "typed for minutes"
@@ -252,7 +266,9 @@ def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_
     assert "lease" in session.message
     assert "note" in session.message
     assert work.current.item.response_id == ids[1]
-    assert [(row["note"], row["decision"]) for row in case.reviews()] == [("typed for minutes", None)]
+    assert [(row["note"], row["decision"]) for row in case.reviews()] == [
+        ("typed for minutes", None)
+    ]
 
 
 @on_sqlite
@@ -298,7 +314,9 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
 
 
 @on_sqlite
-def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_removes_one(case) -> None:
+def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_removes_one(
+    case,
+) -> None:
     save_mode(case.store, "wrong figure", by=case.lead)
     case.flagged(0.1)
     work, session = started(case), ReviewSession()
@@ -309,7 +327,9 @@ def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_rem
         for grade, value in grades:
             bound.give(grade, value)
         bound.draft.choose_mode("wrong figure")
-        marks = MarkActions(session, bound.subject, claims.statements_of(bound.leased.item.response.answer))
+        marks = MarkActions(
+            session, bound.subject, claims.statements_of(bound.leased.item.response.answer)
+        )
         marks.next()
         marks.mark(ClaimStatus.UNSUPPORTED)
         return bound
@@ -329,7 +349,10 @@ def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_rem
 @on_sqlite
 def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(case) -> None:
     case.flagged(0.1, 0.1)
-    work, session = started(case, optional_grades=("label",), **BLIND, reveal=False), ReviewSession()
+    work, session = (
+        started(case, optional_grades=("label",), **BLIND, reveal=False),
+        ReviewSession(),
+    )
     bound = actions_on(work, session)
     plain = problem_question(bound.draft, bound.rules)
     bound.give("label", Label.GROUNDED)
@@ -373,7 +396,9 @@ def test_both_reviewers_of_a_queue_see_the_same_total_and_what_is_with_the_other
 def full_disk(store) -> Iterator[None]:
     """No page can be added to the database file."""
     with store.writing() as connection:
-        connection.exec_driver_sql("PRAGMA max_page_count = 1")  # SQLite takes the present size for it
+        connection.exec_driver_sql(
+            "PRAGMA max_page_count = 1"
+        )  # SQLite takes the present size for it
     yield
     with store.writing() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
@@ -439,7 +464,10 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
     declined = work.undoable[-1]
     undo_in_queue(case.store, session, work, declined)
     assert session.message.startswith("Undone: a1")
-    assert (work.current.item.response_id, session.draft(ids[1]).notes["note"]) == (ids[1], "half done")
+    assert (work.current.item.response_id, session.draft(ids[1]).notes["note"]) == (
+        ids[1],
+        "half done",
+    )
     assert (work.position, work.others) == ("2 of 2", 0)
     undo_in_queue(case.store, session, work, declined)  # a second press of the same screen
     assert not session.refused
@@ -451,7 +479,9 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
 
 
 @on_sqlite
-def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(case) -> None:
+def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(
+    case,
+) -> None:
     case.flagged(0.1, 0.2)
     work = started(case)
     work.current.shown = True

@@ -23,7 +23,9 @@ def case(page_store: Store) -> QueueCase:
 def judged(case: QueueCase, *verdicts: Verdict, name: str = "rag") -> int:
     """An answer that one judge version judged so often; a later ask has another verdict."""
     [response_id] = case.add("a1")
-    repeats = [NewJudgment(response_id, 0, number, verdict) for number, verdict in enumerate(verdicts)]
+    repeats = [
+        NewJudgment(response_id, 0, number, verdict) for number, verdict in enumerate(verdicts)
+    ]
     with case.store.writing() as connection:
         version = ensure_version(connection, JudgeVersion(name, "rag", model="m"))
         later = NewJudgment(response_id, 1, 0, Verdict(Status.OK, groundedness=0.1, quality=1))
@@ -40,8 +42,13 @@ def test_the_range_is_that_of_the_repeats_report(case: QueueCase, open_page: Ope
     line = "5 repeats: quality 2 to 3, groundedness 0.40 to 0.80, bad in 4 of 5"
     assert line in shown(open_page("item", response=response_id))
     with case.store.reading() as connection:
-        report = repeats_report(connection, version="rag v1", where=RowFilter(response_ids=(response_id,)))
-    assert {each.measure: each.spread.value for each in report.measures} == {"quality": 1.0, "groundedness": 0.4}
+        report = repeats_report(
+            connection, version="rag v1", where=RowFilter(response_ids=(response_id,))
+        )
+    assert {each.measure: each.spread.value for each in report.measures} == {
+        "quality": 1.0,
+        "groundedness": 0.4,
+    }
 
 
 def test_repeats_without_a_verdict_are_counted_and_equal_values_stand_once(
@@ -53,7 +60,9 @@ def test_repeats_without_a_verdict_are_counted_and_equal_values_stand_once(
     assert line in shown(open_page("item", response=response_id))
 
 
-def test_a_judge_that_was_asked_once_or_is_hidden_shows_no_repeats(case: QueueCase, open_page: OpenPage) -> None:
+def test_a_judge_that_was_asked_once_or_is_hidden_shows_no_repeats(
+    case: QueueCase, open_page: OpenPage
+) -> None:
     once = judged(case, ok(0.2, 1))
     assert "repeat" not in shown(open_page("item", response=once))
     [hidden] = case.add("a2")

@@ -30,7 +30,9 @@ def _ending(_request: object) -> Response:
 @pytest.fixture(params=["", "/judgeboard", "/tools/judge"])
 def prefix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     for module in (return_page, server):
-        monkeypatch.setattr(module, "sign_in", lambda: SignIn(True, (None,), "testserver", None, request.param))
+        monkeypatch.setattr(
+            module, "sign_in", lambda: SignIn(True, (None,), "testserver", None, request.param)
+        )
     return str(request.param)
 
 
@@ -62,7 +64,9 @@ def ends_at(client: TestClient, page: str) -> str:
     return client.get("oauth2callback").headers["location"]
 
 
-@pytest.mark.parametrize("page", ["/", "/item", "/my_reviews", "/item?response=5&where=a%2Cb+c", "/?show=Queues"])
+@pytest.mark.parametrize(
+    "page", ["/", "/item", "/my_reviews", "/item?response=5&where=a%2Cb+c", "/?show=Queues"]
+)
 def test_sign_in_ends_where_it_began(client: TestClient, prefix: str, page: str) -> None:
     assert ends_at(client, page) == prefix + page
 
@@ -70,7 +74,13 @@ def test_sign_in_ends_where_it_began(client: TestClient, prefix: str, page: str)
 @pytest.mark.parametrize(
     "page",
     [
-        *("//evil.example.org", "/\\evil.example.org", "\\\\evil.example.org", "https://evil.example.org", "evil"),
+        *(
+            "//evil.example.org",
+            "/\\evil.example.org",
+            "\\\\evil.example.org",
+            "https://evil.example.org",
+            "evil",
+        ),
         *(
             "/../other",
             "/%2e%2e/other",
@@ -79,7 +89,14 @@ def test_sign_in_ends_where_it_began(client: TestClient, prefix: str, page: str)
             "/\t/evil.example.org",
             "/item?a=1\r\nx: y",
         ),
-        *("javascript:alert(1)", "/item#there", "/@evil.example.org", "", "/item?" + "a" * 5000, "/item?x=\u0661"),
+        *(
+            "javascript:alert(1)",
+            "/item#there",
+            "/@evil.example.org",
+            "",
+            "/item?" + "a" * 5000,
+            "/item?x=\u0661",
+        ),
     ],
 )
 def test_sign_in_never_ends_outside_the_pages(client: TestClient, prefix: str, page: str) -> None:

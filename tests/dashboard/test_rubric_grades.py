@@ -37,11 +37,17 @@ SCORES = (
 def judged(page_rows: PageRows, sqlite_store: Store) -> int:
     """An answer without a flag that a rubric judge judged."""
     levels = ["bad", "poor", "fair", "good", "best"]
-    params = {"dimensions": [{"name": name, "weight": 1.0, "levels": levels} for name in ("accuracy", "tone")]}
+    params = {
+        "dimensions": [
+            {"name": name, "weight": 1.0, "levels": levels} for name in ("accuracy", "tone")
+        ]
+    }
     with sqlite_store.writing() as connection:
         response = Response("log", "rubric-1", "How long is the rope?", "It has 60 m.")
         (response_id,) = store_responses(connection, [response]).new
-        version = ensure_version(connection, JudgeVersion("house", "rubric", params=params, scale="1-5"))
+        version = ensure_version(
+            connection, JudgeVersion("house", "rubric", params=params, scale="1-5")
+        )
         verdict = Verdict(Status.OK, scores=SCORES, reasoning=UNSCORED)
         store_judgments(connection, version, None, [NewJudgment(response_id, 0, 0, verdict)])
     return response_id
@@ -50,7 +56,9 @@ def judged(page_rows: PageRows, sqlite_store: Store) -> int:
 def given(store: Store) -> list[tuple[str, float | None, str]]:
     table = REVIEW_SCORE
     with store.reading() as connection:
-        rows = connection.execute(select(table.c.dimension, table.c.value, table.c.scale).order_by(table.c.id))
+        rows = connection.execute(
+            select(table.c.dimension, table.c.value, table.c.scale).order_by(table.c.id)
+        )
         return [(dimension, value, scale) for dimension, value, scale in rows]
 
 
@@ -64,7 +72,9 @@ def test_the_judges_scores_are_shown_with_their_sentences(open_page: OpenPage, j
     assert UNSCORED in pane
 
 
-def test_a_person_grades_on_the_same_rubric(open_page: OpenPage, judged: int, sqlite_store: Store) -> None:
+def test_a_person_grades_on_the_same_rubric(
+    open_page: OpenPage, judged: int, sqlite_store: Store
+) -> None:
     app = open_page("item", response=judged)
     fields = [each for each in app.button_group if str(each.key).startswith("rubric")]
     assert [each.label for each in fields] == ["accuracy", "tone"]
@@ -90,11 +100,19 @@ def test_without_a_rubric_judgment_there_is_no_field(
     assert "Rubric" not in texts(app, "jb-pane jb-signals")[0]
 
 
-def test_only_standing_grades_count_and_only_levels_are_taken(judged: int, sqlite_store: Store) -> None:
+def test_only_standing_grades_count_and_only_levels_are_taken(
+    judged: int, sqlite_store: Store
+) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
 
     def say(key: str, *scores: DimensionScore) -> int:
-        return grade(sqlite_store, response_id=judged, reviewer=mara, grade=Grade(scores=scores), request_key=key)
+        return grade(
+            sqlite_store,
+            response_id=judged,
+            reviewer=mara,
+            grade=Grade(scores=scores),
+            request_key=key,
+        )
 
     say("1", DimensionScore("tone", 1, "1-5"))
     last = say("2", DimensionScore("tone", 5, "1-5"))
@@ -135,7 +153,9 @@ def test_each_level_is_given_to_the_dimension_after_the_one_before(actions: Sche
     assert actions.draft.grade().scores[1] == DimensionScore("tone", 2, "1-5")
 
 
-def test_one_key_in_quick_succession_gives_two_dimensions_their_level(actions: SchemaActions) -> None:
+def test_one_key_in_quick_succession_gives_two_dimensions_their_level(
+    actions: SchemaActions,
+) -> None:
     keyboard = Keyboard(row="row")
     for number, level in enumerate((4, 4, 3)):
         act = Press(Turn.GIVE, lambda level=level: actions.pick(str(level)), each=True)
@@ -168,13 +188,20 @@ def test_the_same_digits_after_an_undo_give_the_same_levels(actions: SchemaActio
         ranks.session.put_draft(2, ranks.draft)
 
 
-def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(actions: SchemaActions) -> None:
+def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(
+    actions: SchemaActions,
+) -> None:
     draft = Draft(values={"modes": ["made up"]}, modes=["made up"]).brought_back()
     for _ in range(2):  # the first press keeps the failure mode, the second removes it
         draft.choose_mode("made up")
     assert draft.modes == []
     schema = LabelSchema(
-        "list", (SchemaField("modes", FieldType.CATEGORY, options=(Option("made up"), Option("late")), many=True),)
+        "list",
+        (
+            SchemaField(
+                "modes", FieldType.CATEGORY, options=(Option("made up"), Option("late")), many=True
+            ),
+        ),
     )
     actions.session.put_draft(3, draft)
     fields = SchemaActions(actions.session, 3, schema, SimpleNamespace(passages=()))
@@ -201,19 +228,25 @@ def test_next_goes_round_and_skips_no_required_field(actions: SchemaActions) -> 
         (range(1, 11), {**{str(level): level for level in range(1, 10)}, "0": 10}),
     ],
 )
-def test_a_level_has_its_own_digit(actions: SchemaActions, levels: range, digits: dict[str, int]) -> None:
+def test_a_level_has_its_own_digit(
+    actions: SchemaActions, levels: range, digits: dict[str, int]
+) -> None:
     field = SchemaField("tone", FieldType.SCALE, levels=tuple((level, None) for level in levels))
     assert actions.digits(field) == digits
 
 
-def test_digits_go_to_the_quality_first_and_then_to_the_other_fields(actions: SchemaActions) -> None:
+def test_digits_go_to_the_quality_first_and_then_to_the_other_fields(
+    actions: SchemaActions,
+) -> None:
     actions = replace(actions, quality=BUILT_IN["quality"])
     for digit in "443":
         actions.pick(digit)
     assert (actions.draft.quality, actions.draft.values) == (4, {"accuracy": 4, "tone": 3})
 
 
-def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(actions: SchemaActions) -> None:
+def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(
+    actions: SchemaActions,
+) -> None:
     assert actions.draft.missing() == ("accuracy",)
     assert [dict(field.levels)[5] for field in actions.fields] == [None, "kind", None]
 

@@ -34,7 +34,9 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
 ) -> None:
     lead = ensure_reviewer(page_store, "page", "Mara")
     add_schema(page_store, SCHEMA, by=lead)
-    create_queue(page_store, QueueRules("fields", RowFilter(), order="oldest"), by=lead, schema="support")
+    create_queue(
+        page_store, QueueRules("fields", RowFilter(), order="oldest"), by=lead, schema="support"
+    )
     app = open_page("item", queue="fields")
     assert "causes" not in shown(app)
     app = press(app, "field_next")
@@ -52,19 +54,36 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
     assert "Saved: confirmed" in shown(app)
     (row,) = [each for each in rows_of(page_store, REVIEW) if each["choices"]]
     assert row["choices"] == {"verdict": "fix", "causes": ["retrieval"], "policy": True}
-    (score,) = [each for each in rows_of(page_store, REVIEW_SCORE) if each["review_id"] == row["id"]]
+    (score,) = [
+        each for each in rows_of(page_store, REVIEW_SCORE) if each["review_id"] == row["id"]
+    ]
     assert (score["dimension"], score["value"], score["scale"]) == ("tone", 4, "1-5")
     item = shown(open_page("item", response=row["response_id"]))
     for words in ("verdict: fix", "causes: retrieval", "policy: yes", "tone: 4"):
         assert words in item
-    assert "verdict: fix" not in shown(open_page("item", reviewer="Jon", response=row["response_id"]))
+    assert "verdict: fix" not in shown(
+        open_page("item", reviewer="Jon", response=row["response_id"])
+    )
     app = open_page("responses", reviewer="Jon")
     field = next(each for each in app.multiselect if each.label == "Own labels")
     app = field.select("tone: 4 friendly").run()
     assert texts(app, "jb-say")[0].split(" · ")[:2] == ["1 answer", "tone 4"]
     exported = tmp_path / "answers.csv"
     where = ["--where", "own_label=verdict=fix", "--where", "own_label=tone=4"]
-    assert run(["export", "responses", *where, "-o", str(exported), "--db", str(page_store.engine.url.database)]) == 0
+    assert (
+        run(
+            [
+                "export",
+                "responses",
+                *where,
+                "-o",
+                str(exported),
+                "--db",
+                str(page_store.engine.url.database),
+            ]
+        )
+        == 0
+    )
     with exported.open(encoding="utf-8", newline="") as lines:
         assert len(list(csv.DictReader(lines))) == 1
     drawn = open_page("trends", reviewer="Jon", show="Own label", own_label="tone", tables="true")
@@ -85,7 +104,9 @@ PASSES = "type: category, required: true, options: [pass, not passed]}"
         ("{name: causes, type: category, required: true, options: [unsupported, incorrect]}", None),
     ],
 )
-def test_one_field_with_words_for_good_and_bad_is_the_decision(fields: str, decides: str | None) -> None:
+def test_one_field_with_words_for_good_and_bad_is_the_decision(
+    fields: str, decides: str | None
+) -> None:
     field = deciding_field(Draft(schema=schema_in(f"{{name: s, fields: [{fields}]}}")))
     assert (field and field.name) == decides
 
@@ -96,7 +117,9 @@ def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_ag
     lead = ensure_reviewer(page_store, "page", "Mara")
     field = "{name: verdict, type: category, required: true, options: [good, bad]}"
     add_schema(page_store, schema_in(f"{{name: checks, fields: [{field}]}}"), by=lead)
-    create_queue(page_store, QueueRules("own", RowFilter(), order="oldest"), by=lead, schema="checks")
+    create_queue(
+        page_store, QueueRules("own", RowFilter(), order="oldest"), by=lead, schema="checks"
+    )
     app = press(open_page("item", queue="own"), "save")
     assert "requires verdict" in shown(app)
     assert not {"confirm", "dismiss"} & {button.key for button in app.button}
@@ -110,7 +133,9 @@ def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_ag
     assert (row["decision"], row["choices"]) == ("dismiss", {"verdict": "good"})
 
 
-def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPage, page_store: Store) -> None:
+def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(
+    open_page: OpenPage, page_store: Store
+) -> None:
     ensure_reviewer(page_store, "page", "Mara")
     app = open_page("schemas")
     yaml = app.text_area[0]
@@ -144,7 +169,9 @@ def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Sto
     added = schema.fields[len(before) :]
     assert {field.type for field in added} == set(FieldType)
     assert set(BUILT_IN) <= {field.name for field in schema.fields}
-    assert added[-1] == replace(next(each for each in added if each.name == "scale"), name="scale 2")
+    assert added[-1] == replace(
+        next(each for each in added if each.name == "scale"), name="scale 2"
+    )
     next(button for button in app.button if button.key == "schema_save").click().run()
     with page_store.reading() as connection:
         (stored,) = list_schemas(connection)

@@ -22,12 +22,18 @@ GOALS = re.compile(r' href="#([^"]+)"')
 def pane(page_rows, sqlite_store: Store):
     """The pane of an answer by its outside id."""
 
-    def made(name: str, *, whole: bool = False, forgotten_at: datetime | None = None, **changes: Any) -> str:
+    def made(
+        name: str, *, whole: bool = False, forgotten_at: datetime | None = None, **changes: Any
+    ) -> str:
         with sqlite_store.reading() as connection:
             item = load_item(connection, page_rows.responses[name])
         item = replace(item, response=replace(item.response, **changes), forgotten_at=forgotten_at)
         claims = item.currents[0].claims or () if item.currents else ()
-        return str(sentence_pane(item, align(item.response.answer, item.response.passages, claims), [], whole=whole))
+        return str(
+            sentence_pane(
+                item, align(item.response.answer, item.response.passages, claims), [], whole=whole
+            )
+        )
 
     return made
 
@@ -73,7 +79,9 @@ def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
 
 
 def test_a_forgotten_answer_is_said(pane) -> None:
-    markup = pane("good", forgotten_at=datetime(2026, 3, 12, tzinfo=UTC), query="", answer="", passages=None)
+    markup = pane(
+        "good", forgotten_at=datetime(2026, 3, 12, tzinfo=UTC), query="", answer="", passages=None
+    )
     # The question, the answer and the passages are removed.
     assert plain(markup).count("was removed") == 3
 
@@ -84,4 +92,6 @@ def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_
     assert any('class="jb-sentence"' in body for body in bodies)
     page = press(page, "next_")
     assert any('class="jb-sentence"' in node.proto.body for node in page.get("html"))
-    assert not any('class="jb-sentence"' in node.proto.body for node in press(page, "switch_").get("html"))
+    assert not any(
+        'class="jb-sentence"' in node.proto.body for node in press(page, "switch_").get("html")
+    )

@@ -37,7 +37,9 @@ def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def test_the_checkout_and_the_wheel_have_one_theme_and_one_set_of_safe_settings() -> None:
-    checkout = flat(tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8")))
+    checkout = flat(
+        tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    )
     served = server_options("localhost", 8501)
     theme = {name: value for name, value in checkout.items() if name.startswith("theme.")}
     assert theme == streamlit_options()
@@ -56,7 +58,11 @@ def test_every_option_is_one_that_streamlit_knows() -> None:
     ("host", "address", "names"),
     [
         ("localhost", "127.0.0.1", {"localhost", "127.0.0.1", "[::1]"}),
-        ("case.example.org", "case.example.org", {"case.example.org", "localhost", "127.0.0.1", "[::1]"}),
+        (
+            "case.example.org",
+            "case.example.org",
+            {"case.example.org", "localhost", "127.0.0.1", "[::1]"},
+        ),
     ],
 )
 def test_a_server_answers_to_its_own_names_only(host: str, address: str, names: set[str]) -> None:
@@ -66,7 +72,9 @@ def test_a_server_answers_to_its_own_names_only(host: str, address: str, names: 
 
 
 def test_even_a_server_for_everybody_does_not_answer_to_any_name() -> None:
-    allowed = server_options("0.0.0.0", 8501, allowed_hosts=["case.example.org"])["server.allowedHosts"]
+    allowed = server_options("0.0.0.0", 8501, allowed_hosts=["case.example.org"])[
+        "server.allowedHosts"
+    ]
     assert "case.example.org" in allowed
     assert "*" not in allowed
     # An empty list would mean any name.
@@ -155,7 +163,9 @@ def test_a_server_killed_in_the_middle_of_a_job_finishes_it_after_a_restart(
         ("", False),
     ],
 )
-def test_pages_of_other_servers_send_upload_and_open_nothing(port: int, origin: str | None, own: bool) -> None:
+def test_pages_of_other_servers_send_upload_and_open_nothing(
+    port: int, origin: str | None, own: bool
+) -> None:
     headers = {} if origin is None else {"origin": origin.replace("PORT", str(port))}
     with httpx.Client(base_url=f"http://localhost:{port}", headers=headers) as http:
         sent = http.post("/api/responses", json={"id": "1", "query": "q", "answer": "a"})
@@ -186,9 +196,19 @@ def opens_session(port: int, headers: dict[str, str]) -> bool:
     ("origin", "host", "proxy", "own"),
     [
         ("https://case.example.org", "case.example.org", {"x-forwarded-proto": "https"}, True),
-        ("https://case.example.org", "case.example.org:443", {"x-forwarded-proto": "https, http"}, True),
+        (
+            "https://case.example.org",
+            "case.example.org:443",
+            {"x-forwarded-proto": "https, http"},
+            True,
+        ),
         ("http://case.example.org", "case.example.org", {"x-forwarded-proto": "https"}, False),
-        ("https://case.example.org", "case.example.org", {}, True),  # the proxy does not name the scheme
+        (
+            "https://case.example.org",
+            "case.example.org",
+            {},
+            True,
+        ),  # the proxy does not name the scheme
         ("http://case.example.org:8501", "case.example.org:8501", {}, True),
         ("https://case.example.org", "internal:8501", {"x-forwarded-proto": "https"}, False),
         ("https://[::1]:8501", "[::1]:8501", {}, False),
@@ -206,14 +226,20 @@ def test_the_page_of_a_server_behind_a_proxy_is_its_own(
 @pytest.mark.parametrize(
     ("host", "origin", "words"),
     [
-        ("judge.example.org", "https://judge.example.org", "start the server with --allow-host judge.example.org"),
+        (
+            "judge.example.org",
+            "https://judge.example.org",
+            "start the server with --allow-host judge.example.org",
+        ),
         ("localhost:8501", "https://judge.example.org", "A proxy must keep the header Host"),
     ],
 )
 def test_a_refused_session_is_logged_once_with_the_option_that_allows_it(
     host: str, origin: str, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def refusing(_scope: Scope, _receive: Receive, send: Send) -> None:  # as Streamlit refuses other hosts
+    async def refusing(
+        _scope: Scope, _receive: Receive, send: Send
+    ) -> None:  # as Streamlit refuses other hosts
         await send({"type": "websocket.close", "code": 1008})
 
     async def drop(_message: Message) -> None:

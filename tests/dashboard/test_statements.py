@@ -15,7 +15,11 @@ from judgeboard_dashboard.review.marks import MarkActions
 from page_rows import ANSWER as STORED_ANSWER
 from page_rows import as_read
 
-SUPPORTED, CONTRADICTED, UNSUPPORTED = ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED
+SUPPORTED, CONTRADICTED, UNSUPPORTED = (
+    ClaimStatus.SUPPORTED,
+    ClaimStatus.CONTRADICTED,
+    ClaimStatus.UNSUPPORTED,
+)
 ANSWER = "Granite is hard. Basalt is soft."
 CLAIMS = (
     Claim("Granite is hard", SUPPORTED, answer_start=0, answer_end=16),
@@ -36,7 +40,11 @@ def test_a_judge_that_is_seen_gives_the_statements() -> None:
 
 
 def test_without_claims_or_blind_the_sentences_are_the_statements() -> None:
-    for found in (statements_of(ANSWER), statements_of(ANSWER, (), 7), statements_of(ANSWER, CLAIMS, None)):
+    for found in (
+        statements_of(ANSWER),
+        statements_of(ANSWER, (), 7),
+        statements_of(ANSWER, CLAIMS, None),
+    ):
         assert [(one.text, one.start, one.end, one.judgment_id) for one in found] == [
             ("Granite is hard.", 0, 16, None),
             ("Basalt is soft.", 17, 32, None),
@@ -83,7 +91,9 @@ def test_a_copied_draft_is_not_changed_by_later_marks() -> None:
     assert (len(kept.marks), len(bound.draft.marks)) == (1, 0)
 
 
-def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_is_outlined() -> None:
+def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_is_outlined() -> (
+    None
+):
     bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     first, second = shown_claims(CLAIMS, bound.statements, bound.shown, bound.at)
@@ -104,7 +114,9 @@ def test_of_sentences_only_marked_ones_are_shown() -> None:
     assert (current.status, current.at) == ("plain", True)
     bound.mark(UNSUPPORTED)
     bound.next()
-    assert [(one.status, one.sign) for one in shown_claims((), bound.statements, bound.shown, bound.at)] == [
+    assert [
+        (one.status, one.sign) for one in shown_claims((), bound.statements, bound.shown, bound.at)
+    ] == [
         ("unsupported", "you ?"),
         ("plain", "…"),
     ]
@@ -135,7 +147,9 @@ def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: S
         (2, SUPPORTED, judgment),
         (3, CONTRADICTED, judgment),
     ]
-    texts_of_marks = [item.response.answer[mark.start : mark.end] for mark in review.grade.claim_marks]
+    texts_of_marks = [
+        item.response.answer[mark.start : mark.end] for mark in review.grade.claim_marks
+    ]
     assert texts_of_marks == [claim.text for claim in item.currents[0].claims[1:3]]
 
 

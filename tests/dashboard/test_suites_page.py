@@ -20,13 +20,19 @@ def runs(page_rows: PageRows, sqlite_store: Store, fill_once: Any) -> list[int]:
     return run_ids
 
 
-def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, runs: list[int]) -> None:
+def test_the_newest_run_is_shown_against_the_one_before(
+    open_page: OpenPage, runs: list[int]
+) -> None:
     app = open_page("suites")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith("Average score ")
     assert "The gate fails." in sentence
     assert app.selectbox(key="run").options == [f"Run {run}" for run in reversed(runs)]
-    assert app.selectbox(key="baseline").options == [f"Run {runs[1]}", f"Run {runs[0]}", "No baseline"]
+    assert app.selectbox(key="baseline").options == [
+        f"Run {runs[1]}",
+        f"Run {runs[0]}",
+        "No baseline",
+    ]
     assert [row[0] for row in table_rows(app, "Candidate")] == list(reversed(runs))
     parts = texts(app, "jb-part")
     assert parts[1] == "By dimension"
@@ -64,7 +70,9 @@ def test_a_suite_that_nobody_could_score_is_said_so(
     open_page: OpenPage, page_rows: PageRows, sqlite_store: Store
 ) -> None:
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
-        run_suite(sqlite_store, suite(2), "model:candidate", model="judge", base_url=endpoint.base_url)
+        run_suite(
+            sqlite_store, suite(2), "model:candidate", model="judge", base_url=endpoint.base_url
+        )
     app = open_page("suites")
     assert "No case" in texts(app, "jb-say")[0]
     assert "Average score" not in texts(app, "jb-say")[0]

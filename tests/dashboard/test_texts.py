@@ -30,7 +30,9 @@ def test_a_number_of_several_words_is_never_broken_over_two_lines() -> None:
 
 
 def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:
-    shown = table_frame(Table((Column("Query"), Column("n", "count")), (("rock \ud800 face", 1), (None, None))))
+    shown = table_frame(
+        Table((Column("Query"), Column("n", "count")), (("rock \ud800 face", 1), (None, None)))
+    )
     assert shown["Query"][0] == "rock \ufffd face"
     assert shown["Query"].isna()[1]
 

@@ -29,7 +29,11 @@ def traced(page_store: Store) -> int:
         return int(connection.execute(select(RESPONSE.c.id)).scalar_one())
 
 
-LONG_CHAT = {"openinference.span.kind": "LLM", "input.value": "a question?", "output.value": "an answer"} | {
+LONG_CHAT = {
+    "openinference.span.kind": "LLM",
+    "input.value": "a question?",
+    "output.value": "an answer",
+} | {
     f"llm.input_messages.{number}.message.{part}": text
     for number in range(500)
     for part, text in {"role": "user", "content": "hello"}.items()
@@ -40,7 +44,9 @@ def spans(app: AppTest) -> list[str]:
     return [body for body in bodies(app) if "jb-span" in body]
 
 
-def test_the_tree_of_spans_is_read_only_while_it_is_open(traced: int, page_store: Store, open_page) -> None:
+def test_the_tree_of_spans_is_read_only_while_it_is_open(
+    traced: int, page_store: Store, open_page
+) -> None:
     statements: list[str] = []
     event.listen(
         session.store().engine,
@@ -61,14 +67,22 @@ def test_the_tree_of_spans_is_read_only_while_it_is_open(traced: int, page_store
     assert "--jb-depth:0" in pane
     assert "--jb-depth:1" in pane
     text = shown(page)
-    for part in ("question 7", "answer 7", "passage 1 of 7", "passage 2 of 7", "retrieval.documents.0.document.id"):
+    for part in (
+        "question 7",
+        "answer 7",
+        "passage 1 of 7",
+        "passage 2 of 7",
+        "retrieval.documents.0.document.id",
+    ):
         assert part in text, part
     assert "3 spans" in text
     assert "2.0 s" in text
     assert spans(press(page, "trace_")) == []
 
 
-def test_a_large_trace_is_sent_in_part(traced: int, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_trace_is_sent_in_part(
+    traced: int, open_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trace_view, "MOST_RECORDS", 2)
     monkeypatch.setattr(trace_view, "LONGEST", 4)
     page = press(open_page("item", response=traced), "trace_")
@@ -77,12 +91,16 @@ def test_a_large_trace_is_sent_in_part(traced: int, open_page, monkeypatch: pyte
     assert "answer 7" not in shown(page).partition("2 of 3")[2]
 
 
-def test_long_names_and_many_short_texts_are_sent_in_part(page_store: Store, open_page, monkeypatch) -> None:
+def test_long_names_and_many_short_texts_are_sent_in_part(
+    page_store: Store, open_page, monkeypatch
+) -> None:
     monkeypatch.setattr(trace_view, "LONGEST_TRACE", 3_000)
     root = Span("7" * 32, "1" * 16, None, f"<b>{'name' * 500}", 1, 2, attributes=LONG_CHAT)
     unnamed = Span("7" * 32, "2" * 16, "1" * 16, "", 1, 2)
     with page_store.writing() as connection:
-        store_spans(connection, [NewSpan.of(span, "shop") for span in (unnamed, root)], "shop", utc_now())
+        store_spans(
+            connection, [NewSpan.of(span, "shop") for span in (unnamed, root)], "shop", utc_now()
+        )
     gathered(page_store)
     with page_store.reading() as connection:
         response_id = int(connection.execute(select(RESPONSE.c.id)).scalar_one())
@@ -96,7 +114,9 @@ def test_long_names_and_many_short_texts_are_sent_in_part(page_store: Store, ope
 
 
 @pytest.mark.parametrize("hidden", ["blind_judge", "blind_people"])
-def test_a_blind_reviewer_sees_no_span(traced: int, page_store: Store, open_page, hidden: str) -> None:
+def test_a_blind_reviewer_sees_no_span(
+    traced: int, page_store: Store, open_page, hidden: str
+) -> None:
     rules = {"blind_judge": False, "blind_people": False} | {hidden: True}
     case = queue_case(page_store)
     case.judge(traced, 0.1)
@@ -111,7 +131,17 @@ def test_an_imported_trace_says_that_no_span_is_stored(page_store: Store, open_p
     with page_store.writing() as connection:
         metadata = {"span_id": "a1", "latency_ms": 850}
         [imported] = store_responses(
-            connection, [Response("file", "f1", "q?", "an answer", generator_model="gpt-4o-mini", metadata=metadata)]
+            connection,
+            [
+                Response(
+                    "file",
+                    "f1",
+                    "q?",
+                    "an answer",
+                    generator_model="gpt-4o-mini",
+                    metadata=metadata,
+                )
+            ],
         ).ids
     before = open_page("item", response=imported)
     words = shown(before)

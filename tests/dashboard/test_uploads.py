@@ -31,20 +31,27 @@ class Server:
         self.files = MemoryUploadedFileManager("/_stcore/upload_file")
         runtime: Any = SimpleNamespace(is_active_session=lambda _session_id: True)
         self._app = Starlette(
-            routes=create_upload_routes(runtime, self.files, None), middleware=[Middleware(uploads.LimitedUploads)]
+            routes=create_upload_routes(runtime, self.files, None),
+            middleware=[Middleware(uploads.LimitedUploads)],
         )
 
     @property
     def held(self) -> dict[str, list[str]]:
         """The ids of the files in memory, by session."""
-        return {session: sorted(files) for session, files in self.files.file_storage.items() if files}
+        return {
+            session: sorted(files) for session, files in self.files.file_storage.items() if files
+        }
 
     async def put(self, session: str, file: str, size: int = MB // 2) -> httpx.Response:
         async with self.client() as client:
-            return await client.put(f"/_stcore/upload_file/{session}/{file}", files={"file": ("a.csv", b"x" * size)})
+            return await client.put(
+                f"/_stcore/upload_file/{session}/{file}", files={"file": ("a.csv", b"x" * size)}
+            )
 
     def client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(transport=httpx.ASGITransport(self._app), base_url="http://localhost")
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(self._app), base_url="http://localhost"
+        )
 
 
 @pytest.fixture
@@ -56,7 +63,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(uploads, "_is_active", lambda session_id: session_id != "closed")
     monkeypatch.setattr(uploads, "_people", {})
     monkeypatch.setattr(uploads, "sign_in", lambda: SignIn(asked=False))
-    before = {name: config.get_option(name) for name in ("server.enableXsrfProtection", "server.maxUploadSize")}
+    before = {
+        name: config.get_option(name)
+        for name in ("server.enableXsrfProtection", "server.maxUploadSize")
+    }
     config.set_option("server.enableXsrfProtection", False)
     config.set_option("server.maxUploadSize", 1)
     yield served
@@ -72,13 +82,17 @@ def test_a_new_file_replaces_the_earlier_one_of_its_session(server: Server) -> N
 
 
 def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(server: Server) -> None:
-    async def begin(client: httpx.AsyncClient, session: str, ready: asyncio.Event) -> httpx.Response:
+    async def begin(
+        client: httpx.AsyncClient, session: str, ready: asyncio.Event
+    ) -> httpx.Response:
         async def slow() -> AsyncIterator[bytes]:
             ready.set()
             await end.wait()
             yield b""
 
-        return await client.put(f"/_stcore/upload_file/{session}/slow", content=slow(), headers=MULTIPART)
+        return await client.put(
+            f"/_stcore/upload_file/{session}/slow", content=slow(), headers=MULTIPART
+        )
 
     async def scenario() -> None:
         async with server.client() as client, asyncio.TaskGroup() as group:
@@ -117,7 +131,9 @@ def test_a_body_without_an_end_is_cut_off(server: Server) -> None:
 
     async def put() -> httpx.Response:
         async with server.client() as client:
-            return await client.put("/_stcore/upload_file/mine/endless", content=endless(), headers=MULTIPART)
+            return await client.put(
+                "/_stcore/upload_file/mine/endless", content=endless(), headers=MULTIPART
+            )
 
     assert asyncio.run(put()).status_code == 413
     assert sent < 5

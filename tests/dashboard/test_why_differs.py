@@ -35,7 +35,9 @@ def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
     assert why(press(page, "quality3_")) == []
 
 
-def test_the_reason_is_saved_with_the_verdict_that_was_seen(page_rows, open_page, sqlite_store: Store) -> None:
+def test_the_reason_is_saved_with_the_verdict_that_was_seen(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     press(press(press(page, "groundednessG_"), "why_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
@@ -47,7 +49,9 @@ def test_the_reason_is_saved_with_the_verdict_that_was_seen(page_rows, open_page
     assert f": {WHY_DIFFERS['missed_support']}" in shown(page)
 
 
-def test_a_reason_without_a_difference_is_not_saved(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_reason_without_a_difference_is_not_saved(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     press(press(press(press(page, "quality1_"), "why_"), "quality3_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
@@ -59,21 +63,37 @@ def graded(page_rows, sqlite_store: Store) -> int:
     """An answer on which Mara differs from the judge by 0.58."""
     response_id = page_rows.responses["claims"]
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    grade(sqlite_store, response_id=response_id, reviewer=mara, grade=Grade(groundedness=1.0), request_key="g")
+    grade(
+        sqlite_store,
+        response_id=response_id,
+        reviewer=mara,
+        grade=Grade(groundedness=1.0),
+        request_key="g",
+    )
     return response_id
 
 
-def test_the_page_agreement_asks_who_graded_and_counts(graded, open_page, sqlite_store: Store) -> None:
+def test_the_page_agreement_asks_who_graded_and_counts(
+    graded, open_page, sqlite_store: Store
+) -> None:
     page = open_page("agreement", grade="Groundedness")
     [pills] = [one for one in page.get("button_group") if one.label == "Why they differ"]
     pills.set_value(WhyDiffers.PARTIAL_SUPPORT).run()
     new, old = reviews(sqlite_store, graded)
-    assert (new.grade.why_differs, new.grade.groundedness, old.stands) == ("partial_support", 1.0, False)
+    assert (new.grade.why_differs, new.grade.groundedness, old.stands) == (
+        "partial_support",
+        1.0,
+        False,
+    )
     again = open_page("agreement", grade="Groundedness")
     assert "Partial support" in shown(again)
     with sqlite_store.reading() as connection:
         [counts] = why_counts(connection)
-    assert (counts.title, counts.answers, counts.reasons[WhyDiffers.PARTIAL_SUPPORT]) == ("rag v1", 1, 1)
+    assert (counts.title, counts.answers, counts.reasons[WhyDiffers.PARTIAL_SUPPORT]) == (
+        "rag v1",
+        1,
+        1,
+    )
 
 
 def test_who_did_not_grade_is_not_asked(graded, open_page) -> None:

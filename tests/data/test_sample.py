@@ -43,7 +43,9 @@ def unpacked(path: Path) -> str:
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in unpacked(sample_folder() / f"{name}.jsonl.gz").splitlines()]
+    return [
+        json.loads(line) for line in unpacked(sample_folder() / f"{name}.jsonl.gz").splitlines()
+    ]
 
 
 RESPONSES = rows("responses")
@@ -139,7 +141,9 @@ def test_three_reviewers_grade_150_answers_and_share_40():
 
 
 def test_every_answer_of_the_random_sample_has_a_grade_and_so_has_every_replay():
-    drawn = {row["id"] for row in RESPONSES if sampling_number(SEED, SOURCE, row["id"]) < RANDOM_SHARE}
+    drawn = {
+        row["id"] for row in RESPONSES if sampling_number(SEED, SOURCE, row["id"]) < RANDOM_SHARE
+    }
     more = [row["response_id"] for row in RANDOM_GRADES]
 
     assert 0.4 <= len(drawn) / len(RESPONSES) <= 0.6
@@ -169,7 +173,11 @@ def test_reviewers_of_the_same_answer_mostly_agree_and_sometimes_differ():
 
 
 def test_marked_spans_are_parts_of_the_answer():
-    spans = [(BY_ID[row["response_id"]]["answer"], span) for row in GRADES for span in row.get("spans", ())]
+    spans = [
+        (BY_ID[row["response_id"]]["answer"], span)
+        for row in GRADES
+        for span in row.get("spans", ())
+    ]
 
     assert len(spans) > 50
     assert all(answer[span["start"] : span["end"]] == span["text"] for answer, span in spans)
@@ -192,7 +200,10 @@ def test_hard_cases_occur():
     assert sum(contexts[count] for count in (6, 7, 8)) >= 10
     assert min(lengths) <= 2
     assert max(lengths) >= 150
-    assert all(any(text in row["answer"] for row in RESPONSES) for text in ("Fontainebleau", "Céüse", "°C", "6b+"))
+    assert all(
+        any(text in row["answer"] for row in RESPONSES)
+        for text in ("Fontainebleau", "Céüse", "°C", "6b+")
+    )
 
 
 def weekly_intervals(values: dict[str, float], query_type: str) -> list[tuple[float, float]]:
@@ -212,7 +223,9 @@ def weekly_intervals(values: dict[str, float], query_type: str) -> list[tuple[fl
 def drop(values: dict[str, float], query_type: str) -> float:
     """Lowest end of a week before minus highest end of a week after: above 0 no two intervals overlap."""
     intervals = weekly_intervals(values, query_type)
-    return min(intervals[week][0] for week in WEEKS_BEFORE) - max(intervals[week][1] for week in WEEKS_AFTER)
+    return min(intervals[week][0] for week in WEEKS_BEFORE) - max(
+        intervals[week][1] for week in WEEKS_AFTER
+    )
 
 
 def test_groundedness_of_complex_answers_drops_in_the_last_three_weeks_alone(answers: list[Any]):
@@ -251,10 +264,19 @@ def test_the_second_judge_is_informed_but_not_perfect():
     assert 0.7 <= agreement < 1
 
 
-def test_supported_sentences_stand_on_words_of_the_passages_and_unsupported_ones_less_so(answers: list[Any]):
+def test_supported_sentences_stand_on_words_of_the_passages_and_unsupported_ones_less_so(
+    answers: list[Any],
+):
     shares: dict[bool, list[float]] = {True: [], False: []}
     for answer in answers:
-        if answer.draft.passages and answer.draft.mood in {"grounded", "gap", "made_up", "mixed", "slip", "padded"}:
+        if answer.draft.passages and answer.draft.mood in {
+            "grounded",
+            "gap",
+            "made_up",
+            "mixed",
+            "slip",
+            "padded",
+        }:
             known = set(" ".join(answer.draft.passages).casefold().split())
             for sentence in answer.draft.sentences:
                 words = sentence.text.casefold().split()

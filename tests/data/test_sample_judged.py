@@ -42,7 +42,9 @@ def bounds(point: Point) -> tuple[float, float]:
     return point.estimate.low, point.estimate.high
 
 
-def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_answers(judged: Store) -> None:
+def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_answers(
+    judged: Store,
+) -> None:
     points = weekly(judged)["complex"].points
     assert len(points) == 10
     lowest_before = min(bounds(point)[0] for point in points[:WEEKS_BEFORE])
@@ -65,7 +67,9 @@ def test_its_quality_takes_three_values_or_more_and_goes_with_that_of_people(jud
             text("SELECT response_id, quality FROM current_judgment WHERE judge_name = 'lexical'")
         ).all()
         people: dict[int, list[int]] = {}
-        for response_id, quality in connection.execute(text("SELECT response_id, quality FROM review")):
+        for response_id, quality in connection.execute(
+            text("SELECT response_id, quality FROM review")
+        ):
             if quality is not None:
                 people.setdefault(response_id, []).append(quality)
     judge = {row.response_id: row.quality for row in given}
@@ -74,14 +78,19 @@ def test_its_quality_takes_three_values_or_more_and_goes_with_that_of_people(jud
     assert len(pairs) >= 100
 
     rng = np.random.default_rng(0)
-    drawn = [stats.spearmanr(*pairs[rng.integers(0, len(pairs), len(pairs))].T).statistic for _ in range(400)]
+    drawn = [
+        stats.spearmanr(*pairs[rng.integers(0, len(pairs), len(pairs))].T).statistic
+        for _ in range(400)
+    ]
     assert np.quantile(drawn, 0.025) > 0
 
 
 def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: Store) -> None:
     with judged.reading() as connection:
         flags = connection.execute(
-            text("SELECT auto_score, params FROM flag WHERE rule = 'low_groundedness' AND state = 'open'")
+            text(
+                "SELECT auto_score, params FROM flag WHERE rule = 'low_groundedness' AND state = 'open'"
+            )
         ).all()
     assert len(flags) >= 20
     for auto_score, params in flags:
@@ -116,12 +125,20 @@ def test_commands_of_random_labels_show_a_figure(
     assert shown in capsys.readouterr().out
 
 
-def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue(judged: Store) -> None:
+def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue(
+    judged: Store,
+) -> None:
     with judged.reading() as connection:
         answers = answers_of(connection, None)
         alone = set(answers.response_ids[answers.drawn & ~answers.picked].tolist())
-        graded = set(connection.execute(text("SELECT response_id FROM review WHERE label IS NOT NULL")).scalars())
-        waiting = set(connection.execute(text("SELECT response_id FROM flag WHERE state = 'open'")).scalars())
+        graded = set(
+            connection.execute(
+                text("SELECT response_id FROM review WHERE label IS NOT NULL")
+            ).scalars()
+        )
+        waiting = set(
+            connection.execute(text("SELECT response_id FROM flag WHERE state = 'open'")).scalars()
+        )
         worth = flags_worth(connection)
     assert len(alone & graded) > 80
     # Reviewers differ on a few of them.
@@ -132,13 +149,19 @@ def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue
 
 @pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versions"])
 def test_the_output_in_a_how_to_page_is_that_of_the_demo(
-    demo: Path, page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    demo: Path,
+    page: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "sample.db"
     shutil.copyfile(demo, path)
     monkeypatch.setenv("JUDGEBOARD_DB", str(path))
     written = (HOW_TO / f"{page}.md").read_text(encoding="utf-8")
-    printed = re.findall(r"(?:^|\n)judgeboard ([^\n]+)\n```\n\n```text\n(.+?)```", written, re.DOTALL)
+    printed = re.findall(
+        r"(?:^|\n)judgeboard ([^\n]+)\n```\n\n```text\n(.+?)```", written, re.DOTALL
+    )
     assert printed
     for command, lines in printed:
         run(shlex.split(command))

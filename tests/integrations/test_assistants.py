@@ -40,17 +40,38 @@ OPENINFERENCE = ("openai", "openinference-instrumentation-openai")
 GENAI = ("openai", "opentelemetry-instrumentation-openai-v2", "opentelemetry-util-genai<1", "httpx")
 CONTENT = {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY"}
 LANGCHAIN = ("langchain", "langchain-openai", "openinference-instrumentation-langchain")
-LLAMAINDEX = ("llama-index-core", "llama-index-llms-openai", "openinference-instrumentation-llama-index")
+LLAMAINDEX = (
+    "llama-index-core",
+    "llama-index-llms-openai",
+    "openinference-instrumentation-llama-index",
+)
 
 
 def ask(script: str, packages: tuple[str, ...], *questions: str, **environment: str) -> str:
     """Ask an assistant in an environment of its own, and return what it prints."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"PYTHONPATH", "VIRTUAL_ENV"}
+    }
     done = subprocess.run(
         [
-            *(os.environ.get("UV", "uv"), "run", "--isolated", "--no-project", "--python", sys.executable),
+            *(
+                os.environ.get("UV", "uv"),
+                "run",
+                "--isolated",
+                "--no-project",
+                "--python",
+                sys.executable,
+            ),
             *(f"--with={package}" for package in (*EXPORTER, *packages)),
-            *("opentelemetry-instrument", "--exporter_otlp_protocol", "http/protobuf", "--metrics_exporter", "none"),
+            *(
+                "opentelemetry-instrument",
+                "--exporter_otlp_protocol",
+                "http/protobuf",
+                "--metrics_exporter",
+                "none",
+            ),
             *("python", FOLDER / script, *questions),
         ],
         env={**kept, "OPENAI_API_KEY": "none", **environment},
@@ -93,7 +114,11 @@ def test_an_assistant_sends_its_answer(
     with sqlite_store.reading() as connection:
         row = connection.execute(select(RESPONSE)).one()
     sample = runpy.run_path(str(FOLDER / "passages.py"))
-    assert (row.source, row.query, row.answer.strip()) == ("shop", sample["QUESTION"], printed.strip())
+    assert (row.source, row.query, row.answer.strip()) == (
+        "shop",
+        sample["QUESTION"],
+        printed.strip(),
+    )
     assert list(row.passages) == sample["search"](sample["QUESTION"])
     assert row.extra["completion_tokens"] > 0
 
@@ -105,14 +130,20 @@ def collector(judgeboard: str, tools: Mapping[str, Mapping[str, str]]) -> Iterat
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            kept = {name: value for name, value in self.headers.items() if name.lower().startswith("content-")}
+            kept = {
+                name: value
+                for name, value in self.headers.items()
+                if name.lower().startswith("content-")
+            }
             reply = httpx.post(judgeboard + self.path, content=body, headers=kept, timeout=60)
             self.send_response(reply.status_code)
             self.send_header("content-length", "0")
             self.end_headers()
             self.wfile.flush()
             for address, headers in tools.items() if self.path == "/v1/traces" else ():
-                httpx.post(address + self.path, content=body, headers=kept | headers, timeout=120).raise_for_status()
+                httpx.post(
+                    address + self.path, content=body, headers=kept | headers, timeout=120
+                ).raise_for_status()
 
         def log_message(self, *_: object) -> None:
             pass
@@ -126,9 +157,15 @@ def collector(judgeboard: str, tools: Mapping[str, Mapping[str, str]]) -> Iterat
 def in_phoenix(address: str, _trace_id: str, span_id: str) -> Scores:
     from phoenix.client import Client
 
-    annotations = Client(base_url=address).spans.get_span_annotations(span_ids=[span_id], project_identifier="default")
+    annotations = Client(base_url=address).spans.get_span_annotations(
+        span_ids=[span_id], project_identifier="default"
+    )
     return {
-        (each["name"], each["annotator_kind"] == "HUMAN", each["result"].get("label") or each["result"].get("score"))
+        (
+            each["name"],
+            each["annotator_kind"] == "HUMAN",
+            each["result"].get("label") or each["result"].get("score"),
+        )
         for each in annotations
     }
 
@@ -137,7 +174,10 @@ def in_mlflow(address: str, trace_id: str, _span_id: str) -> Scores:
     from mlflow import MlflowClient
 
     trace = MlflowClient(tracking_uri=address).get_trace(f"tr-{trace_id}", display=False)
-    return {(each.name, each.source.source_type == "HUMAN", each.value) for each in trace.info.assessments}
+    return {
+        (each.name, each.source.source_type == "HUMAN", each.value)
+        for each in trace.info.assessments
+    }
 
 
 def eventually(happened: Callable[[], Any], seconds: float = 90) -> Any:
@@ -150,7 +190,9 @@ def eventually(happened: Callable[[], Any], seconds: float = 90) -> Any:
 
 
 def judgeboard(*arguments: str) -> str:
-    return subprocess.run([JUDGEBOARD, *arguments], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [JUDGEBOARD, *arguments], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def open_flags(store: Store) -> int:
@@ -179,7 +221,9 @@ def review(url: str, flags: int) -> None:
             page.keyboard.press("2")
             page.keyboard.press("y")
             if number == 0:
-                page.get_by_role("button", name="Yes, store the label").click()  # asked once per person
+                page.get_by_role(
+                    "button", name="Yes, store the label"
+                ).click()  # asked once per person
             expect(page.get_by_text("Saved: confirmed").first).to_be_visible(timeout=60_000)
         browser.close()
 
@@ -200,9 +244,15 @@ def test_answers_of_a_real_assistant_are_judged_reviewed_and_scored_in_real_tool
         content = {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"}
         printed = {
             "openinference": ask(
-                "with_openai.py", OPENINFERENCE, QUESTION, OTEL_SERVICE_NAME="openinference", **common
+                "with_openai.py",
+                OPENINFERENCE,
+                QUESTION,
+                OTEL_SERVICE_NAME="openinference",
+                **common,
             ),
-            "genai": ask("with_openai.py", GENAI, QUESTION, OTEL_SERVICE_NAME="genai", **common, **content),
+            "genai": ask(
+                "with_openai.py", GENAI, QUESTION, OTEL_SERVICE_NAME="genai", **common, **content
+            ),
         }
         store = open_store(database)
         servers.callback(store.close)
@@ -215,11 +265,22 @@ def test_answers_of_a_real_assistant_are_judged_reviewed_and_scored_in_real_tool
         assert {len(row.passages) for row in stored.values()} == {3}
         review(url, len(printed))
         assert open_flags(store) == 0
-        for name, address, scores in (("phoenix", in_phoenix_at, in_phoenix), ("mlflow", in_mlflow_at, in_mlflow)):
+        for name, address, scores in (
+            ("phoenix", in_phoenix_at, in_phoenix),
+            ("mlflow", in_mlflow_at, in_mlflow),
+        ):
             push = ("push", name, "--url", address, "--db", database)
             for row in stored.values():
                 place = (address, row.external_id, row.extra["span_id"])
-                # The tools store spans some time after they took them; what they refused is pushed again.
-                found = eventually(lambda push=push, place=place, scores=scores: judgeboard(*push) and scores(*place))
+                # The tools store spans some time after they took them; what they refused is pushed
+                # again.
+                found = eventually(
+                    lambda push=push, place=place, scores=scores: (
+                        judgeboard(*push) and scores(*place)
+                    )
+                )
                 assert {("quality", True, 2), ("label", True, "hallucinated")} <= found
-                assert {score for score, is_human, _ in found if not is_human} == {"groundedness", "quality"}
+                assert {score for score, is_human, _ in found if not is_human} == {
+                    "groundedness",
+                    "quality",
+                }

@@ -25,7 +25,12 @@ def in_phoenix(http: httpx.Client) -> set[tuple[Any, ...]]:
     path = "/v1/projects/default/span_annotations"
     found = http.get(path, params={"span_ids": ROOT.span_id}).json()["data"]
     return {
-        (each["name"], each["annotator_kind"] == "HUMAN", result["label"] or result["score"], result["explanation"])
+        (
+            each["name"],
+            each["annotator_kind"] == "HUMAN",
+            result["label"] or result["score"],
+            result["explanation"],
+        )
         for each in found
         if (result := each["result"])
     }
@@ -33,23 +38,42 @@ def in_phoenix(http: httpx.Client) -> set[tuple[Any, ...]]:
 
 def in_mlflow(http: httpx.Client) -> set[tuple[Any, ...]]:
     found = http.get(f"/api/3.0/mlflow/traces/tr-{ROOT.trace_id}").json()["trace"]["trace_info"]
-    values = ((each, each["feedback"]["value"], each.get("rationale") or None) for each in found["assessments"])
-    return {(each["assessment_name"], each["source"]["source_type"] == "HUMAN", *of) for each, *of in values}
+    values = (
+        (each, each["feedback"]["value"], each.get("rationale") or None)
+        for each in found["assessments"]
+    )
+    return {
+        (each["assessment_name"], each["source"]["source_type"] == "HUMAN", *of)
+        for each, *of in values
+    }
 
 
 def add_scores(name: str, http: httpx.Client) -> None:
     """Let a person and a judge of the tool score the trace."""
     if name == "phoenix":
         common = {"span_id": ROOT.span_id, "metadata": {}}
-        label = {"name": "label", "annotator_kind": "HUMAN", "result": {"label": "grounded"}, "identifier": "ada"}
-        score = {"name": "relevance", "annotator_kind": "LLM", "result": {"score": 0.5}, "identifier": ""}
+        label = {
+            "name": "label",
+            "annotator_kind": "HUMAN",
+            "result": {"label": "grounded"},
+            "identifier": "ada",
+        }
+        score = {
+            "name": "relevance",
+            "annotator_kind": "LLM",
+            "result": {"score": 0.5},
+            "identifier": "",
+        }
         body = {"data": [common | label, common | score]}
         assert http.post("/v1/span_annotations?sync=true", json=body).is_success
         return
     for assessment in (
         {"assessment_name": "label", "source": {"source_type": "HUMAN", "source_id": "ada"}}
         | {"feedback": {"value": "grounded"}},
-        {"assessment_name": "relevance", "source": {"source_type": "LLM_JUDGE", "source_id": "scorer"}}
+        {
+            "assessment_name": "relevance",
+            "source": {"source_type": "LLM_JUDGE", "source_id": "scorer"},
+        }
         | {"feedback": {"value": 0.5}},
     ):
         path = f"/api/3.0/mlflow/traces/tr-{ROOT.trace_id}/assessments"
@@ -73,7 +97,13 @@ def test_scores_are_found_in_the_real_tool(
         answer = connection.execute(select(RESPONSE.c.id)).scalar_one()
     (unknown,) = log.answers(metadata={"trace_id": "ef" * 16, "span_id": "ef" * 8})
     judge = log.version("lexical")
-    log.say(judge, {answer: {"groundedness": 0.9, "label": GOOD, "reasoning": "cited"}, unknown: {"quality": 1}})
+    log.say(
+        judge,
+        {
+            answer: {"groundedness": 0.9, "label": GOOD, "reasoning": "cited"},
+            unknown: {"quality": 1},
+        },
+    )
     mara = log.review(answer, "mara", label=GOOD.value, quality=2)
     log.review(answer, "jon", label=GOOD.value)
     with (
@@ -82,7 +112,9 @@ def test_scores_are_found_in_the_real_tool(
     ):
         assert http.post("/v1/traces", content=body, headers=PROTOBUF | headers).is_success
         deadline = time.monotonic() + TOOL_SECONDS
-        while not (first := push(sqlite_store, name, address=address, environment={})).sent["judgments"]:
+        while not (first := push(sqlite_store, name, address=address, environment={})).sent[
+            "judgments"
+        ]:
             assert time.monotonic() < deadline, first
             time.sleep(1)  # it stores spans some time after it took them
         assert sum(first.refused.values()) == 1
@@ -98,7 +130,10 @@ def test_scores_are_found_in_the_real_tool(
             ("label", True, "grounded", None),
         }
         add_scores(name, http)
-        for store, answers in ((sqlite_store, 0), (open_store(tmp_path / "other.db", create=True), 1)):
+        for store, answers in (
+            (sqlite_store, 0),
+            (open_store(tmp_path / "other.db", create=True), 1),
+        ):
             result = pull(store, name, address=address, environment={}, actor="test")
             assert result.stopped is None, result
             # The scores that Judgeboard sent are not among them.
@@ -110,7 +145,11 @@ def test_scores_are_found_in_the_real_tool(
         with store.reading() as connection:
             pulled = connection.execute(select(RESPONSE)).one()
             grade = connection.execute(select(REVIEW.c.label)).scalar_one()
-        assert (pulled.external_id, pulled.query, pulled.answer) == (ROOT.trace_id, "question 7", "answer 7")
+        assert (pulled.external_id, pulled.query, pulled.answer) == (
+            ROOT.trace_id,
+            "question 7",
+            "answer 7",
+        )
         assert pulled.passages == ("passage 1 of 7",)
         assert grade == GOOD
         store.close()

@@ -16,7 +16,13 @@ from judgeboard.alerts.delivery import send
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Response
 from judgeboard.errors import BadInput
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    ScriptedReply,
+    completion,
+    failure,
+    verdict,
+)
 from judgeboard.receiving.keys import create_key
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.settings.model import provider_key
@@ -55,14 +61,24 @@ def canary(name: str) -> str:
 
 def forms(secret: str, login: str = "user") -> Iterator[str]:
     """Yield a secret as an endpoint may repeat it."""
-    yield from (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], secret.replace("/", "\\/"))
+    yield from (
+        secret,
+        quote(secret, safe=""),
+        json.dumps(secret)[1:-1],
+        secret.replace("/", "\\/"),
+    )
     yield base64.b64encode(f"{login}:{secret}".encode()).decode()
     yield base64.b64encode(secret.encode()).decode()
 
 
 def traces_of(secret: str) -> Iterator[str]:
     """Yield texts that show a secret: its forms, and the middle of its base64 forms."""
-    yield from (secret, quote(secret, safe=""), secret.replace("/", "\\/"), secret.replace("&", "\\u0026"))
+    yield from (
+        secret,
+        quote(secret, safe=""),
+        secret.replace("/", "\\/"),
+        secret.replace("&", "\\u0026"),
+    )
     for login in (b"", b"1", b"12"):
         yield base64.b64encode(login + secret.encode()).decode()[4:-8]
 
@@ -75,7 +91,9 @@ class EchoingTool(RecordingTool):
     def answer(self, request: ToolRequest) -> Reply:
         words = f"{json.dumps(dict(request.headers))} {request.path} {self.echo}"
         if request.path == "/v1/logs":
-            return Reply(200, {"partialSuccess": {"rejectedLogRecords": "1", "errorMessage": words}})
+            return Reply(
+                200, {"partialSuccess": {"rejectedLogRecords": "1", "errorMessage": words}}
+            )
         return Reply(422, {"message": words})
 
 
@@ -161,7 +179,9 @@ def tool_errors(store: Store, echo: str) -> dict[str, str]:
     EchoingTool.echo = echo
     for name in known_targets():
         with EchoingTool() as tool:
-            result = push(store, name, address=tool.address, wait=lambda _seconds: None, actor="test")
+            result = push(
+                store, name, address=tool.address, wait=lambda _seconds: None, actor="test"
+            )
             assert result.refused, result
             messages[f"push to {name}"] = repr(result)
     for name in known_histories():
@@ -180,7 +200,9 @@ def pages() -> dict[str, str]:
         app.query_params["response"] = "1"
         app.switch_page(f"views/{page}.py")
         assert not app.run().exception
-        frames[f"page {page}"] = " ".join(str(element.proto) for element in app if hasattr(element, "proto"))
+        frames[f"page {page}"] = " ".join(
+            str(element.proto) for element in app if hasattr(element, "proto")
+        )
     session.store().close()
     return frames
 
@@ -215,7 +237,13 @@ def test_no_secret_is_stored_logged_shown_or_sent(
         url = f"{hook.url}/{canary('hook')}"
         known.append(url)
         monkeypatch.setenv("HOOK", url)
-        message = {"id": "1", "kind": "opened", "title": "Alert", "text": f"{echo} {url}", "rule": "cost"}
+        message = {
+            "id": "1",
+            "kind": "opened",
+            "title": "Alert",
+            "text": f"{echo} {url}",
+            "rule": "cost",
+        }
         send("webhook:env:HOOK", message)
         outside["alert"] = repr(hook.bodies)
     with receiving(sqlite_store) as http:
@@ -231,7 +259,12 @@ def test_no_secret_is_stored_logged_shown_or_sent(
         ("queue", "export", "q", "--reviewer", "Mara", str(folder / "bundle.jsonl")),
         ("agreement", "--report", str(folder / "agreement.html")),
         ("stats",),
-        ("--debug", "stats", "--db", f"postgresql://team:{quote(canary('database'), safe='')}@127.0.0.1:1/x"),
+        (
+            "--debug",
+            "stats",
+            "--db",
+            f"postgresql://team:{quote(canary('database'), safe='')}@127.0.0.1:1/x",
+        ),
     )
     for words in commands:
         code = run([*words] if "--db" in words else [*words, "--db", database])
@@ -249,7 +282,13 @@ def test_no_secret_is_stored_logged_shown_or_sent(
     for path in (*folder.rglob("*"), *Path(database).parent.glob(f"{Path(database).name}*")):
         if path.is_file():
             outside[path.name] = path.read_bytes().decode(errors="replace")
-    assert {"responses.jsonl", "judgments.jsonl", "bundle.jsonl", "agreement.html", Path(database).name} <= set(outside)
+    assert {
+        "responses.jsonl",
+        "judgments.jsonl",
+        "bundle.jsonl",
+        "agreement.html",
+        Path(database).name,
+    } <= set(outside)
     leaks = {
         (where, secret)
         for where, text in outside.items()
@@ -257,16 +296,23 @@ def test_no_secret_is_stored_logged_shown_or_sent(
         if any(map(text.__contains__, traces_of(secret)))
     }
     assert not leaks
-    assert all("***" in outside[name] for name in ("judgments.jsonl", "log", "alert", "push to phoenix"))
+    assert all(
+        "***" in outside[name] for name in ("judgments.jsonl", "log", "alert", "push to phoenix")
+    )
     assert "How long?" in outside["page item"]
 
 
-def test_an_imported_text_is_stored_and_exported_as_it_is(store: Store, known: list[str], tmp_path: Path) -> None:
+def test_an_imported_text_is_stored_and_exported_as_it_is(
+    store: Store, known: list[str], tmp_path: Path
+) -> None:
     answer = " ".join(form for secret in known for form in forms(secret))
     store_answers(store, 1, answer=answer)
     address = store.engine.url.render_as_string(hide_password=False)
     assert run(["export", "responses", "-o", str(tmp_path / "answers.jsonl"), "--db", address]) == 0
-    exported = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    exported = [
+        json.loads(line)
+        for line in (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [row["answer"] for row in exported] == [answer]
 
 
@@ -277,4 +323,9 @@ def test_short_values_and_plain_headers_are_no_secrets(monkeypatch: pytest.Monke
     words = "groundednes application/x-kept"
     with RecordingEndpoint(lambda _request, _number: verdict(reasoning=words)) as endpoint:
         chosen = make_judge("rag", model="m", base_url=endpoint.base_url)
-        assert judge_once(chosen, JudgeInput(1, "How long?", "It is long.", ("It is long.",))).reasoning == words
+        assert (
+            judge_once(
+                chosen, JudgeInput(1, "How long?", "It is long.", ("It is long.",))
+            ).reasoning
+            == words
+        )

@@ -1,7 +1,7 @@
 """What alert rules watch: each condition is a function and a line in ``CONDITIONS``.
 
-The figures are those of the pages. A condition returns what meets it now, by subject: a source, a judge, a judging
-rule, a slice or an alarm; the subject "" is the whole database.
+The figures are those of the pages. A condition returns what meets it now, by subject: a source, a
+judge, a judging rule, a slice or an alarm; the subject "" is the whole database.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -114,11 +114,17 @@ def _waiting_answers(connection: Connection, rule: NewAlertRule, _now: datetime)
             yield Met(judging_rule.name, waits.text, left.answers)
 
 
-def _days_of_judges(connection: Connection, now: datetime, days: int) -> Iterator[tuple[str, list[JudgeDay]]]:
+def _days_of_judges(
+    connection: Connection, now: datetime, days: int
+) -> Iterator[tuple[str, list[JudgeDay]]]:
     today = now.astimezone(UTC).date()
     last_days = [today - timedelta(days=back) for back in reversed(range(days))]
     # The other kinds make no calls of their own.
-    calling = {each.name for each in list_versions(connection) if each.kind not in {RECORDED, *COMBINED_KINDS}}
+    calling = {
+        each.name
+        for each in list_versions(connection)
+        if each.kind not in {RECORDED, *COMBINED_KINDS}
+    }
     for judge in sorted(calling):
         yield judge, judge_days(connection, judge, last_days)
 
@@ -132,18 +138,30 @@ def _unusable_verdicts(connection: Connection, rule: NewAlertRule, now: datetime
         if surely_above(share, _threshold(rule) / 100):
             since = f"since {days[0].day:%Y-%m-%d} (UTC)"
             words = f"{judge}: {percent_words(share)} of {counted(calls, 'call')} {since} gave no usable verdict"
-            yield Met(judge, f"{words} (threshold: {_threshold(rule):g} %).", (share.value or 0.0) * 100)
+            yield Met(
+                judge, f"{words} (threshold: {_threshold(rule):g} %).", (share.value or 0.0) * 100
+            )
 
 
 def _spend(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
     midnight = datetime.combine(now.astimezone(UTC), time(), UTC)
-    others = [each for judge, each in method_costs_since(connection, midnight).items() if _watched(rule, judge)]
-    today = [days[-1] for judge, days in _days_of_judges(connection, now, 1) if _watched(rule, judge)]
+    others = [
+        each
+        for judge, each in method_costs_since(connection, midnight).items()
+        if _watched(rule, judge)
+    ]
+    today = [
+        days[-1] for judge, days in _days_of_judges(connection, now, 1) if _watched(rule, judge)
+    ]
     cost = sum(day.cost_micro or 0 for day in today) + sum(each.cost_micro for each in others)
     unpriced = sum(day.unpriced for day in today) + sum(each.unpriced for each in others)
     threshold = round(_threshold(rule) * 1_000_000)
     if cost > threshold:
-        more = f" {counted(unpriced, 'call')} without a known price are not included." if unpriced else ""
+        more = (
+            f" {counted(unpriced, 'call')} without a known price are not included."
+            if unpriced
+            else ""
+        )
         words = f"Model calls have cost {money(cost)} today, since midnight UTC (threshold: {money(threshold)})."
         yield Met("", words + more, cost / 1_000_000)
 
@@ -167,7 +185,9 @@ def _missing_worker(connection: Connection, rule: NewAlertRule, _now: datetime) 
     workers = len(live_workers(connection, within=_period(rule)))
     if workers < _threshold(rule):
         period = period_words(rule.period_s or 0)
-        yield Met("", note("few_workers", workers=workers, period=period, expected=_threshold(rule)).text)
+        yield Met(
+            "", note("few_workers", workers=workers, period=period, expected=_threshold(rule)).text
+        )
 
 
 def _level(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
@@ -178,11 +198,19 @@ def _level(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterato
 
 CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
     {
-        AlertCondition.ALARM: Condition("An alarm of a rate, a trend or a judge's model is open.", _alarm),
-        AlertCondition.OLD_FLAGS: Condition(
-            "More open flags than the threshold are older than the period.", _old_flags, "flags", 0, "2d"
+        AlertCondition.ALARM: Condition(
+            "An alarm of a rate, a trend or a judge's model is open.", _alarm
         ),
-        AlertCondition.OPEN_FLAGS: Condition("More flags than the threshold are open.", _open_flags, "flags"),
+        AlertCondition.OLD_FLAGS: Condition(
+            "More open flags than the threshold are older than the period.",
+            _old_flags,
+            "flags",
+            0,
+            "2d",
+        ),
+        AlertCondition.OPEN_FLAGS: Condition(
+            "More flags than the threshold are open.", _open_flags, "flags"
+        ),
         AlertCondition.WAITING_ANSWERS: Condition(
             "More answers than the threshold wait for a judging rule.",
             _waiting_answers,
@@ -198,13 +226,23 @@ CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
             subject="judge",
         ),
         AlertCondition.SPEND: Condition(
-            "The model calls of today (UTC) cost more than the threshold.", _spend, "$", subject="judge"
+            "The model calls of today (UTC) cost more than the threshold.",
+            _spend,
+            "$",
+            subject="judge",
         ),
         AlertCondition.SILENT_SOURCE: Condition(
-            "A source that sent traces has sent none for the period.", _silent_source, period="1h", subject="source"
+            "A source that sent traces has sent none for the period.",
+            _silent_source,
+            period="1h",
+            subject="source",
         ),
         AlertCondition.MISSING_WORKER: Condition(
-            "Fewer workers than the threshold were alive within the period.", _missing_worker, "workers", 1, "1min"
+            "Fewer workers than the threshold were alive within the period.",
+            _missing_worker,
+            "workers",
+            1,
+            "1min",
         ),
         AlertCondition.LEVEL: Condition(
             "The mean of a score, or the share of low groundedness, of the newest answers is above or below the "

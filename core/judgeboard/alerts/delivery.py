@@ -43,8 +43,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[AlertDelivery]:
     """Send the messages that are due, and return those that this process tried to send, as they are afterwards.
 
-    Each attempt is stored before it is made. If the process ends during an attempt, nobody knows whether the message
-    arrived: it is sent again later, with the same id.
+    Each attempt is stored before it is made. If the process ends during an attempt, nobody knows
+    whether the message arrived: it is sent again later, with the same id.
     """
     with store.reading() as connection:
         due = due_deliveries(connection, clock())
@@ -77,8 +77,13 @@ def deliver(store: Store, delivery: AlertDelivery, now: datetime) -> str | None:
 def send(destination: str, message: Message) -> None:
     """Send a message without known secrets; raise NotSent or BadInput with a reason that contains no secret."""
     kind, value = destination_of(destination)
-    webhook = address_in(value, ("https", "http")) if kind in BODIES else None  # first, so that its secret is known
-    message = {name: without_secrets(part) if isinstance(part, str) else part for name, part in message.items()}
+    webhook = (
+        address_in(value, ("https", "http")) if kind in BODIES else None
+    )  # first, so that its secret is known
+    message = {
+        name: without_secrets(part) if isinstance(part, str) else part
+        for name, part in message.items()
+    }
     if webhook is not None:
         _post(webhook, json.dumps(BODIES[kind](message)).encode(), message["id"])
     elif kind == "email":
@@ -89,15 +94,26 @@ def send(destination: str, message: Message) -> None:
 
 def _slack(message: Message) -> dict[str, Any]:
     # "plain_text" shows names of sources as they are: they cannot mention a channel or hide a link.
-    title = {"type": "header", "text": {"type": "plain_text", "text": message["title"][:150], "emoji": False}}
-    lines = {"type": "section", "text": {"type": "plain_text", "text": message["text"][:3000], "emoji": False}}
-    small = {"type": "context", "elements": [{"type": "plain_text", "text": f"Judgeboard, {message['id']}"}]}
+    title = {
+        "type": "header",
+        "text": {"type": "plain_text", "text": message["title"][:150], "emoji": False},
+    }
+    lines = {
+        "type": "section",
+        "text": {"type": "plain_text", "text": message["text"][:3000], "emoji": False},
+    }
+    small = {
+        "type": "context",
+        "elements": [{"type": "plain_text", "text": f"Judgeboard, {message['id']}"}],
+    }
     summary = escape(f"{message['title']}. {message['text']}", quote=False)
     return {"text": summary, "blocks": [title, lines, small]}
 
 
 def _teams(message: Message) -> dict[str, Any]:
-    def line(text: str, **looks: str | bool) -> dict[str, Any]:  # a text run, unlike a text block, reads no Markdown
+    def line(
+        text: str, **looks: str | bool
+    ) -> dict[str, Any]:  # a text run, unlike a text block, reads no Markdown
         return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **looks}]}
 
     card = {
@@ -110,7 +126,11 @@ def _teams(message: Message) -> dict[str, Any]:
             line(f"Judgeboard, {message['id']}", size="Small", isSubtle=True),
         ],
     }
-    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
+    attachment = {
+        "contentType": "application/vnd.microsoft.card.adaptive",
+        "contentUrl": None,
+        "content": card,
+    }
     return {"type": "message", "attachments": [attachment]}
 
 
@@ -137,9 +157,14 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 def allowed_networks() -> list[Network]:
     """Return the private networks that webhooks may reach; raise BadInput if the setting is not usable."""
     try:
-        return [ipaddress.ip_network(each, strict=False) for each in load_settings().alert_networks or ()]
+        return [
+            ipaddress.ip_network(each, strict=False)
+            for each in load_settings().alert_networks or ()
+        ]
     except ValueError as error:
-        raise BadInput(f"{variable_of('alert_networks')} must be networks such as 10.0.0.0/8: {error}") from None
+        raise BadInput(
+            f"{variable_of('alert_networks')} must be networks such as 10.0.0.0/8: {error}"
+        ) from None
 
 
 def checked_addresses(host: str, port: int, networks: Iterable[Network]) -> list[str]:
@@ -152,7 +177,9 @@ def checked_addresses(host: str, port: int, networks: Iterable[Network]) -> list
     for each in map(ipaddress.ip_address, addresses):
         if not is_public(each) and not any(each in network for network in networks):
             variable = variable_of("alert_networks")
-            raise NotSent(f"the webhook has a private address; if that is intended, add its network to {variable}")
+            raise NotSent(
+                f"the webhook has a private address; if that is intended, add its network to {variable}"
+            )
     return addresses
 
 
@@ -189,7 +216,8 @@ def _post(address: SplitResult, body: bytes, message_id: str) -> None:
     bare = address._replace(netloc=address.netloc.rpartition("@")[2], fragment="").geturl()
     limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), _TIMEOUT_S)}
     try:
-        # httpcore, because httpx writes whole addresses to the log, follows proxies and resolves names itself.
+        # httpcore, because httpx writes whole addresses to the log, follows proxies and resolves
+        # names itself.
         with (
             httpcore.ConnectionPool(network_backend=_CheckedNetwork()) as pool,
             pool.stream("POST", bare, headers=headers, content=body, extensions=limits) as reply,
@@ -230,7 +258,9 @@ def _send_mail(to: str, message: Message) -> None:
 def _connection(server: SplitResult) -> smtplib.SMTP:
     host, context = server.hostname or "", ssl.create_default_context()
     if server.scheme == "smtps":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(host, server.port or 465, timeout=_TIMEOUT_S, context=context)
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(
+            host, server.port or 465, timeout=_TIMEOUT_S, context=context
+        )
     else:
         connection = smtplib.SMTP(host, server.port or 25, timeout=_TIMEOUT_S)
     try:
@@ -248,11 +278,19 @@ def _run_command(message: Message) -> None:
     words, variable = alert_command(), variable_of("alert_command")
     try:
         subprocess.run(  # noqa: S603 - the operator's own command, without a shell
-            words, input=json.dumps(message).encode(), capture_output=True, check=True, timeout=_COMMAND_TIMEOUT_S
+            words,
+            input=json.dumps(message).encode(),
+            capture_output=True,
+            check=True,
+            timeout=_COMMAND_TIMEOUT_S,
         )
     except subprocess.CalledProcessError as error:
-        raise NotSent(f"the command in {variable} ended with exit code {error.returncode}") from None
+        raise NotSent(
+            f"the command in {variable} ended with exit code {error.returncode}"
+        ) from None
     except subprocess.TimeoutExpired:
-        raise NotSent(f"the command in {variable} did not end within {_COMMAND_TIMEOUT_S:.0f} s") from None
+        raise NotSent(
+            f"the command in {variable} did not end within {_COMMAND_TIMEOUT_S:.0f} s"
+        ) from None
     except OSError as error:
         raise NotSent(f"the command in {variable} cannot be started: {error.strerror}") from None

@@ -45,13 +45,18 @@ def destination_of(text: str) -> Destination:
 
 def web_addresses() -> list[str]:
     """Return the names of the environment variables of this process that have a web address, without their values."""
-    return sorted(name for name, value in ENVIRONMENT.items() if value.strip().startswith(("https://", "http://")))
+    return sorted(
+        name
+        for name, value in ENVIRONMENT.items()
+        if value.strip().startswith(("https://", "http://"))
+    )
 
 
 def check_settings(destination: str) -> None:
     """Raise BadInput if this process could not send to a destination, MissingSetting if a variable is not set.
 
-    The variable of a webhook is not checked: the rule names it, and it may be set for the worker alone.
+    The variable of a webhook is not checked: the rule names it, and it may be set for the worker
+    alone.
     """
     kind = destination_of(destination).kind
     if kind == "email":
@@ -69,7 +74,12 @@ def address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
         address = urlsplit(value.strip())
         # Whoever knows the path of a webhook can post there.
         register_secret(value.strip(), address.path, address.query, unquote(address.password or ""))
-        is_usable = address.scheme in schemes and address.hostname and (address.port or 1) and value.isascii()
+        is_usable = (
+            address.scheme in schemes
+            and address.hostname
+            and (address.port or 1)
+            and value.isascii()
+        )
     except ValueError:
         is_usable = False
     if not is_usable:
@@ -91,8 +101,12 @@ def mail_server() -> MailServer:
     settings, variable = load_settings(), variable_of("smtp")
     sender_example = {variable_of("smtp_from"): "judgeboard@example.org"}
     if not settings.smtp:
-        examples = {variable: "smtp://mail.example.org"} | ({} if settings.smtp_from else sender_example)
-        raise MissingSetting(f"the environment variable {variable} is not set (the mail server)", examples)
+        examples = {variable: "smtp://mail.example.org"} | (
+            {} if settings.smtp_from else sender_example
+        )
+        raise MissingSetting(
+            f"the environment variable {variable} is not set (the mail server)", examples
+        )
     address = address_in(variable, ("smtp", "smtp+starttls", "smtps"))
     if address.scheme == "smtp" and address.password is not None:
         raise BadInput(f"{variable} has a password: use smtps:// or smtp+starttls://")
@@ -111,6 +125,8 @@ def alert_command() -> list[str]:
     except ValueError:
         raise BadInput(f"{variable} is not a command: a quotation mark is missing") from None
     if not words:
-        message = f"the environment variable {variable} is not set (a command that gets each message)"
+        message = (
+            f"the environment variable {variable} is not set (a command that gets each message)"
+        )
         raise MissingSetting(message, {variable: "tee -a alerts.jsonl"})
     return words

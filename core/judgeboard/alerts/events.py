@@ -69,7 +69,9 @@ def due_message(rule: AlertRule, event: AlertEvent, now: datetime) -> MessageKin
     return None
 
 
-def message_of(rule: AlertRule, kind: MessageKind, now: datetime, event: AlertEvent | None = None) -> dict[str, Any]:
+def message_of(
+    rule: AlertRule, kind: MessageKind, now: datetime, event: AlertEvent | None = None
+) -> dict[str, Any]:
     """Return a message as JSON: what every destination gets, each in its own form."""
     text = CONDITIONS[rule.condition].words if event is None else event.sentence
     if event is not None and event.resolved_at is not None:
@@ -85,7 +87,9 @@ def message_of(rule: AlertRule, kind: MessageKind, now: datetime, event: AlertEv
         "threshold": rule.threshold,
         "event": None if event is None else event.id,
         "opened_at": None if event is None else event.opened_at.isoformat(),
-        "resolved_at": None if event is None or event.resolved_at is None else event.resolved_at.isoformat(),
+        "resolved_at": None
+        if event is None or event.resolved_at is None
+        else event.resolved_at.isoformat(),
         "at": now.isoformat(),
     }
 
@@ -125,7 +129,10 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
 
 
 def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
-    hour, now_hour = (each and each.astimezone(UTC).isoformat(timespec="hours") for each in (rule.evaluated_at, now))
+    hour, now_hour = (
+        each and each.astimezone(UTC).isoformat(timespec="hours")
+        for each in (rule.evaluated_at, now)
+    )
     if rule.condition is AlertCondition.ALARM and (hour != now_hour or rule.problem is not None):
         watch(store, by=ACTOR, now=now)
     with store.reading() as connection:
@@ -135,14 +142,27 @@ def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
         subjects = {each.subject for each in met}
         with store.writing() as connection:
             for each in met:
-                store_event(connection, rule.id, each.subject, {"sentence": each.sentence, "value": each.value}, now)
+                store_event(
+                    connection,
+                    rule.id,
+                    each.subject,
+                    {"sentence": each.sentence, "value": each.value},
+                    now,
+                )
             for event in unclosed_events(connection, rule.id):
                 if is_resolved(event, subjects, now):
                     resolve_event(connection, event.id, now)
             for event in unclosed_events(connection, rule.id):
                 kind = due_message(rule, event, now)
                 if kind is not None:
-                    store_message(connection, event, kind, message_of(rule, kind, now, event), rule.destinations, now)
+                    store_message(
+                        connection,
+                        event,
+                        kind,
+                        message_of(rule, kind, now, event),
+                        rule.destinations,
+                        now,
+                    )
                 if event.resolved_at is not None and (kind is not None or not event.messages):
                     close_event(connection, event.id)
 
@@ -159,7 +179,9 @@ def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event)
         started, looked = time.monotonic(), 0.0
         try:
             evaluate(store, utc_now())
-            looked = time.monotonic() - started  # without the sending: a webhook that does not answer delays no rule
+            looked = (
+                time.monotonic() - started
+            )  # without the sending: a webhook that does not answer delays no rule
             deliver_due(store, utc_now)
         except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
             _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
@@ -169,7 +191,9 @@ def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event)
 ALERTS = Duty("alerts", _due, follow)
 
 
-def send_test(store: Store, name: str, actor: Actor, now: datetime | None = None) -> list[AlertDelivery]:
+def send_test(
+    store: Store, name: str, actor: Actor, now: datetime | None = None
+) -> list[AlertDelivery]:
     """Send a test message to each destination of a rule from this process, and return the deliveries."""
     moment = now or utc_now()
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:

@@ -14,7 +14,13 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.notes import note
 from judgeboard.measure.periods import PeriodSums, PlausibleDays, counts_by_day
 from judgeboard.measure.trend import without_date
-from judgeboard.measure.trend_figures import GroupedValues, Measure, criterion_words, find_criterion, measure_of
+from judgeboard.measure.trend_figures import (
+    GroupedValues,
+    Measure,
+    criterion_words,
+    find_criterion,
+    measure_of,
+)
 from judgeboard.stats.arrays import TIE, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, unmeasured
 from judgeboard.store.alerts import Level, NewAlertRule
@@ -63,8 +69,14 @@ def slice_of(text: str) -> RowFilter:
     """Return the answers of a slice, such as "query_type=QA" or "metadata.tenant=acme"; raise BadInput otherwise."""
     field, _, value = (part.strip() for part in text.partition("="))
     if not value or (field not in {"query_type", "source"} and not field.startswith(METADATA)):
-        proposal = f"; write {METADATA}{field}={value}" if field and value and field not in WHERE_FIELDS else ""
-        raise BadInput(f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}{proposal}")
+        proposal = (
+            f"; write {METADATA}{field}={value}"
+            if field and value and field not in WHERE_FIELDS
+            else ""
+        )
+        raise BadInput(
+            f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}{proposal}"
+        )
     return parse_where([text])
 
 
@@ -78,11 +90,14 @@ class LevelFigure:
     sentence: str
 
 
-def level_figures(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[LevelFigure]:
+def level_figures(
+    connection: Connection, rule: NewAlertRule, now: datetime
+) -> Iterator[LevelFigure]:
     """Yield the figure of each slice of a level rule now.
 
-    Only the answers with the `NEWEST` highest ids are read, however large the log is. Answers with a date that is not
-    plausible do not count; a window of days also leaves out answers without a time.
+    Only the answers with the `NEWEST` highest ids are read, however large the log is. Answers with
+    a date that is not plausible do not count; a window of days also leaves out answers without a
+    time.
     """
     level = rule.level
     if level is None:
@@ -118,10 +133,14 @@ def level_figures(connection: Connection, rule: NewAlertRule, now: datetime) -> 
         inside, left_out = _window(newest, level, days, today)
         estimate = _estimate(measure, newest.at(inside))
         whose = f"{judge} with {subject}" if subject else f"{judge}"
-        yield _figure(rule, level, subject, estimate, f"{measure.words} of {whose}", window, left_out, measure)
+        yield _figure(
+            rule, level, subject, estimate, f"{measure.words} of {whose}", window, left_out, measure
+        )
 
 
-def levels_now(connection: Connection, rule: NewAlertRule, now: datetime | None = None) -> list[str]:
+def levels_now(
+    connection: Connection, rule: NewAlertRule, now: datetime | None = None
+) -> list[str]:
     """Return a sentence for each slice of a level rule: its figure now, or why it has none; no sentence for others."""
     try:
         return [figure.sentence for figure in level_figures(connection, rule, now or utc_now())]
@@ -129,18 +148,24 @@ def levels_now(connection: Connection, rule: NewAlertRule, now: datetime | None 
         return [f"Not available: {error}."]
 
 
-def _window(newest: NewestValues, level: Level, days: PlausibleDays, today: int) -> tuple[IntArray, str]:
+def _window(
+    newest: NewestValues, level: Level, days: PlausibleDays, today: int
+) -> tuple[IntArray, str]:
     """Return the positions of the answers in the window, and words about those that were left out."""
     misdated = days.misdated(newest.days)
     if level.answers is not None:
-        # The day first: a file may have its newest answers first. Answers without a time count as the oldest.
+        # The day first: a file may have its newest answers first. Answers without a time count as
+        # the oldest.
         order = np.lexsort((newest.response_ids, newest.days))[::-1]
         inside = order[~misdated[order]][: level.answers]
         undated = misdated
     else:
         inside = np.flatnonzero(~misdated & (newest.days > today - (level.days or 0)))
         undated = misdated | (newest.days == NO_DAY)
-    words = ", ".join(f"{each.n:,} {each.words}" for each in without_date(counts_by_day(newest.days[undated]), days))
+    words = ", ".join(
+        f"{each.n:,} {each.words}"
+        for each in without_date(counts_by_day(newest.days[undated]), days)
+    )
     return inside, f" Left out: {words}." if words else ""
 
 
@@ -174,12 +199,16 @@ def _figure(
     name = f"{figure[0].upper()}{figure[1:]}"
     if estimate.value is None:
         where = "" if days_window is None else f" in {days_window}"
-        unknown = note("level_unknown", figure=f"{name}{where}", reason=estimate.reason or "unknown")
+        unknown = note(
+            "level_unknown", figure=f"{name}{where}", reason=estimate.reason or "unknown"
+        )
         return LevelFigure(subject, estimate, False, f"{unknown.text}{left_out}")
     threshold = (rule.threshold or 0.0) / (100 if measure.is_share else 1)
     away = estimate.value - threshold if level.direction == "above" else threshold - estimate.value
     value = percent_words(estimate) if measure.is_share else number_words(estimate)
-    limit = f"threshold: {level.direction} {rule.threshold or 0:g}{' %' if measure.is_share else ''}"
+    limit = (
+        f"threshold: {level.direction} {rule.threshold or 0:g}{' %' if measure.is_share else ''}"
+    )
     window = f"the last {estimate.n:,} answers"
     if days_window is not None:
         window, limit = days_window, f"n = {estimate.n:,}; {limit}"

@@ -65,7 +65,9 @@ def quiet_hours(text: str) -> QuietHours:
     """Return quiet hours such as "22:00-07:00" (UTC) or "22:00-07:00 Europe/Berlin"; raise BadInput."""
     match = _HOURS.fullmatch(text.strip())
     if match is None or match.group(1, 2) == match.group(3, 4):
-        raise BadInput(f"quiet: {text!r} must be hours with an optional time zone: 22:00-07:00 Europe/Berlin")
+        raise BadInput(
+            f"quiet: {text!r} must be hours with an optional time zone: 22:00-07:00 Europe/Berlin"
+        )
     try:
         zone = ZoneInfo(match[5]) if match[5] else UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -86,13 +88,19 @@ _OF_LEVELS = ("below", "measure", "criterion", "judge", "last")
 def _level(written: WrittenRule) -> tuple[float, Level]:
     """Return the threshold and the level of a level rule."""
     if written.after is not None:
-        raise BadInput("after: the condition level does not use it: write last, such as 200 (answers) or 7d")
+        raise BadInput(
+            "after: the condition level does not use it: write last, such as 200 (answers) or 7d"
+        )
     if written.measure is not None and written.criterion is not None:
-        raise BadInput("criterion: a level is of a measure or of a criterion: leave out one of them")
+        raise BadInput(
+            "criterion: a level is of a measure or of a criterion: leave out one of them"
+        )
     name = written.measure or "groundedness"
     measure = next((each for each in LEVEL_MEASURES if each == name), None)
     if measure is None:
-        raise BadInput(f"measure: no measure {name!r}; the measures are {', '.join(LEVEL_MEASURES)}")
+        raise BadInput(
+            f"measure: no measure {name!r}; the measures are {', '.join(LEVEL_MEASURES)}"
+        )
     if written.above is not None and written.below is None:
         direction: Literal["above", "below"] = "above"
         threshold = written.above
@@ -146,7 +154,9 @@ def checked_rule(written: WrittenRule) -> NewAlertRule:
     if not name or len(name) > LONGEST_NAME or unstorable(name):
         raise BadInput(f"name: the name of an alert rule has 1 to {LONGEST_NAME} characters")
     if written.when not in CONDITIONS:
-        raise BadInput(f"when: no condition {written.when!r}; the conditions are {', '.join(CONDITIONS)}")
+        raise BadInput(
+            f"when: no condition {written.when!r}; the conditions are {', '.join(CONDITIONS)}"
+        )
     threshold: float | None
     level, period = None, None
     if written.when == AlertCondition.LEVEL:
@@ -190,15 +200,19 @@ def _check_names(connection: Connection, rule: NewAlertRule) -> None:
 def unset_webhooks(destinations: Iterable[str]) -> Note | None:
     """Return which variables of webhooks are not set for this process; None if all are."""
     known = (destination_of(each) for each in destinations)
-    unset = [each.value for each in known if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)]
+    unset = [
+        each.value for each in known if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)
+    ]
     return note("unset_webhooks", variables=unset) if unset else None
 
 
-def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> str:
+def add_alert_rule(
+    store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None
+) -> str:
     """Add an alert rule, which workers evaluate from now on, and return its name.
 
-    Raises BadInput if a field or the name is not usable, NotFound if a level names an unknown judge or criterion, and
-    MissingSetting if no message could be sent.
+    Raises BadInput if a field or the name is not usable, NotFound if a level names an unknown judge
+    or criterion, and MissingSetting if no message could be sent.
     """
     rule = checked_rule(written)
     for destination in rule.destinations:
@@ -215,7 +229,9 @@ def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: dateti
     return rule.name
 
 
-def change_alert_rule(store: Store, name: str, state: RuleState, actor: Actor, now: datetime | None = None) -> None:
+def change_alert_rule(
+    store: Store, name: str, state: RuleState, actor: Actor, now: datetime | None = None
+) -> None:
     """Pause, resume or remove an alert rule. A paused rule is not evaluated and sends nothing."""
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         rule = alert_rule_named(connection, name)
@@ -238,7 +254,11 @@ def limits_words(rule: NewAlertRule) -> str:
     words = rule.condition.value
     if rule.threshold is not None:
         words += " < " if rule.condition is AlertCondition.MISSING_WORKER else " > "
-        words += f"$ {rule.threshold:,g}" if unit == "$" else f"{rule.threshold:,g}{' %' if unit == '%' else ''}"
+        words += (
+            f"$ {rule.threshold:,g}"
+            if unit == "$"
+            else f"{rule.threshold:,g}{' %' if unit == '%' else ''}"
+        )
     words += "" if rule.period_s is None else f", after {period_words(rule.period_s)}"
     return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
 

@@ -14,9 +14,11 @@ _LOADING, _RUNNING = 500_000, 50_000
 def main() -> None:
     """Run ``judgeboard`` and exit. An error is one line on stderr; only ``--debug`` shows a traceback."""
     begin_loading()
-    # Pydantic reads the entry points of all packages for its plugins, and one malformed package would stop a command.
+    # Pydantic reads the entry points of all packages for its plugins, and one malformed package
+    # would stop a command.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # The matrices are narrow: more threads of NumPy would only wait for each other, and a server has many readers.
+    # The matrices are narrow: more threads of NumPy would only wait for each other, and a server
+    # has many readers.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from judgeboard.cli.app import run
 

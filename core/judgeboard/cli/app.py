@@ -30,7 +30,9 @@ def with_commands_of_methods(groups: dict[str, dict[str, Place]]) -> dict[str, d
     ours = [command for places in groups.values() for command in _commands(places)]
 
     def added(method: Registration) -> dict[str, tuple[str, str]]:
-        return {" ".join(words): (title, place) for (title, *words), place in method.commands.items()}
+        return {
+            " ".join(words): (title, place) for (title, *words), place in method.commands.items()
+        }
 
     of_methods = with_methods("command", dict[str, tuple[str, str]](), added, reserved=ours)
     for command, (title, place_of_command) in of_methods.items():
@@ -73,7 +75,10 @@ GROUPS = with_commands_of_methods(
         "Measure": {
             "stats": "figures",
             "agreement": "figures",
-            "labels": ("labels", {"threshold": "threshold", "stand": "threshold", "calibrate": "threshold"}),
+            "labels": (
+                "labels",
+                {"threshold": "threshold", "stand": "threshold", "calibrate": "threshold"},
+            ),
             "trends": "trends",
             "compare": (
                 "compare",
@@ -108,14 +113,18 @@ GROUPS = with_commands_of_methods(
 class Root(CommandsOnDemand):
     """The command `judgeboard`, whose help has its commands by what they are for."""
 
-    places: Mapping[str, Place] = {name: place for commands in GROUPS.values() for name, place in commands.items()}
+    places: Mapping[str, Place] = {
+        name: place for commands in GROUPS.values() for name, place in commands.items()
+    }
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by what they are for."""
         for title, names in GROUPS.items():
             commands = {name: self.get_command(ctx, name) for name in names}
             with formatter.section(title):
-                formatter.write_dl([(name, each.get_short_help_str(60)) for name, each in commands.items() if each])
+                formatter.write_dl(
+                    [(name, each.get_short_help_str(60)) for name, each in commands.items() if each]
+                )
 
 
 @click.group(
@@ -123,11 +132,15 @@ class Root(CommandsOnDemand):
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog=example(
-        "judgeboard quickstart log.jsonl", "judgeboard import log.jsonl", "judgeboard judge --judge lexical"
+        "judgeboard quickstart log.jsonl",
+        "judgeboard import log.jsonl",
+        "judgeboard judge --judge lexical",
     ),
 )
 @click.version_option(package_name="judgeboard", prog_name="judgeboard")
-@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback if an error occurs.")
+@click.option(
+    "--debug", is_flag=True, expose_value=False, help="Show the traceback if an error occurs."
+)
 def root() -> None:
     """Judgeboard checks an LLM judge against people. To try it with sample data, run: judgeboard quickstart."""
 
@@ -139,14 +152,22 @@ def run(arguments: Sequence[str]) -> int:
     stdout = sys.stdout
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # not every terminal can print all file names
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # not every terminal can print all file names
     words = [word for word in arguments if word != "--debug"]
-    with click.Context(root) as context:  # it outlives the command: the message of an error may need --db
+    with click.Context(
+        root
+    ) as context:  # it outlives the command: the message of an error may need --db
         context.meta["words"] = words
         try:
             result = root.main(words, prog_name="judgeboard", standalone_mode=False, parent=context)
         except click.ClickException as error:
-            if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.info_name in DELETING:
+            if (
+                isinstance(error, click.NoSuchOption)
+                and error.ctx is not None
+                and error.ctx.info_name in DELETING
+            ):
                 error = click.NoSuchOption(error.option_name, ctx=error.ctx)
             error.show()
             return error.exit_code
@@ -160,7 +181,9 @@ def run(arguments: Sequence[str]) -> int:
         except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
             code = _failed(error, debug=debug)
             # The file is read before a command does anything, so the command can run again.
-            return run(arguments) if isinstance(error, UnconfirmedFile) and _confirms(error) else code
+            return (
+                run(arguments) if isinstance(error, UnconfirmedFile) and _confirms(error) else code
+            )
     return result if isinstance(result, int) else 0
 
 
@@ -186,9 +209,15 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         from judgeboard.formats.files import DISK_FULL
 
-        return DISK_FULL if error.filename is None else f"{str(error.filename)[:200]!r} cannot be written: {DISK_FULL}"
+        return (
+            DISK_FULL
+            if error.filename is None
+            else f"{str(error.filename)[:200]!r} cannot be written: {DISK_FULL}"
+        )
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        advice = "change its permissions" if isinstance(error, PermissionError) else "use another name"
+        advice = (
+            "change its permissions" if isinstance(error, PermissionError) else "use another name"
+        )
         return f"{error.strerror}: {str(error.filename)[:200]!r}; {advice}"
     return str(error)
 
@@ -198,9 +227,15 @@ def _mended(error: Exception) -> str | None:
     if isinstance(error, MissingOption) and _takes(error.add[0]):
         return same_command(*error.add)
     if isinstance(error, MissingSetting):
-        settings = " ".join(f"{variable}={shlex.quote(value)}" for variable, value in error.examples.items())
+        settings = " ".join(
+            f"{variable}={shlex.quote(value)}" for variable, value in error.examples.items()
+        )
         return f"{settings} {same_command()}"
-    return same_command(instead={error.wanted: error.known}) if isinstance(error, UnknownName) else None
+    return (
+        same_command(instead={error.wanted: error.known})
+        if isinstance(error, UnknownName)
+        else None
+    )
 
 
 def _takes(word: str) -> bool:
@@ -208,7 +243,10 @@ def _takes(word: str) -> bool:
     context = click.get_current_context()
     command: click.Command = root
     for name in context.meta["words"]:
-        if not isinstance(command, click.Group) or (found := command.get_command(context, name)) is None:
+        if (
+            not isinstance(command, click.Group)
+            or (found := command.get_command(context, name)) is None
+        ):
             break
         command = found
     if isinstance(command, GroupWithDefault):
@@ -225,6 +263,10 @@ def _failed(error: Exception, *, debug: bool) -> int:
         command = _mended(error)
         words = _words(error) if command is None else f"{_words(error)}, for example: `{command}`"
         text = " ".join(words.split()) or type(error).__name__
-        hint = "" if isinstance(error, JudgeboardError) else f" ({type(error).__name__}; --debug shows where)"
+        hint = (
+            ""
+            if isinstance(error, JudgeboardError)
+            else f" ({type(error).__name__}; --debug shows where)"
+        )
         echo(f"judgeboard: {without_secrets(text)}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

@@ -37,10 +37,14 @@ class _KindOption(click.Option):
 def judge_kind(help_text: str) -> Callable[[F], F]:
     """Return the option ``--judge`` of a command that asks a judge; `chosen_kind` gives its value."""
     default = "Default: rag if a model is given; rubric if a model and a rubric are given."
-    return click.option("--judge", "kind", cls=_KindOption, metavar="KIND", help=f"{help_text} {default}")
+    return click.option(
+        "--judge", "kind", cls=_KindOption, metavar="KIND", help=f"{help_text} {default}"
+    )
 
 
-named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", required=False, callback=options.checked_name)
+named_judge: Callable[[F], F] = click.argument(
+    "named", metavar="[NAME]", required=False, callback=options.checked_name
+)
 
 
 def judge_of_options(
@@ -53,9 +57,9 @@ def judge_of_options(
 ) -> str:
     """Complete the options of the judge that is asked, and return its kind.
 
-    NAME is a judge that is known (`use_named_judge`). With an option that describes a judge, such as ``--model``, an
-    unknown NAME is the name of a new judge. With ``--judge`` or an option that names
-    models, the options alone describe the judge.
+    NAME is a judge that is known (`use_named_judge`). With an option that describes a judge, such
+    as ``--model``, an unknown NAME is the name of a new judge. With ``--judge`` or an option that
+    names models, the options alone describe the judge.
 
     Raises:
         BadInput: NAME and an option exclude each other.
@@ -67,7 +71,9 @@ def judge_of_options(
     chosen["name"] = named
     if kind is not None or with_models:
         if named in load_settings().judges:
-            raise BadInput(f"judgeboard.toml has the judge {named!r}: remove --judge and --jury, or use another name")
+            raise BadInput(
+                f"judgeboard.toml has the judge {named!r}: remove --judge and --jury, or use another name"
+            )
         return chosen_kind(kind, chosen, with_models=with_models)
     try:
         kind = use_named_judge(named, chosen, number=number)
@@ -91,24 +97,42 @@ def judge_of_options(
 
 def _key(name: str | None) -> str:
     """Return a name as a key of TOML."""
-    return name if name and re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+    return (
+        name
+        if name and re.fullmatch(r"[A-Za-z0-9_-]+", name)
+        else json.dumps(name, ensure_ascii=False)
+    )
 
 
 _OF_A_MODEL = frozenset(
-    {"model", "provider", "base_url", "api_key", "temperature", "max_output", "timeout_s", "concurrency"}
+    {
+        "model",
+        "provider",
+        "base_url",
+        "api_key",
+        "temperature",
+        "max_output",
+        "timeout_s",
+        "concurrency",
+    }
 )
 
 
 def use_named_judge(
-    named: str | None, chosen: "JudgeKeywords", *, as_kind: str | None = None, number: int | None = None
+    named: str | None,
+    chosen: "JudgeKeywords",
+    *,
+    as_kind: str | None = None,
+    number: int | None = None,
 ) -> str | None:
     """Fill the options that were not typed from the judge ``named``, and return its kind.
 
-    The judge is one of the project file, otherwise the newest version of a judge in the database, otherwise a kind of
-    judge. If a candidate of `align` was accepted for what the project file describes, it is the accepted version. With
-    a ``number``, it is that version of the database. Without a name, a model or recorded replies, it is the primary
-    judge of the project file, if that file describes it. If it is not of the kind ``as_kind``, only its model is used:
-    a prompt and a name are of one kind.
+    The judge is one of the project file, otherwise the newest version of a judge in the database,
+    otherwise a kind of judge. If a candidate of `align` was accepted for what the project file
+    describes, it is the accepted version. With a ``number``, it is that version of the database.
+    Without a name, a model or recorded replies, it is the primary judge of the project file, if
+    that file describes it. If it is not of the kind ``as_kind``, only its model is used: a prompt
+    and a name are of one kind.
 
     Raises:
         NotFound: There is no such judge.
@@ -119,7 +143,11 @@ def use_named_judge(
     from judgeboard.store.judge_versions import version_title
 
     context = click.get_current_context()
-    if named is None and as_kind is None and not any(chosen.get(name) for name in ("model", "replies")):
+    if (
+        named is None
+        and as_kind is None
+        and not any(chosen.get(name) for name in ("model", "replies"))
+    ):
         settings = load_settings()
         named = settings.primary_judge if settings.primary_judge in settings.judges else None
     if named is None:
@@ -149,7 +177,8 @@ def use_named_judge(
 def judge_for_workers(named: str) -> dict[str, Any] | None:
     """Return the fields of a judge of the project file as a rule stores them; None if there is no such judge.
 
-    Workers cannot read the files of this machine, so a prompt is stored as text. Raises BadInput for other files.
+    Workers cannot read the files of this machine, so a prompt is stored as text. Raises BadInput
+    for other files.
     """
     from judgeboard.runs.named_judges import OF_A_TERMINAL, judge_of_project
 
@@ -157,10 +186,14 @@ def judge_for_workers(named: str) -> dict[str, Any] | None:
     if judge is None:
         return None
     if files := {"rubric", "schema", "judge_file"}.intersection(judge):
-        raise BadInput(f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one")
+        raise BadInput(
+            f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one"
+        )
     if "prompt" in judge:
         judge["prompt"] = file_text(judge["prompt"])
-    return {"name": named} | {name: value for name, value in judge.items() if name not in OF_A_TERMINAL}
+    return {"name": named} | {
+        name: value for name, value in judge.items() if name not in OF_A_TERMINAL
+    }
 
 
 def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: bool = False) -> str:
@@ -177,14 +210,19 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: boo
     if kind is None and (with_models or chosen.get("model") or chosen.get("replies")):
         return "rubric" if chosen.get("rubric") or chosen.get("schema") else "rag"
     if kind is None:
-        for_a_model = any(chosen.get(name) for name in ("rubric", "schema", "judge_file", "claims", "prompt", "domain"))
+        for_a_model = any(
+            chosen.get(name)
+            for name in ("rubric", "schema", "judge_file", "claims", "prompt", "domain")
+        )
         likely = ("--judge", "rag" if load_settings().model else "lexical")
         command = options.same_command(*(("--model", EXAMPLE_MODEL) if for_a_model else likely))
         raise BadInput(f"choose a judge, or give --model NAME, for example: `{command}`")
     if kind not in JUDGES:
         import difflib
 
-        near = difflib.get_close_matches(kind, JUDGES, n=1) or ["rag" if chosen.get("model") else "lexical"]
+        near = difflib.get_close_matches(kind, JUDGES, n=1) or [
+            "rag" if chosen.get("model") else "lexical"
+        ]
         command = options.same_command(instead={kind: near[0]})
         raise BadInput(
             f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}, for example: `{command}`"

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 address_options: Callable[[F], F] = decorator(
     click.option(
-        "--provider", help="API of the endpoint, for example anthropic (default: chosen by the model's name)."
+        "--provider",
+        help="API of the endpoint, for example anthropic (default: chosen by the model's name).",
     ),
     click.option(
         "--base-url",
@@ -53,7 +54,10 @@ yes_option: Callable[[F], F] = click.option(
 )
 limit_options: Callable[[F], F] = decorator(
     options.with_default(
-        "--concurrency", type=click.IntRange(1, 1024), default=16, help="Maximum number of calls at the same time."
+        "--concurrency",
+        type=click.IntRange(1, 1024),
+        default=16,
+        help="Maximum number of calls at the same time.",
     ),
     click.option(
         "--max-cost",
@@ -64,8 +68,17 @@ limit_options: Callable[[F], F] = decorator(
     group="Calls",
 )
 price_options: Callable[[F], F] = decorator(
-    click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
-    click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
+    click.option(
+        "--prices",
+        type=FILE,
+        help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices).",
+    ),
+    click.option(
+        "--timeout",
+        "timeout_s",
+        type=FiniteRange(1),
+        help="Time limit per call, in seconds (default: 60).",
+    ),
     yes_option,
     group="Calls",
 )
@@ -91,11 +104,18 @@ call_options: Callable[[F], F] = decorator(
 )
 endpoint_options: Callable[[F], F] = decorator(
     call_options,
-    click.option("--max-output", type=click.IntRange(1), help="Maximum number of tokens per reply (default: 512)."),
+    click.option(
+        "--max-output",
+        type=click.IntRange(1),
+        help="Maximum number of tokens per reply (default: 512).",
+    ),
     group="Model",
 )
 model_options: Callable[[F], F] = decorator(
-    click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."),
+    click.option(
+        "--model",
+        help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL).",
+    ),
     endpoint_options,
     group="Model",
 )
@@ -110,7 +130,9 @@ few_shot_options: Callable[[F], F] = decorator(
         metavar="NAME",
         help="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one category.",
     ),
-    click.option("--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."),
+    click.option(
+        "--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."
+    ),
     click.option(
         "--examples-from-reviews",
         type=click.IntRange(1, 50),
@@ -143,9 +165,16 @@ asking_options: Callable[[F], F] = decorator(
     group="Judge",
 )
 judge_options: Callable[[F], F] = decorator(
-    click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."),
+    click.option(
+        "--domain",
+        help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.",
+    ),
     model_options,
-    click.option("--claims", is_flag=True, help="Also judge each claim of the answer, with quotes from the passages."),
+    click.option(
+        "--claims",
+        is_flag=True,
+        help="Also judge each claim of the answer, with quotes from the passages.",
+    ),
     click.option(
         "--dialogue",
         type=click.Choice(["last", "whole"]),
@@ -158,16 +187,24 @@ judge_options: Callable[[F], F] = decorator(
 stored_judge_options: Callable[[F], F] = decorator(
     judge_options,
     click.option(
-        "--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities."
+        "--logprobs",
+        is_flag=True,
+        help="Also store the expected score, computed from token log-probabilities.",
     ),
     few_shot_options,
     rating_word_option,
     group="Judge",
 )
 generator_settings: Callable[[F], F] = decorator(
-    click.option("--generator-base-url", help="Address of the generator's endpoint, with /v1 (default: --base-url)."),
+    click.option(
+        "--generator-base-url",
+        help="Address of the generator's endpoint, with /v1 (default: --base-url).",
+    ),
     options.with_default(
-        "--generator-max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens per answer."
+        "--generator-max-output",
+        type=click.IntRange(1),
+        default=2048,
+        help="Maximum number of tokens per answer.",
     ),
     click.option(
         "--generator-temperature",
@@ -183,7 +220,9 @@ generator_settings: Callable[[F], F] = decorator(
 )
 
 generator_options: Callable[[F], F] = decorator(
-    click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
+    click.option(
+        "--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."
+    ),
     generator_settings,
 )
 
@@ -219,8 +258,14 @@ def run_options(concurrency: int | None, max_cost: float | None) -> Iterator["Ru
         try:
             yield run
         except DatabaseAway as error:
-            again = "This command asks for them again, and goes on" if error.lost else "This command goes on"
-            raise DatabaseAway(f"{error}. {again}: `{options.same_command()}`", error.lost) from error
+            again = (
+                "This command asks for them again, and goes on"
+                if error.lost
+                else "This command goes on"
+            )
+            raise DatabaseAway(
+                f"{error}. {again}: `{options.same_command()}`", error.lost
+            ) from error
 
 
 def skips_questions() -> bool:
@@ -256,7 +301,9 @@ def with_confirmed_host(request: Callable[..., R]) -> R:
         return request(confirmed_host=change.now)
 
 
-def at_last_address(store: "Store", make: Callable[..., "AskedJudge"], chosen: "JudgeKeywords") -> "JudgeKeywords":
+def at_last_address(
+    store: "Store", make: Callable[..., "AskedJudge"], chosen: "JudgeKeywords"
+) -> "JudgeKeywords":
     """Return the options of a judge, with the address of its last run unless they give one."""
     from judgeboard.runs import named_judges
 
@@ -297,7 +344,18 @@ def check_pairs(file: str | Path, source: str | None) -> None:
 
 
 _FOR_A_MODEL = frozenset(
-    ("model", "provider", "base_url", "replies", "concurrency", "max_cost", "wait", "prices", "max_output", "timeout_s")
+    (
+        "model",
+        "provider",
+        "base_url",
+        "replies",
+        "concurrency",
+        "max_cost",
+        "wait",
+        "prices",
+        "max_output",
+        "timeout_s",
+    )
 ) | {"rejudge", "name", "temperature", "prompt", "yes"}
 
 
@@ -311,7 +369,8 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
     needless = [
         parameter.opts[0]
         for parameter in context.command.params
-        if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+        if parameter.name in names
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
     if needless:
         raise BadInput(f"{why}: remove {', '.join(needless)}")
@@ -319,19 +378,24 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
 
 def judge_part(chosen: "GeneratorKeywords") -> "JudgeKeywords":
     """Return the options of the judge, without those of the generator."""
-    return cast("JudgeKeywords", {name: value for name, value in chosen.items() if not name.startswith("generator")})
+    return cast(
+        "JudgeKeywords",
+        {name: value for name, value in chosen.items() if not name.startswith("generator")},
+    )
 
 
 def chosen_generator(chosen: "GeneratorKeywords", judge: "JudgeKeywords") -> "Generator":
     """Return the generator of the options.
 
-    The generator uses the judge's provider, prices, time limit and concurrency. Without an address of its own, it uses
-    that of ``judge``, the options from `at_last_address`.
+    The generator uses the judge's provider, prices, time limit and concurrency. Without an address
+    of its own, it uses that of ``judge``, the options from `at_last_address`.
     """
     from judgeboard.runs.generation import make_generator
 
     own = chosen["generator_base_url"]
-    address: JudgeKeywords = judge if own is None else {"provider": chosen.get("provider"), "base_url": own}
+    address: JudgeKeywords = (
+        judge if own is None else {"provider": chosen.get("provider"), "base_url": own}
+    )
     return make_generator(
         chosen["generator"],
         max_output=chosen["generator_max_output"],

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 def compare_command() -> None:
     """Compare answers, judge versions, sources or judges.
 
-    Without a command, a judge compares pairs of answers: `compare strict` runs `compare pairs strict`.
+    Without a command, a judge compares pairs of answers: `compare strict` runs `compare pairs
+    strict`.
     """
 
 
@@ -55,7 +56,9 @@ def compare_command() -> None:
     help="First source. With --b, compare the logged answers of two sources; answers to the same question are a pair.",
 )
 @click.option("--b", "source_b", metavar="SOURCE", help="Second source, for --a.")
-@click.option("--pairs", "file", type=options.FILE, help="Import this file of pairs and compare them.")
+@click.option(
+    "--pairs", "file", type=options.FILE, help="Import this file of pairs and compare them."
+)
 @click.option(
     "--recorded",
     is_flag=True,
@@ -66,15 +69,24 @@ def compare_command() -> None:
     "by people's preferences and gold labels."
 )
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
-@click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
+@click.option(
+    "--by", type=click.Choice(["query_type"]), help="Also show the figures per query type."
+)
 @options.where
 @click.option(
-    "--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeat for more aspects."
+    "--aspect",
+    "aspects",
+    multiple=True,
+    help="Aspect to compare (default: overall). Repeat for more aspects.",
 )
 @options.pair_verdicts
-@click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
+@click.option(
+    "--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict."
+)
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
-@click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
+@click.option(
+    "--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."
+)
 @model_options
 @prompt_option
 @named_judge
@@ -102,11 +114,16 @@ def pairs(
 
     NAME is a judge of judgeboard.toml, whose model and address are used.
 
-    A pair is inconsistent if the verdicts in the two orders differ. To continue an interrupted run, repeat the command.
-    For exit codes see `judgeboard judge`.
+    A pair is inconsistent if the verdicts in the two orders differ. To continue an interrupted run,
+    repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.measure.pair_report import measure_pairs
-    from judgeboard.runs.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
+    from judgeboard.runs.pairwise import (
+        compare_pairs,
+        make_pairwise_judge,
+        pairs_between,
+        pairs_in_file,
+    )
     from judgeboard.store.comparisons import versions_that_compared
     from judgeboard.store.judge_versions import choose_version
     from judgeboard.store.pairs import matching_pairs
@@ -114,7 +131,9 @@ def pairs(
     ways = (source_a is not None or source_b is not None, file is not None, recorded)
     if sum(ways) != 1 or (source_a is None) != (source_b is None):
         why = "choose the pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded"
-        command = options.same_command(*([] if recorded else ["--recorded"]), without=["--a", "--b", "--pairs"])
+        command = options.same_command(
+            *([] if recorded else ["--recorded"]), without=["--a", "--b", "--pairs"]
+        )
         raise BadInput(f"{why}, for example: `{command}`")
     if judge_version is not None and not recorded:
         why = "--judge-version needs --recorded. To ask a judge, give --model"
@@ -132,7 +151,9 @@ def pairs(
         with store.reading() as connection:
             known = versions_that_compared(connection)
             version_id = (
-                None if judge_version is None else choose_version(connection, judge_version, known, "compared pairs").id
+                None
+                if judge_version is None
+                else choose_version(connection, judge_version, known, "compared pairs").id
             )
         report = measure_pairs(options.seen(store), version_id, **figures)
         options.show(report, comparison_lines(report))
@@ -149,11 +170,15 @@ def pairs(
     with run_options(chosen["concurrency"], max_cost) as run:
         compared = compare_pairs(store, judge, pair_ids, again=rejudge is not None, **run)
     version_id = compared.version.id
-    report = measure_pairs(store, version_id, pair_ids=pair_ids, account=compared.account, **figures)
+    report = measure_pairs(
+        store, version_id, pair_ids=pair_ids, account=compared.account, **figures
+    )
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
     counts = {"pairs": len(pair_ids), "left_out": made.left_out}
     options.show(
-        report, [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *comparison_lines(report)], counts
+        report,
+        [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *comparison_lines(report)],
+        counts,
     )
     options.suggest("serve")
     return report.account.exit_code

@@ -45,9 +45,15 @@ def db_command() -> None:
     group=db_command,
     rows="events",
 )
-@click.option("--kind", help="Only events of this kind, for example run, decide, set_setting or refused.")
-@click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
-@click.option("--response", metavar="ID", help="Only events about the answer with this external id.")
+@click.option(
+    "--kind", help="Only events of this kind, for example run, decide, set_setting or refused."
+)
+@click.option(
+    "--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker."
+)
+@click.option(
+    "--response", metavar="ID", help="Only events about the answer with this external id."
+)
 @options.since("Only events from this day or time on (UTC if no time zone is given).")
 @click.option(
     "--before",
@@ -55,7 +61,9 @@ def db_command() -> None:
     metavar="N",
     help="Show the next page: only events with a number below N. With --kind run, N is the number of a run.",
 )
-@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of events.")
+@options.with_default(
+    "--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of events."
+)
 def db_events(
     kind: str | None,
     actor: str | None,
@@ -66,8 +74,9 @@ def db_events(
 ) -> None:
     """Show who did what, and all runs, newest first. A run has its state, counts and the reason of a failure.
 
-    Events contain names, ids and numbers, but no texts of the log. A run is listed at the time at which it began.
-    Events about an answer in a blind queue are hidden from its reviewers until they have graded it.
+    Events contain names, ids and numbers, but no texts of the log. A run is listed at the time at
+    which it began. Events about an answer in a blind queue are hidden from its reviewers until they
+    have graded it.
     """
     from judgeboard.store.events import EventFilter, latest_events
     from judgeboard.store.runs import list_runs
@@ -75,16 +84,24 @@ def db_events(
     event_filter = EventFilter(kind, actor, response, since)
     with options.seen(options.open_store()).reading() as connection:
         if kind == _RUN:
-            runs = list_runs(connection, limit=limit + 1, before_id=before, actor=actor, since=since)
+            runs = list_runs(
+                connection, limit=limit + 1, before_id=before, actor=actor, since=since
+            )
             newest = tuple(_events_of(connection, runs))
         else:
             newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
         listed, last = [*newest[:limit]], newest[limit - 1].id if len(newest) > limit else None
         if kind is None and response is None:
             # The runs of the time that this page is about; each page has other ones.
-            later = latest_events(connection, event_filter, limit=1, before_id=before + 1) if before else ()
+            later = (
+                latest_events(connection, event_filter, limit=1, before_id=before + 1)
+                if before
+                else ()
+            )
             begin, end = (listed[-1].at if last else since), (later[0].at if later else None)
-            listed += _events_of(connection, list_runs(connection, limit=limit, actor=actor, since=begin, until=end))
+            listed += _events_of(
+                connection, list_runs(connection, limit=limit, actor=actor, since=begin, until=end)
+            )
             listed.sort(key=lambda each: each.at, reverse=True)
     names = ("id", "kind", "actor", "at", "response", "details")
     rows = [{name: getattr(event, name) for name in names} for event in listed]
@@ -105,8 +122,15 @@ def _events_of(connection: "Connection", runs: "Sequence[StoredRun]") -> list["S
     events = []
     for run in runs:
         ended = None if run.finished_at is None else f"{run.finished_at:%Y-%m-%d %H:%M:%S}"
-        details: dict[str, Any] = {"of": run.kind, "judge": run.version_title, "state": run.state.value, "ended": ended}
-        details |= {"selected": run.selected, "asked": counts[run.id].asked} | counts[run.id].by_status
+        details: dict[str, Any] = {
+            "of": run.kind,
+            "judge": run.version_title,
+            "state": run.state.value,
+            "ended": ended,
+        }
+        details |= {"selected": run.selected, "asked": counts[run.id].asked} | counts[
+            run.id
+        ].by_status
         details |= {"reason": run.why_stopped and " ".join(run.why_stopped.split())}
         known = {name: value for name, value in details.items() if value is not None}
         events.append(StoredEvent(run.id, _RUN, run.actor, run.started_at, None, None, known))
@@ -115,7 +139,9 @@ def _events_of(connection: "Connection", runs: "Sequence[StoredRun]") -> list["S
 
 def _event_line(event: "StoredEvent") -> str:
     about = f"  {event.response}" if event.response is not None else ""
-    details = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items())
+    details = " ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items()
+    )
     number = f"run {event.id}" if event.kind == _RUN else str(event.id)
     return f"{number}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip()
 
@@ -124,8 +150,9 @@ def _event_line(event: "StoredEvent") -> str:
 def db_migrate() -> None:
     """Migrate the database to the schema of this version. Creates the database if it is missing.
 
-    Then it computes facts about answers that figures need, such as which ones are refusals. This takes about a minute
-    for a million answers. If it is interrupted, run it again: it continues where it stopped.
+    Then it computes facts about answers that figures need, such as which ones are refusals. This
+    takes about a minute for a million answers. If it is interrupted, run it again: it continues
+    where it stopped.
     """
     from judgeboard.store.engine import Store, connect, database_url
     from judgeboard.store.migrations import HEAD
@@ -141,16 +168,22 @@ def db_migrate() -> None:
 
         with progress("facts of answers", "{task.fields[units]:,} answers", units=0) as update:
             before = upgrade(store, show)
-        click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
+        click.echo(
+            f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}"
+        )
         if answers:
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+                2**20 if sys.platform == "darwin" else 2**10
+            )
             seconds = time.perf_counter() - begun
             click.echo(
                 f"facts of {counted(answers, 'answer')} stored in {seconds:,.0f} s, with {memory:,.0f} MiB of memory"
             )
 
 
-@options.command("judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
+@options.command(
+    "judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False
+)
 @click.argument("file", type=options.FILE)
 def db_backup(file: Path) -> None:
     """Write a backup of the database to the new FILE. The backup is checked. The database stays in use.
@@ -161,18 +194,22 @@ def db_backup(file: Path) -> None:
     from judgeboard.store.engine import database_url
 
     revision = back_up(database_url(options.chosen_database()), file)
-    options.echo(f"{file}: written and checked ({file.stat().st_size / 2**20:,.1f} MiB, schema {revision})")
+    options.echo(
+        f"{file}: written and checked ({file.stat().st_size / 2**20:,.1f} MiB, schema {revision})"
+    )
 
 
-@options.command("judgeboard db restore /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
+@options.command(
+    "judgeboard db restore /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False
+)
 @click.argument("file", type=options.FILE)
 def db_restore(file: Path) -> None:
     """Replace the database by the backup FILE.
 
     The replaced database is not deleted: it stays in its folder under another name.
 
-    Stop servers and workers first: a database that another process uses is not replaced. This command is for SQLite.
-    For PostgreSQL, use pg_restore.
+    Stop servers and workers first: a database that another process uses is not replaced. This
+    command is for SQLite. For PostgreSQL, use pg_restore.
     """
     from judgeboard.store.backups import restore
     from judgeboard.store.engine import database_url
@@ -195,7 +232,8 @@ def db_restore(file: Path) -> None:
 )
 @click.argument("response", required=False)
 @click.option(
-    "--source", help="Source of the answer; needed if several sources use this id. With --unused: source of the traces."
+    "--source",
+    help="Source of the answer; needed if several sources use this id. With --unused: source of the traces.",
 )
 @options.where
 @click.option("--unused", is_flag=True, help="Delete the spans of all traces without an answer.")
@@ -207,26 +245,39 @@ def db_restore(file: Path) -> None:
 )
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 def db_forget(
-    response: str | None, source: str | None, where: RowFilter, unused: bool, older_than: float | None, yes: bool
+    response: str | None,
+    source: str | None,
+    where: RowFilter,
+    unused: bool,
+    older_than: float | None,
+    yes: bool,
 ) -> None:
     """Delete all texts of an answer, of a trace or of a user. Scores and decisions are kept.
 
-    Answers that came as traces have the user in metadata.user and the session in metadata.session. To delete all texts
-    of a user: --where metadata.user=NAME.
+    Answers that came as traces have the user in metadata.user and the session in metadata.session.
+    To delete all texts of a user: --where metadata.user=NAME.
 
-    RESPONSE is the external id of the answer. The command deletes three kinds of texts: those of the answer, those
-    about it (reasons, notes, comments), and those derived from it. Derived from it are control answers, regenerated
-    answers, attempts, and pairs that contain the answer. RESPONSE can also be the id of a trace without an answer;
-    `judgeboard sources --unused` shows these traces. To delete a withdrawn answer or a trace without an answer, give
-    its id: --where does not find it. What is deleted cannot be restored. Events record who did it and when, and the id
-    of each answer: `judgeboard db events --kind forget`.
+    RESPONSE is the external id of the answer. The command deletes three kinds of texts: those of
+    the answer, those about it (reasons, notes, comments), and those derived from it. Derived from
+    it are control answers, regenerated answers, attempts, and pairs that contain the answer.
+    RESPONSE can also be the id of a trace without an answer; `judgeboard sources --unused` shows
+    these traces. To delete a withdrawn answer or a trace without an answer, give its id: --where
+    does not find it. What is deleted cannot be restored. Events record who did it and when, and the
+    id of each answer: `judgeboard db events --kind forget`.
     """
     from judgeboard.store.filters import describe
-    from judgeboard.store.forgetting import count_to_forget, forget_matching, forget_response, forget_unused
+    from judgeboard.store.forgetting import (
+        count_to_forget,
+        forget_matching,
+        forget_response,
+        forget_unused,
+    )
 
     chosen = where != RowFilter()
     if response is None and not unused and not chosen:
-        raise click.UsageError("give the id of an answer or a trace, or --where for all answers of a filter")
+        raise click.UsageError(
+            "give the id of an answer or a trace, or --where for all answers of a filter"
+        )
     if response is not None and (unused or chosen or older_than is not None):
         raise click.UsageError(f"{response} names what is deleted: remove the other options")
     if chosen and (unused or older_than is not None or source is not None):
@@ -245,7 +296,9 @@ def db_forget(
     with store.writing() as connection:
         if unused:
             before = None if older_than is None else utc_now() - timedelta(days=older_than)
-            outcome = counted(forget_unused(connection, source=source, before=before, actor=by), "trace")
+            outcome = counted(
+                forget_unused(connection, source=source, before=before, actor=by), "trace"
+            )
         elif chosen:
             forgotten = forget_matching(connection, where, actor=by)
             outcome = counted(forgotten.answers, "answer")
@@ -256,7 +309,10 @@ def db_forget(
     emptied = store.checkpoint()  # the write-ahead log still has the texts
     click.echo(f"forgotten: {outcome}")
     if not emptied:
-        click.echo("another program reads the database; until it stops, the file keeps the old texts", err=True)
+        click.echo(
+            "another program reads the database; until it stops, the file keeps the old texts",
+            err=True,
+        )
 
 
 @options.command(
@@ -270,8 +326,8 @@ def db_forget(
 def db_index(fields: tuple[str, ...], drop: bool) -> None:
     """Index metadata fields for fast filters and sorting. This matters in a large log.
 
-    Without a field, the command lists the metadata fields of the newest and of the oldest answers, with frequent
-    values.
+    Without a field, the command lists the metadata fields of the newest and of the oldest answers,
+    with frequent values.
     """
     from judgeboard.store.filters import METADATA
     from judgeboard.store.metadata import index_metadata, metadata_fields
@@ -302,13 +358,16 @@ def db_index(fields: tuple[str, ...], drop: bool) -> None:
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
     """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed.
 
-    The command looks for damage of the database: it checks the file of SQLite, and compares answers with their hashes.
-    It also names the settings that differ between this terminal and a server or a worker on the database, and the
-    plugins of other packages.
+    The command looks for damage of the database: it checks the file of SQLite, and compares answers
+    with their hashes. It also names the settings that differ between this terminal and a server or
+    a worker on the database, and the plugins of other packages.
     """
     from judgeboard.health.doctor import check_database, check_endpoint, plugin_finding, plugins
 
-    findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
+    findings = [
+        *check_database(options.chosen_database(), options.seen),
+        check_endpoint(model, provider, base_url),
+    ]
     if has_plugins(ENTRY_POINTS):
         _load_methods(click.get_current_context().find_root().command)
     installed = plugins()

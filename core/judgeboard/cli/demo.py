@@ -27,7 +27,8 @@ DECIDED = datetime(2026, 11, 4, 9, tzinfo=UTC)  # the morning after the last gra
 RANDOM_SHARE = 0.5  # as in data/sample_source/selection.py, which grades these answers
 RANDOM_GRADES = "random_grades.jsonl.gz"
 REPLAYS = "answers of a replay"
-# Name of the rows in messages -> their file, its kind and its source (None: the rows are about both sources).
+# Name of the rows in messages -> their file, its kind and its source (None: the rows are about both
+# sources).
 FILES = {
     "answers": ("responses.jsonl.gz", "responses", SOURCE),
     REPLAYS: ("replays.jsonl.gz", "responses", REPLAY),
@@ -46,7 +47,9 @@ def sample_folder() -> Path:
     for folder in _PLACES:
         if (folder / "responses.jsonl.gz").is_file():
             return folder
-    raise BadInput(f"the sample log is missing from this installation ({_PLACES[0]}): install judgeboard again")
+    raise BadInput(
+        f"the sample log is missing from this installation ({_PLACES[0]}): install judgeboard again"
+    )
 
 
 def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> None:
@@ -56,12 +59,17 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
     folder = sample_folder()
     content = b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
     sample = {"package": version("judgeboard"), "sample": hashlib.sha256(content).hexdigest()}
-    latest = text("SELECT details FROM event WHERE kind = :kind ORDER BY id DESC LIMIT 1").columns(details=JSON)
+    latest = text("SELECT details FROM event WHERE kind = :kind ORDER BY id DESC LIMIT 1").columns(
+        details=JSON
+    )
     with store.reading() as connection:
         before = connection.execute(latest, {"kind": FILLED}).scalar()
     if before is not None and before.items() >= sample.items():
         # Without loading judges and importers, a second start is fast.
-        for line in ("all answers are judged", *(_imported(0, n, what) for what, n in before["there"].items())):
+        for line in (
+            "all answers are judged",
+            *(_imported(0, n, what) for what, n in before["there"].items()),
+        ):
             say(line)
         return
     from judgeboard.store.events import record_event
@@ -118,9 +126,24 @@ def _decide_samples(store: "Store", folder: Path) -> None:
         alone = set(answers.response_ids[answers.drawn & ~answers.picked].tolist())
         named = responses_named(connection, labels)
     lead = ensure_reviewer(store, "page", "Ines")
-    for decision, label in ((Decision.CONFIRM, Label.HALLUCINATED), (Decision.DISMISS, Label.GROUNDED)):
-        ids = {each.id for name, matches in named.items() if labels[name] == {label} for each in matches}
-        decide_many(store, ids & alone, reviewer=lead, decision=decision, bulk_id=f"demo:{decision}", now=DECIDED)
+    for decision, label in (
+        (Decision.CONFIRM, Label.HALLUCINATED),
+        (Decision.DISMISS, Label.GROUNDED),
+    ):
+        ids = {
+            each.id
+            for name, matches in named.items()
+            if labels[name] == {label}
+            for each in matches
+        }
+        decide_many(
+            store,
+            ids & alone,
+            reviewer=lead,
+            decision=decision,
+            bulk_id=f"demo:{decision}",
+            now=DECIDED,
+        )
 
 
 def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
@@ -150,7 +173,10 @@ def _review_queue(store: "Store", folder: Path) -> int:
     rows = sample_rows(folder / "queue_reviews.jsonl.gz")
     change_settings(store, {"implied_labels": (LOW_GROUNDEDNESS,)}, ACTOR)
     save_mode(store, FAILURE_MODE, "States something that no passage supports", key="U", by=ACTOR)
-    people = {row["reviewer"]: ensure_reviewer(store, "page", row["reviewer"].capitalize()) for row in rows}
+    people = {
+        row["reviewer"]: ensure_reviewer(store, "page", row["reviewer"].capitalize())
+        for row in rows
+    }
     with store.reading() as connection:
         queue = find_queue(connection, QUEUE)
         open_to_all = queue is not None and not assignees(connection, queue.id)
@@ -159,14 +185,25 @@ def _review_queue(store: "Store", folder: Path) -> int:
     if queue is None:
         selective = tuple(rule for rule in RULES if rule != RANDOM_SAMPLE)
         where = RowFilter(query_types=("complex",), sources=(SOURCE,), rules=selective)
-        rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
-        queue = create_queue(store, rules, by=ACTOR, assigned=list(people.values()), now=DECIDED).queue
+        rules = QueueRules(
+            QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=()
+        )
+        queue = create_queue(
+            store, rules, by=ACTOR, assigned=list(people.values()), now=DECIDED
+        ).queue
         flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))
-        about = "Since the week of 12 October, most of these answers state what their passages do not."
+        about = (
+            "Since the week of 12 October, most of these answers state what their passages do not."
+        )
         save_issue(store, Issue("Complex answers are not grounded", flagged, about), by=ACTOR)
     with store.reading() as connection:
         named = responses_named(connection, {row["response_id"] for row in rows})
-        ids = {name: each.id for name, matches in named.items() for each in matches if each.source == SOURCE}
+        ids = {
+            name: each.id
+            for name, matches in named.items()
+            for each in matches
+            if each.source == SOURCE
+        }
         items = unfinished_items(connection, queue.id, ids.values())
     decided, now = 0, DECIDED
     for row in rows:

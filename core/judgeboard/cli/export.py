@@ -26,9 +26,13 @@ _OURS = (
     *("responses", "judgments", "flags", "reviews"),
     *("comments", "pairs", "comparisons", "preferences", "audits", *WITHOUT_SUBJECT),
 )
-TABLES = tuple(with_methods("table", dict.fromkeys(_OURS, ""), lambda each: each.exports, reserved=_OTHER))
+TABLES = tuple(
+    with_methods("table", dict.fromkeys(_OURS, ""), lambda each: each.exports, reserved=_OTHER)
+)
 _SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo")
-_DATASETS = with_methods("dataset", dict[str, Dataset](), lambda each: each.datasets, reserved=_SHAPES)
+_DATASETS = with_methods(
+    "dataset", dict[str, Dataset](), lambda each: each.datasets, reserved=_SHAPES
+)
 SHAPES = (*_SHAPES, *_DATASETS)
 
 
@@ -88,13 +92,14 @@ def export_command(
 ) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
-    The table `ratings` is for analysis: one row per answer and person, with the verdict of one judge version beside the
-    grades. An answer that nobody reviewed has one row, with the verdict alone.
+    The table `ratings` is for analysis: one row per answer and person, with the verdict of one
+    judge version beside the grades. An answer that nobody reviewed has one row, with the verdict
+    alone.
 
-    A file is complete or not written at all. These tables can be imported into another database, in this order:
-    responses, pairs, samples, judgments (--kind verdicts), comparisons, audits, reviews and preferences (--kind
-    grades). --where selects the answers or pairs whose rows are exported. With --as, the answers that people reviewed
-    are exported as a dataset.
+    A file is complete or not written at all. These tables can be imported into another database, in
+    this order: responses, pairs, samples, judgments (--kind verdicts), comparisons, audits, reviews
+    and preferences (--kind grades). --where selects the answers or pairs whose rows are exported.
+    With --as, the answers that people reviewed are exported as a dataset.
     """
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables
@@ -106,14 +111,18 @@ def export_command(
         if format_ is not None or texts:
             needless = "--text" if format_ is None else "--format"
             command = options.same_command(without=[needless])
-            raise BadInput(f"{needless} is for tables, and every dataset has its own form: `{command}`")
+            raise BadInput(
+                f"{needless} is for tables, and every dataset has its own form: `{command}`"
+            )
         _export_dataset(shape, where, output)
         return
     chosen = None if where == RowFilter() else where
     if (chosen or texts) and table in WITHOUT_SUBJECT:
         option = "--where" if chosen else "--text"
         command = options.same_command(without=[option])
-        raise BadInput(f"{option} is for tables about answers or pairs; export {table} whole: `{command}`")
+        raise BadInput(
+            f"{option} is for tables about answers or pairs; export {table} whole: `{command}`"
+        )
     store = options.open_store()
     known = _known_tables(store, table, judge_version)
     format_ = format_ or format_by_ending(output) or "jsonl"
@@ -141,13 +150,25 @@ def export_command(
             on_rows=lambda rows: update(completed=rows),
             known=known,
         )
-    if chosen is not None and (chosen.day_from is not None or chosen.day_to is not None) and table != "responses":
-        click.echo("--since and --until select by the day of the answers. A row may be of another day.", err=True)
+    if (
+        chosen is not None
+        and (chosen.day_from is not None or chosen.day_to is not None)
+        and table != "responses"
+    ):
+        click.echo(
+            "--since and --until select by the day of the answers. A row may be of another day.",
+            err=True,
+        )
     for name, count in written.items():
-        click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+        click.echo(
+            f"{count:,} {name} written to {output if output == '-' else targets[name]}",
+            err=output == "-",
+        )
 
 
-def _known_tables(store: "Store", table: str | None, judge_version: str | None) -> "Mapping[str, ExportTable]":
+def _known_tables(
+    store: "Store", table: str | None, judge_version: str | None
+) -> "Mapping[str, ExportTable]":
     """Return the tables that can be exported; the table of ratings is about one judge version."""
     from judgeboard.measure.samples import scored_version
     from judgeboard.store.export import exports
@@ -173,7 +194,9 @@ def _output_of(table: str | None, shape: str | None, output: str | None) -> str:
     if output is not None:
         return output
     suggested = table if table == "all" else f"{table or shape}.jsonl"
-    raise MissingOption("name the output file with -o, or write to standard output with -o -", "-o", str(suggested))
+    raise MissingOption(
+        "name the output file with -o, or write to standard output with -o -", "-o", str(suggested)
+    )
 
 
 def _export_dataset(shape: str, where: RowFilter, output: str) -> None:

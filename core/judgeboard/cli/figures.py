@@ -87,7 +87,9 @@ if TYPE_CHECKING:
 @options.implied_labels
 @options.decorator(
     click.option(
-        "--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?"
+        "--alt-test",
+        is_flag=True,
+        help="Run the alternative annotator test: can the judge replace a person?",
     ),
     click.option(
         "--epsilon",
@@ -131,14 +133,20 @@ def agreement_command(
 ) -> None:
     """Measure the agreement between judges and people.
 
-    Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once per judge
-    version, with the latest usable verdict. A figure that is not available has a reason instead of a value.
+    Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once
+    per judge version, with the latest usable verdict. A figure that is not available has a reason
+    instead of a value.
     """
     from judgeboard.formats.output import text_lines
     from judgeboard.measure.agreement import measure_agreement
     from judgeboard.measure.agreement_result import shortened
     from judgeboard.measure.fields import field_agreement
-    from judgeboard.reports.agreement import fields_table, next_command, result_lines, stand_ins_of_fields
+    from judgeboard.reports.agreement import (
+        fields_table,
+        next_command,
+        result_lines,
+        stand_ins_of_fields,
+    )
     from judgeboard.stats.estimates import MIN_PAIRS
     from judgeboard.store.filters import RowFilter, filter_sentence
 
@@ -148,7 +156,11 @@ def agreement_command(
     if schema is not None:
         where = chosen["where"]
         unread = {*chosen, "report", "full"} - {"small", "implied_labels", "where"}
-        refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
+        refuse_given(
+            click.get_current_context(),
+            "--schema measures each field with the statistic of its type",
+            unread,
+        )
         with options.seen(options.open_store()).reading() as connection:
             fields = field_agreement(
                 connection,
@@ -160,7 +172,9 @@ def agreement_command(
             )
         filtered = [] if where == RowFilter() else [filter_sentence(where)]
         output = {"schema": schema, "where": where.as_dict(), "fields": fields}
-        options.show(output, [*filtered, *text_lines(fields_table(fields)), *stand_ins_of_fields(fields)])
+        options.show(
+            output, [*filtered, *text_lines(fields_table(fields)), *stand_ins_of_fields(fields)]
+        )
         return
     store = options.seen(options.open_store())
     if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:
@@ -189,7 +203,8 @@ def agreement_command(
 def stats_command() -> None:
     """Show counts, and how far each judge agrees with people.
 
-    Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
+    Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for
+    byte.
     """
     from judgeboard.formats.output import text_lines
     from judgeboard.measure.notes import note
@@ -205,6 +220,13 @@ def stats_command() -> None:
 
     stats = measure_log(options.seen(options.open_store()))
     lines = [note("log", responses=stats.responses, reviews=stats.reviews).text]
-    for table in (judgments_table(stats), flags_table(stats), *agreement_tables(stats), left_out_table(stats)):
+    for table in (
+        judgments_table(stats),
+        flags_table(stats),
+        *agreement_tables(stats),
+        left_out_table(stats),
+    ):
         lines += ["", *text_lines(table)] if table.rows else []
-    options.show(stats, [*lines, *missing_intervals(stats), *(each.text for each in stats_notes(stats))])
+    options.show(
+        stats, [*lines, *missing_intervals(stats), *(each.text for each in stats_notes(stats))]
+    )

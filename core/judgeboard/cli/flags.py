@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from judgeboard.store.open_flags import QueueLine
 
 
-@options.group("judgeboard flags apply", "judgeboard flags list --where rule=low_groundedness --limit 20")
+@options.group(
+    "judgeboard flags apply", "judgeboard flags list --where rule=low_groundedness --limit 20"
+)
 def flags_command() -> None:
     """Apply flag rules, list flagged answers, set checks.
 
-    A flag is a reason to look at an answer. It is raised by a rule, or by a deterministic check of your own. People
-    confirm or dismiss flags on the page Review.
+    A flag is a reason to look at an answer. It is raised by a rule, or by a deterministic check of
+    your own. People confirm or dismiss flags on the page Review.
     """
 
 
@@ -34,18 +36,23 @@ def flags_command() -> None:
 def apply(*, yes: bool) -> None:
     """Apply the flag rules to all answers again.
 
-    Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
-    flags are kept. An open flag is superseded if its reason no longer holds; the command asks first. If you change the
-    threshold back and run the command again, the superseded flags are raised again.
+    Run it after a threshold or the primary judge has changed. Running it twice adds nothing.
+    People's decisions on flags are kept. An open flag is superseded if its reason no longer holds;
+    the command asks first. If you change the threshold back and run the command again, the
+    superseded flags are raised again.
     """
     from judgeboard.people.roster import flags_to_supersede, raise_flags
     from judgeboard.store.overview import count_open_flags
 
     store = options.open_store()
     if not yes and (superseded := flags_to_supersede(store)):
-        question = f"{counted(superseded, 'open flag')} would be superseded: the reason no longer holds."
+        question = (
+            f"{counted(superseded, 'open flag')} would be superseded: the reason no longer holds."
+        )
         if not sys.stdin.isatty():
-            raise BadInput(f"{question} Nothing was changed. To apply the rules: `{options.same_command('--yes')}`")
+            raise BadInput(
+                f"{question} Nothing was changed. To apply the rules: `{options.same_command('--yes')}`"
+            )
         click.confirm(f"{question} Apply the rules?", abort=True, err=True)
     with progress("flags") as update:
         summary = raise_flags(
@@ -61,7 +68,10 @@ def apply(*, yes: bool) -> None:
         f"{counted(summary.logged, 'answer')} of the log{more}: {counted(summary.raised, 'new flag')}, "
         f"{summary.superseded:,} superseded, {is_open:,} open"
     )
-    options.show(summary, [line, *(["To list the flagged answers: `judgeboard flags list`"] if is_open else [])])
+    options.show(
+        summary,
+        [line, *(["To list the flagged answers: `judgeboard flags list`"] if is_open else [])],
+    )
     queue = ("queue", "create", "flagged", "--where", "state=open")
     options.suggest(*(queue if summary.responses else options.FIRST_STEP))
 
@@ -73,7 +83,9 @@ def apply(*, yes: bool) -> None:
     rows="flags",
 )
 @options.where
-@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of answers.")
+@options.with_default(
+    "--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of answers."
+)
 def list_(where: RowFilter, limit: int) -> None:
     """List the answers with open flags, the most doubtful first.
 
@@ -89,10 +101,21 @@ def list_(where: RowFilter, limit: int) -> None:
         check_open_flags(connection, where, of="this list")
         page = queue_page(connection, where, limit=limit)
     address = (load_settings().url or "").rstrip("/")
-    pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}
-    none = ["No answer has an open flag." if where == RowFilter() else "No answer that matches has an open flag."]
+    pages = {
+        line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None
+        for line in page.lines
+    }
+    none = [
+        "No answer has an open flag."
+        if where == RowFilter()
+        else "No answer that matches has an open flag."
+    ]
     flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
-    options.show({"flags": flags, "total": page.total}, _flag_lines(page, pages) if page.lines else none, verbatim=True)
+    options.show(
+        {"flags": flags, "total": page.total},
+        _flag_lines(page, pages) if page.lines else none,
+        verbatim=True,
+    )
     if page.total > len(page.lines) and not options.as_json():
         click.echo(f"{page.total - len(page.lines):,} more: add --limit {page.total}", err=True)
 
@@ -101,8 +124,13 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
     width = shutil.get_terminal_size().columns
     for line in page.lines:
         scores = {"groundedness": line.groundedness, "quality": line.quality}
-        words = ", ".join(f"{name} {value:.3g}" for name, value in scores.items() if value is not None) or "no score"
-        yield shortened(f"{line.external_id}  {words}  {' '.join((line.question or '').split())}", width)
+        words = (
+            ", ".join(f"{name} {value:.3g}" for name, value in scores.items() if value is not None)
+            or "no score"
+        )
+        yield shortened(
+            f"{line.external_id}  {words}  {' '.join((line.question or '').split())}", width
+        )
         yield f"    {'; '.join(why.rstrip('.') for why in line.why)}"
         if pages[line.flag_id]:
             yield f"    {pages[line.flag_id]}"
@@ -119,10 +147,11 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
 def checks(file: Path | None) -> None:
     """List or replace the deterministic checks of answers. FILE is a YAML file with the new checks.
 
-    A check is of one of these kinds: pattern, length, JSON schema, refusal, language or citations. The list shows how
-    many answers fail each check. An answer that fails a check gets a flag of the rule failed_check. New answers are
-    checked when they are stored; `judgeboard flags apply` checks the stored answers. A file without a check removes all
-    checks. examples/checks.yaml has a check of each kind. Cases of suites can have the same checks.
+    A check is of one of these kinds: pattern, length, JSON schema, refusal, language or citations.
+    The list shows how many answers fail each check. An answer that fails a check gets a flag of the
+    rule failed_check. New answers are checked when they are stored; `judgeboard flags apply` checks
+    the stored answers. A file without a check removes all checks. examples/checks.yaml has a check
+    of each kind. Cases of suites can have the same checks.
     """
     if file is None:
         _list_checks()
@@ -139,7 +168,10 @@ def _store_checks(file: Path) -> None:
     text = file_text(file, most=LONGEST_CHECKS)
     change_settings(options.open_store(), {"checks": text}, options.actor())
     names = [each.name for each in named_checks(text)]
-    options.show({"checks": names}, [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"])
+    options.show(
+        {"checks": names},
+        [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"],
+    )
 
 
 def _list_checks() -> None:
@@ -159,5 +191,11 @@ def _list_checks() -> None:
         }
         for each in checks
     ]
-    lines = [f"{row['name']} ({row['kind']}): {counted(int(str(row['failing'])), 'answer')} failing" for row in rows]
-    options.show({"checks": rows}, lines or ["There are no checks yet. To define some: `judgeboard flags checks FILE`"])
+    lines = [
+        f"{row['name']} ({row['kind']}): {counted(int(str(row['failing'])), 'answer')} failing"
+        for row in rows
+    ]
+    options.show(
+        {"checks": rows},
+        lines or ["There are no checks yet. To define some: `judgeboard flags checks FILE`"],
+    )

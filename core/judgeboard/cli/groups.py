@@ -111,17 +111,22 @@ def _print_short(context: click.Context, _option: click.Parameter, asked: bool) 
 
 def _first_sentence(text: str) -> str:
     """Return the first sentence of a help, without defaults and what follows a colon in brackets."""
-    sentence = re.split(r"(?<=[.])\s|\s\(default|\s\(see|\s{2}\[", " ".join(text.split()), maxsplit=1)[0]
+    sentence = re.split(
+        r"(?<=[.])\s|\s\(default|\s\(see|\s{2}\[", " ".join(text.split()), maxsplit=1
+    )[0]
     return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def load_command(name: str, place: Place) -> click.Command | None:
     """Import the module of a command and return the command; return None if it is one of a plugin that cannot be used.
 
-    What a plugin adds to the commands of a group cannot replace one that the module of the group has.
+    What a plugin adds to the commands of a group cannot replace one that the module of the group
+    has.
     """
     module, places = (place, {}) if isinstance(place, str) else place
-    whole_place = module if ":" in module else f"judgeboard.cli.{module}:{name.replace('-', '_')}_command"
+    whole_place = (
+        module if ":" in module else f"judgeboard.cli.{module}:{name.replace('-', '_')}_command"
+    )
     command: click.Command | None = None
     with checked_command(whole_place, name):
         command = load_object(whole_place)
@@ -130,7 +135,9 @@ def load_command(name: str, place: Place) -> click.Command | None:
             raise BadInput(f"{whole_place} is no command of click")
     added = {}
     for inner, inner_place in places.items():
-        with checked_command(inner_place if isinstance(inner_place, str) else inner_place[0], f"{name} {inner}"):
+        with checked_command(
+            inner_place if isinstance(inner_place, str) else inner_place[0], f"{name} {inner}"
+        ):
             if not isinstance(command, CommandGroup):
                 raise BadInput(f"{name} is no group of commands")
             if inner in command.commands:
@@ -153,7 +160,9 @@ class CommandsOnDemand(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, None for an unknown name."""
         place = self.places.get(cmd_name)
-        return super().get_command(ctx, cmd_name) if place is None else load_command(cmd_name, place)
+        return (
+            super().get_command(ctx, cmd_name) if place is None else load_command(cmd_name, place)
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -162,7 +171,11 @@ class CommandsOnDemand(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            known = [name for name in self.list_commands(ctx) if name not in {*DELETING, error.command_name}]
+            known = [
+                name
+                for name in self.list_commands(ctx)
+                if name not in {*DELETING, error.command_name}
+            ]
             raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
 
 

@@ -108,8 +108,12 @@ could be used, the columns or dates are not clear, or a file could not be read t
 """,
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--kind", type=click.Choice([*KINDS]), help="Kind of file (default: as its columns show).")
-@options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
+@click.option(
+    "--kind", type=click.Choice([*KINDS]), help="Kind of file (default: as its columns show)."
+)
+@options.with_default(
+    "--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format."
+)
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an object "
     "or a list: input.question=query, contexts.0.text=context. In conversations, the keys of messages are columns. "
@@ -149,7 +153,9 @@ could be used, the columns or dates are not clear, or a file could not be read t
     help="Name of the log (default: `default`; for an export, the name of its tool). For grades, verdicts and "
     "comparisons: the log with the answers they refer to (default: all logs).",
 )
-@click.option("--dry-run", is_flag=True, help="Check the file and print the result, but store nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check the file and print the result, but store nothing."
+)
 @click.option(
     "--rejected",
     type=options.FILE,
@@ -164,7 +170,8 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
     ends = [import_one(store, file, request) for file in files]
     code = max(end.code for end in ends)
     if code < NOTHING_USABLE and not request["dry_run"]:
-        # Print a warning if the primary judge does not exist: the stored rows have no flags for low scores.
+        # Print a warning if the primary judge does not exist: the stored rows have no flags for low
+        # scores.
         from judgeboard.store.settings import check_primary_judge
 
         with store.reading() as connection:
@@ -189,7 +196,9 @@ def _read_as_the_project_says(request: "ImportRequest") -> None:
     request["dates"] = request["dates"] or about.dates
 
 
-@options.command("judgeboard import undo", "judgeboard import undo 12 --with-reviews", group=import_command)
+@options.command(
+    "judgeboard import undo", "judgeboard import undo 12 --with-reviews", group=import_command
+)
 @click.argument("number", type=options.ROW_ID, required=False, metavar="[N]")
 @click.option(
     "--with-reviews",
@@ -199,17 +208,21 @@ def _read_as_the_project_says(request: "ImportRequest") -> None:
 def import_undo(number: int | None, with_reviews: bool) -> int:
     """Undo the import with number N (default: the latest).
 
-    Its answers are withdrawn with all that was derived from them: verdicts, flags, feedback, comments, queue items.
-    Nothing of this appears anywhere any more. The ids of the answers are free, so the file can be imported again. After
-    an import of verdicts, grades or feedback, only these rows are withdrawn, and the answers stay. Answers on which
-    people decided also stay; the command lists them. An import that `import list` shows as not finished may still be
-    running: stop it before you undo it.
+    Its answers are withdrawn with all that was derived from them: verdicts, flags, feedback,
+    comments, queue items. Nothing of this appears anywhere any more. The ids of the answers are
+    free, so the file can be imported again. After an import of verdicts, grades or feedback, only
+    these rows are withdrawn, and the answers stay. Answers on which people decided also stay; the
+    command lists them. An import that `import list` shows as not finished may still be running:
+    stop it before you undo it.
 
-    Exit code 0: the import is undone; 1: some answers or pairs stay, because people decided on them.
+    Exit code 0: the import is undone; 1: some answers or pairs stay, because people decided on
+    them.
     """
     from judgeboard.imports.importing import undo_import
 
-    undone = undo_import(options.open_store(), number, with_reviews=with_reviews, actor=options.actor())
+    undone = undo_import(
+        options.open_store(), number, with_reviews=with_reviews, actor=options.actor()
+    )
     batch = undone.batch
     lines = [f"import {batch.id} ({batch.file}): withdrawn: {undone.words or 'nothing'}"]
     if undone.kept:
@@ -217,7 +230,9 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
         shown = ", ".join(undone.kept[:MAX_KEPT]) + (f" and {more:,} more" if more > 0 else "")
         lines.append(f"  because people decided on them, these stay: {shown}")
         if not with_reviews and kind_class(batch.kind).brings_answers:
-            lines.append(f"  to withdraw them too: `judgeboard import undo {batch.id} --with-reviews`")
+            lines.append(
+                f"  to withdraw them too: `judgeboard import undo {batch.id} --with-reviews`"
+            )
     options.show(undone, lines)
     return SOME_REJECTED if undone.kept else ALL_IN
 
@@ -270,7 +285,9 @@ def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tu
         from judgeboard.store.judge_versions import list_versions
 
         with store.reading() as connection:
-            return teacher_records.audit_command({version.name for version in list_versions(connection)})
+            return teacher_records.audit_command(
+                {version.name for version in list_versions(connection)}
+            )
     return _NEXT.get(kind, ("stats",))
 
 
@@ -289,7 +306,9 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
 
     kind = request.get("kind")
     if kind not in {None, "responses"} and Path(file).is_file() and not Path(file).stat().st_size:
-        options.echo(f"{file}: no rows")  # `judgeboard export all` writes such a file for an empty table
+        options.echo(
+            f"{file}: no rows"
+        )  # `judgeboard export all` writes such a file for an empty table
         return FileEnd(ALL_IN, str(kind))
     try:
         with progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
@@ -306,7 +325,9 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
         options.echo(f"judgeboard: {error}", err=True)
         return FileEnd(NOTHING_USABLE)
     options.show_lines(summary_lines(summary, file))
-    if summary.unreadable or not (summary.usable or (summary.others and summary.kind == "responses")):
+    if summary.unreadable or not (
+        summary.usable or (summary.others and summary.kind == "responses")
+    ):
         return FileEnd(NOTHING_USABLE)
     code = SOME_REJECTED if summary.rejected else ALL_IN
     if further := requests_beside(summary, request):
@@ -314,7 +335,9 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
             code = max(code, *(_further(store, file, each) for each in further))
         else:
             nouns = " and ".join(f"{KINDS[kind].noun}s" for kind in summary.others)
-            options.echo(f"  a pipe can be read only once: to import its {nouns} too, save it as a file")
+            options.echo(
+                f"  a pipe can be read only once: to import its {nouns} too, save it as a file"
+            )
     return FileEnd(code, summary.kind, summary.export)
 
 
@@ -329,17 +352,27 @@ def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "Import
         words = mapping.words(typed, kind=request.get("kind") is None)
         for order in dates if mapping.is_usable else ():
             options.echo(
-                _command(file, *words, *(() if order is None else ("--dates", order))), err=True, verbatim=True
+                _command(file, *words, *(() if order is None else ("--dates", order))),
+                err=True,
+                verbatim=True,
             )
         return None
     from judgeboard.imports.reading import read_records
 
-    taken: ImportRequest = {"kind": mapping.kind, "mapping": mapping.columns, "constants": mapping.constants}
-    while answer := click.prompt("Enter: import. COLUMN=FIELD: change. q: stop", default="", show_default=False):
+    taken: ImportRequest = {
+        "kind": mapping.kind,
+        "mapping": mapping.columns,
+        "constants": mapping.constants,
+    }
+    while answer := click.prompt(
+        "Enter: import. COLUMN=FIELD: change. q: stop", default="", show_default=False
+    ):
         if answer.strip() == "q":
             return None
         theirs, _, ours = answer.strip().rpartition("=")
-        columns = {name: each for name, each in mapping.columns.items() if each != ours} | {theirs: ours}
+        columns = {name: each for name, each in mapping.columns.items() if each != ours} | {
+            theirs: ours
+        }
         try:
             with read_records(file, **request | taken | {"mapping": columns}) as reading:
                 mapping = reading.mapping or mapping
@@ -348,7 +381,9 @@ def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "Import
         taken |= {"mapping": mapping.columns, "constants": mapping.constants}
         _show_mapping(mapping)
     if mapping.asks_dates is not None:
-        order = click.prompt("Which comes first in the dates?", type=click.Choice([each.value for each in DateOrder]))
+        order = click.prompt(
+            "Which comes first in the dates?", type=click.Choice([each.value for each in DateOrder])
+        )
         taken |= {"dates": order}
     return request | taken
 
@@ -365,16 +400,24 @@ def mapping_lines(mapping: "FileMapping") -> list[str]:
         return lines
     rows = [("field", "column", "values as they would be stored")]
     rows += [
-        (each.ours, shown_name(each.theirs) if each.theirs else "(all rows)", " | ".join(each.values))
+        (
+            each.ours,
+            shown_name(each.theirs) if each.theirs else "(all rows)",
+            " | ".join(each.values),
+        )
         for each in mapping.fields
     ]
     rows += [(ours, "?", "no column fits") for ours in mapping.missing]
     widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
-    lines += [f"  {ours:{widths[0]}}  {theirs:{widths[1]}}  {values}" for ours, theirs, values in rows]
+    lines += [
+        f"  {ours:{widths[0]}}  {theirs:{widths[1]}}  {values}" for ours, theirs, values in rows
+    ]
     if mapping.left_over:
         lines.append(f"  left over: {', '.join(map(shown_name, mapping.left_over[:MAX_COLUMNS]))}")
     if mapping.asks_dates is not None:
-        lines.append(f"Is {mapping.asks_dates.example} a date with the day or the month first? Choose one.")
+        lines.append(
+            f"Is {mapping.asks_dates.example} a date with the day or the month first? Choose one."
+        )
     return lines
 
 
@@ -468,11 +511,17 @@ def _columns(summary: "ImportSummary", file: str) -> list[str]:
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
     if summary.mapping is not None and summary.mapping.further is not None:
         label, ours = summary.mapping.further
-        again = _command(file, "--map", f"{label}={ours}", "--set", "grades.annotator=human").strip()
-        lines.append(f"  {label} may be a person's label of each answer: to read it too, run `{again}`")
+        again = _command(
+            file, "--map", f"{label}={ours}", "--set", "grades.annotator=human"
+        ).strip()
+        lines.append(
+            f"  {label} may be a person's label of each answer: to read it too, run `{again}`"
+        )
     for use in summary.columns:
         if not use.sure:
-            choices = " or ".join(f"--map {f'{use.theirs}={scale}'!r}" for scale in ("thumbs", "stars"))
+            choices = " or ".join(
+                f"--map {f'{use.theirs}={scale}'!r}" for scale in ("thumbs", "stars")
+            )
             lines.append(f"  not sure: {use.theirs!r}: {use.how} Use {choices}")
     return lines
 
@@ -482,7 +531,9 @@ def _differing(summary: "ImportSummary", file: str) -> list[str]:
         return []
     lines = _first(summary.first_differing, summary.differing)
     if kind_class(summary.kind).brings_answers:
-        otherwise = "" if summary.of_traces else "; to import the file as another log, add --source NAME"
+        otherwise = (
+            "" if summary.of_traces else "; to import the file as another log, add --source NAME"
+        )
         if len(summary.earlier) == 1:  # more of them would lose other rows
             (number,) = summary.earlier
             undo = f"`judgeboard import undo {number}`, then `{_command(file).strip()}` again"
@@ -493,7 +544,10 @@ def _differing(summary: "ImportSummary", file: str) -> list[str]:
 
 def _first(rows: Sequence[Rejected], total: int) -> list[str]:
     """Return a line for each of the first rows, and the number of the others out of ``total``."""
-    lines = [f"  line {row.line}: {f'{row.field}: ' if row.field else ''}{row.reason}" for row in rows[:MAX_ROWS]]
+    lines = [
+        f"  line {row.line}: {f'{row.field}: ' if row.field else ''}{row.reason}"
+        for row in rows[:MAX_ROWS]
+    ]
     if total > len(lines):
         kind = " differing rows" if rows and rows[0].differs else ""
         lines.append(f"  and {total - len(lines):,} more{kind}")

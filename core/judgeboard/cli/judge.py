@@ -50,7 +50,11 @@ if TYPE_CHECKING:
     "default is the newest version.",
 )
 @stored_judge_options
-@click.option("--limit", type=click.IntRange(1, 10**9), help="Maximum number of answers to judge (default: no limit).")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10**9),
+    help="Maximum number of answers to judge (default: no limit).",
+)
 @options.where
 @click.option(
     "--rejudge",
@@ -76,11 +80,11 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    NAME is a judge of judgeboard.toml or of the database, or a kind of judge. If there is no judge NAME yet, describe
-    it with --model, --prompt or --judge. To describe a judge without judging anything, add [judges.NAME] to
-    judgeboard.toml. To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some
-    calls failed, or no reply was usable; 2: the run stopped early (key, address, cost limit, wrong option); 130:
-    Ctrl-C.
+    NAME is a judge of judgeboard.toml or of the database, or a kind of judge. If there is no judge
+    NAME yet, describe it with --model, --prompt or --judge. To describe a judge without judging
+    anything, add [judges.NAME] to judgeboard.toml. To continue a run that stopped early, repeat the
+    command. Exit code 0: no call failed; 1: some calls failed, or no reply was usable; 2: the run
+    stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
     from judgeboard.cli.judging import Judging
     from judgeboard.runs.named_judges import judge_keywords
@@ -89,14 +93,20 @@ def judge_command(
     given: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
     with_models = any(option.names_models for option, _ in given)
     if number is not None and (named is None or kind is not None or with_models):
-        raise BadInput("--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury")
+        raise BadInput(
+            "--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury"
+        )
     kind = judge_of_options(named, kind, chosen, with_models=with_models, number=number)
     if workers and (given or limit is not None):
         command = options.same_command(without=["--workers"])
-        raise BadInput(f"workers judge all answers with one judge, each once: `{command}` judges in this process")
+        raise BadInput(
+            f"workers judge all answers with one judge, each once: `{command}` judges in this process"
+        )
     asked, store = judge_keywords(options.open_store, kind, chosen), options.open_store()
     if workers:
-        return _judge_by_workers(store, kind, asked, where=where, mode=rejudge or "plain", max_cost=max_cost)
+        return _judge_by_workers(
+            store, kind, asked, where=where, mode=rejudge or "plain", max_cost=max_cost
+        )
     judging = Judging(
         store,
         named=named,
@@ -140,7 +150,12 @@ def _parameter(option: JudgeOption) -> click.Option:
 
     type_ = click.STRING if option.numbers is None else click.IntRange(*option.numbers)
     return click.Option(
-        [option.name], type=type_, metavar=option.metavar, help=option.help, expose_value=False, callback=keep
+        [option.name],
+        type=type_,
+        metavar=option.metavar,
+        help=option.help,
+        expose_value=False,
+        callback=keep,
     )
 
 
@@ -158,7 +173,13 @@ FOLLOW_SECONDS = 0.5
 
 
 def _judge_by_workers(
-    store: "Store", kind: str, asked: "JudgeKeywords", *, where: RowFilter, mode: str, max_cost: float | None
+    store: "Store",
+    kind: str,
+    asked: "JudgeKeywords",
+    *,
+    where: RowFilter,
+    mode: str,
+    max_cost: float | None,
 ) -> int:
     """Request a job and follow it; Ctrl-C leaves it to the workers."""
     from judgeboard.cli.judging import KEEP
@@ -176,7 +197,9 @@ def _judge_by_workers(
     if estimate.flag_words:
         options.echo(f"{estimate.flag_words} {KEEP}", err=True)
     if not estimate.calls:
-        options.echo("nothing to judge: no answer matches, or this version has judged all that match")
+        options.echo(
+            "nothing to judge: no answer matches, or this version has judged all that match"
+        )
         return 0
     request = partial(
         request_rejudge,
@@ -198,9 +221,13 @@ def _judge_by_workers(
                 update(completed=job.asked, total=job.selected, more=more)
                 time.sleep(FOLLOW_SECONDS)
     except (KeyboardInterrupt, DatabaseAway):
-        options.echo(f"the workers go on; to cancel the job: `judgeboard worker cancel {job_id}`", err=True)
+        options.echo(
+            f"the workers go on; to cancel the job: `judgeboard worker cancel {job_id}`", err=True
+        )
         raise
-    lines = [f"{job.judge_title or kind}, run {job.run_id}: {job.words()}; cost {money(job.cost_micro)}"]
+    lines = [
+        f"{job.judge_title or kind}, run {job.run_id}: {job.words()}; cost {money(job.cost_micro)}"
+    ]
     lines += [f"{job.state}: {job.why}"] if job.why else []
     options.show(job, lines)
     if job.state != "done":

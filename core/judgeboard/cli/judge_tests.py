@@ -41,9 +41,9 @@ def test_command() -> None:
 def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
     """Check a judge for typical faults. This reads stored judgments only.
 
-    JUDGE is a judge version: a name (its newest version), a title ('rag v3') or a fingerprint (default: the primary
-    judge). A check without data shows the command that measures it.
-    Makes no model calls. Exit code 0; with `--gate`, 1 if any check warns.
+    JUDGE is a judge version: a name (its newest version), a title ('rag v3') or a fingerprint
+    (default: the primary judge). A check without data shows the command that measures it. Makes no
+    model calls. Exit code 0; with `--gate`, 1 if any check warns.
     """
     from judgeboard.health.report import judges_in_use, measure_health
 
@@ -52,7 +52,9 @@ def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
     options.show(report, _lines(report))
     if judge_version is None:
         with store.reading() as connection:
-            others = [each.title for each in judges_in_use(connection) if each.title != report.judge]
+            others = [
+                each.title for each in judges_in_use(connection) if each.title != report.judge
+            ]
         if others:
             options.suggest("test", "health", others[0])
     return int(gate and report.warnings > 0)
@@ -65,7 +67,9 @@ def _lines(report: "HealthReport") -> Iterator[str]:
 
     yield paragraph(health_notes(report))
     order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
-    for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
+    for check in sorted(
+        report.checks, key=lambda check: (not check.applies, order.index(check.state))
+    ):
         name = ", ".join(filter(None, (check_words(check), figure_words(check))))
         state = check.state.value.replace("_", " ") if check.applies else "does not apply"
         yield f"{state}  {name}: {check.sentence}"

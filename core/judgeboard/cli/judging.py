@@ -22,8 +22,8 @@ KEEP = "To keep these flags open, use `--rejudge keep-flags`."
 class Judging:
     """What the command `judge` was told to do.
 
-    ``asked`` describes the judge; ``rejudge`` is a mode of `judge_pending`. ``warnings`` are shown at the end.
-    ``options`` are the names of all options of methods that were typed.
+    ``asked`` describes the judge; ``rejudge`` is a mode of `judge_pending`. ``warnings`` are shown
+    at the end. ``options`` are the names of all options of methods that were typed.
     """
 
     store: "Store"
@@ -54,7 +54,10 @@ class Judging:
         return judges
 
     def ask(
-        self, judge: "Judge", max_cost: float | None, run: "Callable[..., JudgingSummary] | None" = None
+        self,
+        judge: "Judge",
+        max_cost: float | None,
+        run: "Callable[..., JudgingSummary] | None" = None,
     ) -> "JudgingSummary":
         """Let a judge judge, and return the summary; ``run`` takes the options of `judge_pending` (the default)."""
         from judgeboard.health.family import run_warning
@@ -62,11 +65,15 @@ class Judging:
         from judgeboard.runs.jobs import flags_at_stake
         from judgeboard.runs.judging import judge_pending
 
-        flags = flag_words(flags_at_stake(self.store, judge.version, self.where, self.rejudge or "plain"))
+        flags = flag_words(
+            flags_at_stake(self.store, judge.version, self.where, self.rejudge or "plain")
+        )
         if flags and run is None:
             options.echo(f"{flags} {KEEP}", err=True)
         begin = run or partial(judge_pending, mode=self.rejudge or "plain")
         with run_options(self.concurrency, max_cost) as how:
             summary = begin(self.store, judge, where=self.where, limit=self.limit, **how)
-        self.warnings["warnings"] += warned([run_warning(self.store, judge.version.model, summary.run_id)])["warnings"]
+        self.warnings["warnings"] += warned(
+            [run_warning(self.store, judge.version.model, summary.run_id)]
+        )["warnings"]
         return summary

@@ -36,7 +36,9 @@ def keys_command() -> None:
 )
 @click.option("--source", help="The only source that the key may send or read (default: any).")
 @click.option(
-    "--days", type=options.FiniteRange(min=0, min_open=True), help="Days until the key expires (default: never)."
+    "--days",
+    type=options.FiniteRange(min=0, min_open=True),
+    help="Days until the key expires (default: never).",
 )
 @click.option(
     "--rate",
@@ -50,12 +52,17 @@ def keys_command() -> None:
     help="Maximum size of a request in MiB, also after decompression; at most 64.",
 )
 def keys_create(
-    name: str, scope: tuple[str, ...], source: str | None, days: float | None, rate: float | None, max_body: float
+    name: str,
+    scope: tuple[str, ...],
+    source: str | None,
+    days: float | None,
+    rate: float | None,
+    max_body: float,
 ) -> None:
     """Create the key NAME and print its token. The token is not stored and cannot be shown again.
 
-    Send it as `Authorization: Bearer TOKEN` or `x-api-key: TOKEN`. For the SDK of Langfuse, NAME is the public key and
-    the token is the secret key.
+    Send it as `Authorization: Bearer TOKEN` or `x-api-key: TOKEN`. For the SDK of Langfuse, NAME is
+    the public key and the token is the secret key.
     """
     from judgeboard.receiving.keys import create_key
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def labels_command() -> None:
     """Measure with people's labels: rate, plan, thresholds.
 
-    `rate` estimates how many of all answers are bad. `plan` shows how many labels that takes. `threshold`, `stand` and
-    `calibrate` show what a judge's scores are good for.
+    `rate` estimates how many of all answers are bad. `plan` shows how many labels that takes.
+    `threshold`, `stand` and `calibrate` show what a judge's scores are good for.
     """
 
 
@@ -73,9 +73,10 @@ def labels_rate(
 ) -> None:
     """Estimate how many of all answers are bad.
 
-    People's labels of a random sample correct the judge's verdicts on all answers. A label counts if its answer is from
-    the random sample or from a queue in random order. If people labelled all flagged answers, all labels of flagged
-    answers count. If people labelled all answers without a flag, all labels of these answers count.
+    People's labels of a random sample correct the judge's verdicts on all answers. A label counts
+    if its answer is from the random sample or from a queue in random order. If people labelled all
+    flagged answers, all labels of flagged answers count. If people labelled all answers without a
+    flag, all labels of these answers count.
     """
     from judgeboard.measure.rates import measure_rate
     from judgeboard.reports.rates import rate_lines
@@ -134,7 +135,9 @@ def labels_rate(
     help="What the figure is about. app: all answers that the app gives, of which the log is a sample. these: "
     "the logged answers only.",
 )
-@click.option("--by", type=click.Choice(["query_type"]), help="Also show a plan for each query type.")
+@click.option(
+    "--by", type=click.Choice(["query_type"]), help="Also show a plan for each query type."
+)
 @options.where
 def labels_plan(
     reach: float,
@@ -146,9 +149,9 @@ def labels_plan(
 ) -> None:
     """Show how many answers to label to reach a goal. It also shows how many minutes the labelling takes.
 
-    The plan uses the labels of random samples that the log already has. With fewer than 30 such labels, it assumes the
-    worst case. The minutes are computed from the median time of a review. `judgeboard queue create NAME --plan rate --n
-    N` draws the answers.
+    The plan uses the labels of random samples that the log already has. With fewer than 30 such
+    labels, it assumes the worst case. The minutes are computed from the median time of a review.
+    `judgeboard queue create NAME --plan rate --n N` draws the answers.
     """
     from judgeboard.measure.plans import plan_labels, plan_versions
 
@@ -178,10 +181,16 @@ def _lines(plan: "Result") -> Iterator[str]:
         yield plan.sentence
     else:
         # Commands of queues are suggested, on stderr.
-        yield from (each.text for each in (plan.headline, *plan.caveats, *plan.next) if "command" not in each.values)
+        yield from (
+            each.text
+            for each in (plan.headline, *plan.caveats, *plan.next)
+            if "command" not in each.values
+        )
     # The strata of a plan that is made anew are no advice.
     if plan.headline.code in {"plan_label", "plan_label_at_least"}:
         yield from text_lines(plan.table("answers", "labelled", "more"))
         yield from text_lines(
-            plan.table("minutes", "by_lot", "bad_share", "explained", "design_effect").without(["Stratum"])
+            plan.table("minutes", "by_lot", "bad_share", "explained", "design_effect").without(
+                ["Stratum"]
+            )
         )

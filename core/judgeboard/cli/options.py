@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from judgeboard.cli import end_loading
-from judgeboard.cli.groups import OPTION_GROUPS, Command, CommandGroup, CommandWithArguments, GroupWithDefault
+from judgeboard.cli.groups import (
+    OPTION_GROUPS,
+    Command,
+    CommandGroup,
+    CommandWithArguments,
+    GroupWithDefault,
+)
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.reports.terminal import local_user
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
@@ -38,7 +44,9 @@ class FiniteRange(click.FloatRange):
 
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the number, or fail with the option's name and the range."""
         try:
             number = float(value)
@@ -49,10 +57,22 @@ class FiniteRange(click.FloatRange):
         try:
             return float(super().convert(number, param, ctx))
         except click.BadParameter:
-            low = None if self.min is None else f"{'above' if self.min_open else 'at least'} {self.min:g}"
-            high = None if self.max is None else f"{'below' if self.max_open else 'at most'} {self.max:g}"
+            low = (
+                None
+                if self.min is None
+                else f"{'above' if self.min_open else 'at least'} {self.min:g}"
+            )
+            high = (
+                None
+                if self.max is None
+                else f"{'below' if self.max_open else 'at most'} {self.max:g}"
+            )
             bounds = " and ".join(bound for bound in (low, high) if bound)
-            share = f" For {number:g} %, write {number / 100:g}." if self.max == 1 and 1 <= number < 100 else ""
+            share = (
+                f" For {number:g} %, write {number / 100:g}."
+                if self.max == 1 and 1 <= number < 100
+                else ""
+            )
             self.fail(f"{value} is not allowed: the number must be {bounds}.{share}", param, ctx)
 
 
@@ -79,7 +99,11 @@ def decorator(*options: Callable[[F], F], group: str | None = None) -> Callable[
     def decorate(command: F) -> F:
         for option in reversed(options):
             command = option(command)
-            params = command.params if isinstance(command, click.Command) else getattr(command, "__click_params__", [])
+            params = (
+                command.params
+                if isinstance(command, click.Command)
+                else getattr(command, "__click_params__", [])
+            )
             if group is not None and params:
                 OPTION_GROUPS.setdefault(params[-1], group)
         return command
@@ -87,8 +111,11 @@ def decorator(*options: Callable[[F], F], group: str | None = None) -> Callable[
     return decorate
 
 
-# Characters that can control a terminal: control characters, lone surrogates, and marks of the text's direction.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Characters that can control a terminal: control characters, lone surrogates, and marks of the
+# text's direction.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _COMMANDS = re.compile("`(judgeboard [a-z][^`]*)`")
 FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
 ROW_ID = click.IntRange(1, 2**63 - 1)  # the range of ids in both engines
@@ -102,8 +129,12 @@ def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
     context.meta[str(option.name)] = value  # every function can read it there, without an argument
 
 
-_JSON = click.Option(["--json"], is_flag=True, callback=keep, expose_value=False, help="Print JSON only.")
-_CSV = click.Option(["--csv"], is_flag=True, callback=keep, expose_value=False, help="Print the rows as CSV only.")
+_JSON = click.Option(
+    ["--json"], is_flag=True, callback=keep, expose_value=False, help="Print JSON only."
+)
+_CSV = click.Option(
+    ["--csv"], is_flag=True, callback=keep, expose_value=False, help="Print the rows as CSV only."
+)
 _DATABASE = click.Option(
     ["--db"],
     metavar="PATH|URL",
@@ -145,8 +176,9 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command with these examples, --db and, unless ``json`` is False, --json.
 
-    ``rows`` is the key of the rows in the JSON of a command that prints rows. Such a command also has --csv.
-    In a ``group``, the function's name is the command's name: `schema_list` or `list_` is the `list` of `schema`.
+    ``rows`` is the key of the rows in the JSON of a command that prints rows. Such a command also
+    has --csv. In a ``group``, the function's name is the command's name: `schema_list` or `list_`
+    is the `list` of `schema`.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
@@ -204,12 +236,16 @@ def checked_name(_context: click.Context, _option: click.Parameter, name: str | 
 def named_section(section: str, argument: str, *, metavar: str | None = None) -> Callable[[F], F]:
     """Return the argument that names a table of the project file; the table gives the options that are not typed."""
 
-    def use_table(context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    def use_table(
+        context: click.Context, _parameter: click.Parameter, name: str | None
+    ) -> str | None:
         from judgeboard.settings.model import load_settings
 
         if name is not None and not context.resilient_parsing:
             table = getattr(load_settings(), section).get(name)
-            context.default_map = {} if table is None else dict(_defaults_of(context.command, table))
+            context.default_map = (
+                {} if table is None else dict(_defaults_of(context.command, table))
+            )
         return name
 
     # Click reads the words that were typed before the options that were not.
@@ -221,7 +257,9 @@ def _defaults_of(command: click.Command, table: Any) -> Iterator[tuple[str, Any]
     from judgeboard.settings.sections import values_of
 
     for key, value in values_of(table).items():
-        option = next((each for each in command.params if f"--{key.replace('_', '-')}" in each.opts), None)
+        option = next(
+            (each for each in command.params if f"--{key.replace('_', '-')}" in each.opts), None
+        )
         if option is None:
             continue  # the file of a suite
         if value is True and not option.secondary_opts:
@@ -277,7 +315,9 @@ def _day(context: click.Context, option: click.Parameter, text: str | None) -> N
             raise BadInput(f"{option.opts[0]} {text}: not a day; write it as 2026-03-01") from None
 
 
-def _selected(context: click.Context, _option: click.Parameter, conditions: tuple[str, ...]) -> RowFilter:
+def _selected(
+    context: click.Context, _option: click.Parameter, conditions: tuple[str, ...]
+) -> RowFilter:
     days = [context.meta[name] for name in ("since", "until") if name in context.meta]
     return selection([*conditions, *days])
 
@@ -299,7 +339,9 @@ def selection(conditions: Sequence[str]) -> RowFilter:
 
 
 where: Callable[[F], F] = decorator(
-    click.option("--where", multiple=True, metavar="FIELD=VALUE", callback=_selected, help=_where_help()),
+    click.option(
+        "--where", multiple=True, metavar="FIELD=VALUE", callback=_selected, help=_where_help()
+    ),
     *(
         click.option(
             option,
@@ -314,14 +356,18 @@ where: Callable[[F], F] = decorator(
     group="Selection",
 )
 implied_labels = with_default(
-    "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
+    "--implied-labels/--no-implied-labels",
+    default=True,
+    help="Count labels that a decision on a flag implies.",
 )
 host = with_default(
     "--host",
     default="localhost",
     help="Address to listen on. With an address other than localhost, people on the network can open the pages.",
 )
-port = with_default("--port", default=8501, type=click.IntRange(1, 65535), help="Port to listen on.")
+port = with_default(
+    "--port", default=8501, type=click.IntRange(1, 65535), help="Port to listen on."
+)
 
 
 def listed(names: str) -> list[str]:
@@ -376,7 +422,8 @@ def open_store(*, create: bool = False) -> "Store":
     if url.get_backend_name() == "postgresql":
         from psycopg import conninfo, pq
 
-        # Wait while the server accepts no connections; whatever else is wrong is said when it is opened.
+        # Wait while the server accepts no connections; whatever else is wrong is said when it is
+        # opened.
         patience, began = Patience(WAIT_SECONDS), time.monotonic()
         _, parameters = url.get_dialect()().create_connect_args(url)
         address = conninfo.make_conninfo(**parameters).encode()
@@ -403,16 +450,23 @@ def as_csv() -> bool:
     return bool(click.get_current_context().meta.get("csv"))
 
 
-def same_command(*more: str, instead: Mapping[str, str] | None = None, without: Iterable[str] = ()) -> str:
+def same_command(
+    *more: str, instead: Mapping[str, str] | None = None, without: Iterable[str] = ()
+) -> str:
     """Return the command that the user typed, with more options, for a message; passwords in it are masked.
 
-    ``instead`` has other words for typed words; an empty word leaves a word out. ``without`` are options to leave out,
-    with their values.
+    ``instead`` has other words for typed words; an empty word leaves a word out. ``without`` are
+    options to leave out, with their values.
     """
     from judgeboard.settings.masking import masked
 
     context = click.get_current_context()
-    flags = {name for option in context.command.params if getattr(option, "is_flag", False) for name in option.opts}
+    flags = {
+        name
+        for option in context.command.params
+        if getattr(option, "is_flag", False)
+        for name in option.opts
+    }
     dropped, other = {*without}, instead or {}
     words: list[str] = []
     typed = iter(context.meta.get("words", ()))
@@ -440,8 +494,8 @@ def completed(commands: str) -> str:
 def echo(line: str, *, err: bool = False, verbatim: bool = False) -> None:
     """Print a line. U+FFFD replaces each character that can control a terminal.
 
-    Commands of this program between backticks get the ``--db`` that the user gave, unless the line is ``verbatim``: a
-    text of the log.
+    Commands of this program between backticks get the ``--db`` that the user gave, unless the line
+    is ``verbatim``: a text of the log.
     """
     if not verbatim:
         line = _COMMANDS.sub(lambda match: f"`{completed(match[1])}`", line)
@@ -473,17 +527,21 @@ def show(
 ) -> None:
     """Print the lines as `echo` does. With ``--json``, print the result and the keys of ``more`` as JSON instead.
 
-    With ``--csv``, print the table as CSV instead; without a table, the rows of the result. A result without rows is
-    one row.
+    With ``--csv``, print the table as CSV instead; without a table, the rows of the result. A
+    result without rows is one row.
     """
     from judgeboard.formats.output import rows_table, to_csv, to_json, to_plain
 
     if as_csv():
         if as_json():
-            raise BadInput(f"--json and --csv both choose the output: remove one: `{same_command(without=['--csv'])}`")
+            raise BadInput(
+                f"--json and --csv both choose the output: remove one: `{same_command(without=['--csv'])}`"
+            )
         if table is None:
             plain = to_plain(result)
-            table = rows_table(plain.get(getattr(click.get_current_context().command, "rows", None), [plain]))
+            table = rows_table(
+                plain.get(getattr(click.get_current_context().command, "rows", None), [plain])
+            )
         text = to_csv(table).replace("\r\n", "\n").removesuffix("\n")
         if table.columns:
             _print(_STEERING.sub("\N{REPLACEMENT CHARACTER}", text))

@@ -20,16 +20,23 @@ _ROLE_HELP = "Role of the person. An auditor sees all pages and changes nothing.
 def people_command() -> None:
     """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin.
 
-    Judgeboard stores no passwords: people sign in at your sign-in provider, which also resets passwords.
+    Judgeboard stores no passwords: people sign in at your sign-in provider, which also resets
+    passwords.
     """
 
 
 @options.command(
-    "judgeboard people add ann@example.org --role lead", "judgeboard people add Mara", group=people_command, json=False
+    "judgeboard people add ann@example.org --role lead",
+    "judgeboard people add Mara",
+    group=people_command,
+    json=False,
 )
 @click.argument("address", metavar="E-MAIL|NAME")
 @options.with_default(
-    "--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} For an E-MAIL only: a NAME has all permissions."
+    "--role",
+    type=_ROLE,
+    default="reviewer",
+    help=f"{_ROLE_HELP} For an E-MAIL only: a NAME has all permissions.",
 )
 def people_add(address: str, role: str) -> None:
     """Add a person by E-MAIL, who may then sign in. If nobody signs in to the database, add a NAME instead.
@@ -41,16 +48,24 @@ def people_add(address: str, role: str) -> None:
     from judgeboard.people.roster import add_person
 
     origin = SIGNED_IN if "@" in address else ENTERED
-    role_is_given = click.get_current_context().get_parameter_source("role") is not ParameterSource.DEFAULT
+    role_is_given = (
+        click.get_current_context().get_parameter_source("role") is not ParameterSource.DEFAULT
+    )
     if origin == ENTERED and role_is_given:
-        raise BadInput("a person with a NAME has all permissions: leave out --role, or give an E-MAIL")
+        raise BadInput(
+            "a person with a NAME has all permissions: leave out --role, or give an E-MAIL"
+        )
     try:
-        person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
+        person = add_person(
+            options.open_store(), address, Role(role), options.actor(), origin=origin
+        )
     except NotFound as error:  # people sign in
         command = options.same_command(instead={address: f"{address.casefold()}@example.org"})
         raise NotFound(f"{error}, for example: `{command}`") from None
     signs_in = f"{person.name} may sign in, as {person.role}"
-    options.echo(signs_in if origin == SIGNED_IN else f"{person.name} was added. {note('enters_name').text}")
+    options.echo(
+        signs_in if origin == SIGNED_IN else f"{person.name} was added. {note('enters_name').text}"
+    )
 
 
 @options.command("judgeboard people role ann@example.org admin", group=people_command, json=False)
@@ -65,7 +80,10 @@ def people_role(address: str, role: str) -> None:
 
 
 @options.command(
-    "judgeboard people remove ann@example.org", "judgeboard people remove Mara", group=people_command, json=False
+    "judgeboard people remove ann@example.org",
+    "judgeboard people remove Mara",
+    group=people_command,
+    json=False,
 )
 @click.argument("name", metavar="E-MAIL|NAME")
 def people_remove(name: str) -> None:
@@ -87,13 +105,21 @@ def people_remove(name: str) -> None:
     json=False,
 )
 @click.argument("person", required=False)
-@click.option("--annotator", metavar="NAME", help="Annotator of imported files to link (default: the terminal's user).")
-@click.option("--remove", is_flag=True, help="Remove the link. Later reviews are stored under the user's own name.")
+@click.option(
+    "--annotator",
+    metavar="NAME",
+    help="Annotator of imported files to link (default: the terminal's user).",
+)
+@click.option(
+    "--remove",
+    is_flag=True,
+    help="Remove the link. Later reviews are stored under the user's own name.",
+)
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
     """Link a user of the terminal to PERSON. PERSON is a name or an e-mail address that is used on the pages.
 
-    By default, the command links later reviews in this terminal. With --annotator NAME, it links grades by NAME in
-    files that you import later. Earlier reviews keep their name.
+    By default, the command links later reviews in this terminal. With --annotator NAME, it links
+    grades by NAME in files that you import later. Earlier reviews keep their name.
     """
     from judgeboard.people.roster import link_person
 
@@ -118,7 +144,8 @@ def people_list() -> None:
         people = list_people(connection)
     names = ("role", "first_admin", "last_seen", "last_review")
     rows = [
-        {"name": line.person.name, "origin": line.person.origin} | {name: getattr(line, name) for name in names}
+        {"name": line.person.name, "origin": line.person.origin}
+        | {name: getattr(line, name) for name in names}
         for line in people
     ]
     lines = [
@@ -128,4 +155,7 @@ def people_list() -> None:
     ]
     if any(line.role is Role.NONE and role_of(line.person) is not Role.NONE for line in people):
         lines.append("People sign in here, so a name that was only entered on a page has no role.")
-    options.show({"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add NAME`"])
+    options.show(
+        {"people": rows},
+        lines or ["There are no people yet. To add one: `judgeboard people add NAME`"],
+    )

@@ -29,12 +29,14 @@ HEAD = """\
 
 @options.command("judgeboard init", "judgeboard init log.csv", json=False)
 @click.argument("files", nargs=-1, metavar="[LOG]...")
-@options.with_default("--source", default="default", help="Name for LOG in judgeboard.toml; you choose it.")
+@options.with_default(
+    "--source", default="default", help="Name for LOG in judgeboard.toml; you choose it."
+)
 def init_command(files: tuple[str, ...], source: str) -> None:
     """Write the project file judgeboard.toml into this folder. It has the database, a judge and the columns of LOG.
 
-    The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed. With --config,
-    the file is written to that path.
+    The judge is a model if a key is set, otherwise the offline judge. An existing file is not
+    changed. With --config, the file is written to that path.
     """
     from judgeboard.formats.files import write_whole
     from judgeboard.settings.project_file import PROJECT_FILE, leave_project_file
@@ -46,14 +48,20 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     logs = [_log(file) for file in files]
     text = "\n".join([HEAD, _settings(), *_source_lines(source, logs), EXAMPLES])
     write_whole(path, lambda file: file.write(f"{text.rstrip()}\n".encode()), private=False)
-    is_typed = click.get_current_context().get_parameter_source("config") is ParameterSource.COMMANDLINE
+    is_typed = (
+        click.get_current_context().get_parameter_source("config") is ParameterSource.COMMANDLINE
+    )
     config = ("--config", str(named)) if is_typed else ()
     shown = shlex.join(["judgeboard", "config", *config])
-    click.echo(f"{path}: written. `{shown}` shows all settings. The first import creates the database.")
+    click.echo(
+        f"{path}: written. `{shown}` shows all settings. The first import creates the database."
+    )
     if not logs:
         options.suggest("import", "LOG", *config)
     for log in logs:
-        options.suggest("import", log.file, *(() if source == "default" else ("--source", source)), *config)
+        options.suggest(
+            "import", log.file, *(() if source == "default" else ("--source", source)), *config
+        )
     options.suggest("judge", *config)
 
 
@@ -67,7 +75,9 @@ def _log(file: str) -> "FileMapping":
             return reading.mapping
         list(itertools.islice(reading, _ROWS))  # the keys of an export are known once they are read
         uses = (use for use in reading.columns() if use.ours and use.theirs)
-        return FileMapping(file, "responses", tuple(MappedField(str(use.ours), use.theirs, ()) for use in uses))
+        return FileMapping(
+            file, "responses", tuple(MappedField(str(use.ours), use.theirs, ()) for use in uses)
+        )
 
 
 SETTINGS = """\
@@ -96,7 +106,9 @@ def _settings() -> str:
 
     known = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
     model = EXAMPLE_MODELS[known[0] if known else "openai"]
-    return SETTINGS.format(primary="main" if known else "lexical", mark="" if known else "# ", model=model)
+    return SETTINGS.format(
+        primary="main" if known else "lexical", mark="" if known else "# ", model=model
+    )
 
 
 EXAMPLES = """\
@@ -139,34 +151,51 @@ def _source_lines(source: str, logs: "list[FileMapping]") -> Iterator[str]:
     proposed: dict[str, str] = {}
     for log in logs:
         proposed |= log.columns
-        yield from (f'# COLUMN = "{ours}"  # no column of {log.file} looks like this' for ours in log.missing)
+        yield from (
+            f'# COLUMN = "{ours}"  # no column of {log.file} looks like this'
+            for ours in log.missing
+        )
     yield from (f'{_key(theirs)} = "{ours}"' for theirs, ours in proposed.items())
 
 
 def _columns(log: "FileMapping") -> str:
-    read = ", ".join(f"{each.theirs} is {each.ours}" for each in log.fields if each.theirs not in {None, *log.columns})
+    read = ", ".join(
+        f"{each.theirs} is {each.ours}"
+        for each in log.fields
+        if each.theirs not in {None, *log.columns}
+    )
     return " ".join(read.split()) or "no column is known by its name"
 
 
 def _key(name: str) -> str:
     """Return a name as a key in TOML."""
-    return name if name and not {*name.lower()}.difference(PLAIN_KEYS) else json.dumps(name, ensure_ascii=False)
+    return (
+        name
+        if name and not {*name.lower()}.difference(PLAIN_KEYS)
+        else json.dumps(name, ensure_ascii=False)
+    )
 
 
 @options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config")
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of judgeboard.toml, for an editor.")
 @click.option(
-    "--confirm", "confirms", is_flag=True, help="Confirm the project file as it is, with what it names outside."
+    "--schema", is_flag=True, help="Print the JSON Schema of judgeboard.toml, for an editor."
+)
+@click.option(
+    "--confirm",
+    "confirms",
+    is_flag=True,
+    help="Confirm the project file as it is, with what it names outside.",
 )
 def config_command(schema: bool, confirms: bool) -> int:
     """Show each setting, its value and its origin. The first line is the database in use. Secrets are masked.
 
-    The origin is one of these: a variable of the environment, a line of judgeboard.toml, `stored` (in the database), or
-    `default`. If several of them have a value, the first in this order counts. If the environment or judgeboard.toml
-    gives a value, the page Flag rules cannot change it.
+    The origin is one of these: a variable of the environment, a line of judgeboard.toml, `stored`
+    (in the database), or `default`. If several of them have a value, the first in this order
+    counts. If the environment or judgeboard.toml gives a value, the page Flag rules cannot change
+    it.
 
-    A project file that names an address, a command, or a file outside of its folder is in force only after you have
-    confirmed it. A changed file needs a new confirmation.
+    A project file that names an address, a command, or a file outside of its folder is in force
+    only after you have confirmed it. A changed file needs a new confirmation.
 
     Exit code 2: the database exists but cannot be opened, or a value cannot be used.
     """
@@ -199,14 +228,23 @@ def config_command(schema: bool, confirms: bool) -> int:
             faults = [error]
         else:
             database, faults = str(error), [*settings_faults(settings, None)]
-            code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
+            code = (
+                0 if isinstance(error, MissingDatabase) else error.exit_code
+            )  # no database before the first import
     rows = shown_settings(settings, PROVIDERS)
     width = max(len(each.name) for each in rows)
     lines = [
-        f"{each.name:{width}}  {'not set' if each.value is None else each.value}  ({each.origin})" for each in rows
+        f"{each.name:{width}}  {'not set' if each.value is None else each.value}  ({each.origin})"
+        for each in rows
     ]
-    settings_json = [{"name": each.name, "value": each.value, "origin": each.origin} for each in rows]
-    shown = {"database": database, "settings": settings_json, "faults": [str(fault) for fault in faults]}
+    settings_json = [
+        {"name": each.name, "value": each.value, "origin": each.origin} for each in rows
+    ]
+    shown = {
+        "database": database,
+        "settings": settings_json,
+        "faults": [str(fault) for fault in faults],
+    }
     options.show(shown, [f"database in use: {database}", *lines])
     for fault in faults:
         options.echo(f"judgeboard: {fault}", err=True)

@@ -44,7 +44,9 @@ class ToolChoice(click.Choice[str]):
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # click never changes it
         """The names in the order of helps."""
         known = set(self._names())
-        return tuple(name for name in _FIRST if name in known) + tuple(sorted(known.difference(_FIRST)))
+        return tuple(name for name in _FIRST if name in known) + tuple(
+            sorted(known.difference(_FIRST))
+        )
 
 
 TARGETS = ToolChoice(push_names)
@@ -69,7 +71,10 @@ def _kinds(_context: click.Context, option: click.Parameter, text: str) -> "tupl
 
 
 _url = click.option(
-    "--url", "address", metavar="URL", help="Address of the tool (default: its own environment variable)."
+    "--url",
+    "address",
+    metavar="URL",
+    help="Address of the tool (default: its own environment variable).",
 )
 push_options = options.decorator(
     options.with_default(
@@ -87,8 +92,12 @@ push_options = options.decorator(
         metavar="NAME",
         help="Only judgments of this judge. Repeat it for more judges (default: all but imported judgments).",
     ),
-    click.option("--source", metavar="NAME", help="Only answers of this source (default: all sources)."),
-    click.option("--with-notes", is_flag=True, help="Also send reviewers' notes and corrected answers."),
+    click.option(
+        "--source", metavar="NAME", help="Only answers of this source (default: all sources)."
+    ),
+    click.option(
+        "--with-notes", is_flag=True, help="Also send reviewers' notes and corrected answers."
+    ),
     _url,
 )
 
@@ -109,17 +118,19 @@ push_options = options.decorator(
 def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKeywords]") -> int:
     """Send judgments, reviews and gold labels to a tool. Without TOOL, show what was sent.
 
-    TOOL is the tool that has the traces of the answers. The command sends only what this tool has not got yet. A
-    changed review or a new judgment overwrites the earlier one. Imported reviews are not sent. The trace of an answer
-    is found by its trace id: the external id of the answer, or metadata.trace_id. The span is found by
-    metadata.span_id.
+    TOOL is the tool that has the traces of the answers. The command sends only what this tool has
+    not got yet. A changed review or a new judgment overwrites the earlier one. Imported reviews are
+    not sent. The trace of an answer is found by its trace id: the external id of the answer, or
+    metadata.trace_id. The span is found by metadata.span_id.
 
-    The keys are in the variables of the tools: PHOENIX_API_KEY, MLFLOW_TRACKING_TOKEN, LANGFUSE_PUBLIC_KEY and
-    LANGFUSE_SECRET_KEY, LANGSMITH_API_KEY, LABEL_STUDIO_API_KEY, OTEL_EXPORTER_OTLP_HEADERS. The addresses are in
-    PHOENIX_COLLECTOR_ENDPOINT, MLFLOW_TRACKING_URI, LANGFUSE_BASE_URL, LANGSMITH_ENDPOINT, LABEL_STUDIO_URL,
+    The keys are in the variables of the tools: PHOENIX_API_KEY, MLFLOW_TRACKING_TOKEN,
+    LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, LANGSMITH_API_KEY, LABEL_STUDIO_API_KEY,
+    OTEL_EXPORTER_OTLP_HEADERS. The addresses are in PHOENIX_COLLECTOR_ENDPOINT,
+    MLFLOW_TRACKING_URI, LANGFUSE_BASE_URL, LANGSMITH_ENDPOINT, LABEL_STUDIO_URL,
     OTEL_EXPORTER_OTLP_ENDPOINT.
 
-    Exit code 1: the tool refused items, or did not answer. The next push sends the refused and the missing items again.
+    Exit code 1: the tool refused items, or did not answer. The next push sends the refused and the
+    missing items again.
     """
     if tool is None:
         return _show_states()
@@ -147,8 +158,12 @@ def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKe
 
 
 def _lines(result: "PushResult") -> list[str]:
-    lines = [f"{result.target}: {', '.join(f'{count:,} {kind}' for kind, count in result.sent.items())} sent"]
-    lines += [f"refused: {counted(count, 'item')}: {reason}" for reason, count in result.refused.items()]
+    lines = [
+        f"{result.target}: {', '.join(f'{count:,} {kind}' for kind, count in result.sent.items())} sent"
+    ]
+    lines += [
+        f"refused: {counted(count, 'item')}: {reason}" for reason, count in result.refused.items()
+    ]
     return lines + ([f"stopped: {result.stopped}"] if result.stopped else [])
 
 
@@ -160,8 +175,13 @@ def _show_states() -> int:
     lines = []
     for state in states:
         refused = f", {state.refused:,} refused (last: {state.error})" if state.refused else ""
-        lines.append(f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}")
-    options.show({"targets": states}, lines or ["Nothing was sent yet. To send scores: `judgeboard push phoenix`"])
+        lines.append(
+            f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}"
+        )
+    options.show(
+        {"targets": states},
+        lines or ["Nothing was sent yet. To send scores: `judgeboard push phoenix`"],
+    )
     return 0
 
 
@@ -190,15 +210,20 @@ def _show_states() -> int:
 )
 @click.option("--source", metavar="NAME", help="Source of the answers (default: TOOL:PROJECT).")
 def pull_command(
-    tool: str, address: str | None, project: str | None, since: datetime | None, again: float, source: str | None
+    tool: str,
+    address: str | None,
+    project: str | None,
+    since: datetime | None,
+    again: float,
+    source: str | None,
 ) -> int:
     """Import traces, scores and annotations of a tool.
 
     Traces become answers, scores become verdicts, and annotations become grades.
 
-    The command imports what is new since the last pull. If the last pull was interrupted, it continues. If nothing is
-    new, nothing changes. If Judgeboard has already received a trace itself, the answer of this trace is kept. Scores
-    that Judgeboard has pushed are left out.
+    The command imports what is new since the last pull. If the last pull was interrupted, it
+    continues. If nothing is new, nothing changes. If Judgeboard has already received a trace
+    itself, the answer of this trace is kept. Scores that Judgeboard has pushed are left out.
 
     The keys and addresses are those of `judgeboard push`.
 
@@ -230,7 +255,9 @@ def _pull_lines(result: "PullResult") -> list[str]:
     read = counted(result.traces, "trace")
     lines = [f"{result.tool} {result.project}: {read} read; new: {new}; source: {result.source}"]
     if result.differing:
-        lines.append(f"not changed: {counted(result.differing, 'item')} with other content than stored")
+        lines.append(
+            f"not changed: {counted(result.differing, 'item')} with other content than stored"
+        )
     lines += [
         f"not used: {counted(count, 'item')}: {reason} (for example trace {result.examples[reason]})"
         for reason, count in sorted(result.rejected.items(), key=lambda item: -item[1])

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 def queue_command() -> None:
     """Create review queues and label schemas.
 
-    A queue has answers or pairs. People review its items on the page Review, or in a file of `queue export`.
+    A queue has answers or pairs. People review its items on the page Review, or in a file of `queue
+    export`.
     """
 
 
@@ -64,7 +65,12 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 )
 @options.where
 @click.option(
-    "--all-answers", "flagged_only", is_flag=True, flag_value=False, default=True, help="Add answers without flags too."
+    "--all-answers",
+    "flagged_only",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Add answers without flags too.",
 )
 @click.option(
     "--limit",
@@ -116,7 +122,9 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     help="Share of the items that get as many reviews as --needed says (default: 1, all items). The other "
     "items get one review.",
 )
-@click.option("--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs.")
+@click.option(
+    "--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs."
+)
 @click.option("--blind-judge", is_flag=True, help="Hide the judges' results. Always on for pairs.")
 @click.option("--no-reveal", is_flag=True, help="Never show the judge, not even after the review.")
 @click.option(
@@ -159,9 +167,13 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     ),
     group="Tests of reviewers",
 )
-@click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
+@click.option(
+    "--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers."
+)
 @options.decorator(
-    options.with_default("--optional-grades", default="quality", help="Grades that a review may give."),
+    options.with_default(
+        "--optional-grades", default="quality", help="Grades that a review may give."
+    ),
     click.option(
         "--implied-labels/--no-implied-labels",
         default=None,
@@ -169,7 +181,9 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
         "(default: the setting `implied_labels`).",
     ),
     options.with_default(
-        "--seed", default="judgeboard", help="Seed of the overlap, the random sample and the random order."
+        "--seed",
+        default="judgeboard",
+        help="Seed of the overlap, the random sample and the random order.",
     ),
     click.option(
         "--lease-minutes",
@@ -197,13 +211,20 @@ def create(
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
 
-    The queue contains the open flags that match --where. Answers that are flagged later are added automatically,
-    unless the queue has a --limit. Options that you leave out are taken from [queues.NAME] in judgeboard.toml.
+    The queue contains the open flags that match --where. Answers that are flagged later are added
+    automatically, unless the queue has a --limit. Options that you leave out are taken from
+    [queues.NAME] in judgeboard.toml.
     """
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.measure.notes import note
     from judgeboard.measure.plans import draw_plan
-    from judgeboard.reviews.queues import NoPeople, add_schema, check_people, create_queue, unknown_values
+    from judgeboard.reviews.queues import (
+        NoPeople,
+        add_schema,
+        check_people,
+        create_queue,
+        unknown_values,
+    )
     from judgeboard.store.queues import QueueRules, orders_of
 
     if plan is not None:
@@ -214,20 +235,29 @@ def create(
         "grades": tuple(options.listed(grades)),
         "optional_grades": tuple(options.listed(optional_grades)),
         "reveal": not no_reveal,
-        "guidelines": None if guidelines is None else file_text(guidelines, f"--guidelines {guidelines}"),
+        "guidelines": None
+        if guidelines is None
+        else file_text(guidelines, f"--guidelines {guidelines}"),
     }
     if order is not None:
         own["order"] = QueueOrder(order)
     source = click.get_current_context().get_parameter_source
-    usual = {**({} if preset is None else PRESETS[preset].rules), **({} if plan is None else PLANNED)}
-    not_typed = {key: value for key, value in usual.items() if source(key) in {ParameterSource.DEFAULT, None}}
+    usual = {
+        **({} if preset is None else PRESETS[preset].rules),
+        **({} if plan is None else PLANNED),
+    }
+    not_typed = {
+        key: value for key, value in usual.items() if source(key) in {ParameterSource.DEFAULT, None}
+    }
     rules = cast("RuleKeywords", {**plain, **own, **not_typed})
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
     orders = orders_of(blind=blind, flagged_only=rules["flagged_only"] and not rules["training"])
     rules["order"] = rules.get("order", orders[0])
     queue_rules = QueueRules(name, where, lease_seconds=round(lease_minutes * 60), **rules)
     store = options.open_store()
-    is_yours = assigned is None and plan is not None  # so that the command that a plan prints works as it is
+    is_yours = (
+        assigned is None and plan is not None
+    )  # so that the command that a plan prints works as it is
     assigned = options.actor() if is_yours else assigned
     if assigned:
         options.reviewer(store)  # stores this user, who may be in --assign
@@ -241,7 +271,9 @@ def create(
         schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
     with store.reading() as connection:
         drawn = None if plan is None else draw_plan(connection, where, judge_versions)
-    created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema, plan=drawn)
+    created = create_queue(
+        store, queue_rules, by=options.actor(), assigned=people, schema=schema, plan=drawn
+    )
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
     for sentence in warnings:
@@ -249,7 +281,9 @@ def create(
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people], "invited": invited}
     yours = [note("queue_is_yours", queue=name).text] if is_yours and created.joined else []
-    options.show({"queue": name} | counts | names, [*_created_lines(store, created, invited), *yours])
+    options.show(
+        {"queue": name} | counts | names, [*_created_lines(store, created, invited), *yours]
+    )
     if created.joined:
         options.suggest("queue", "list", created.queue.name)
 
@@ -263,7 +297,10 @@ def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], lis
     from judgeboard.store.reviewers import people_sign_in
 
     with store.reading() as connection:
-        known, sign_in = {line.person.id for line in list_people(connection)}, people_sign_in(connection)
+        known, sign_in = (
+            {line.person.id for line in list_people(connection)},
+            people_sign_in(connection),
+        )
     people = []
     for name in names:
         new = not sign_in or name.casefold().startswith("cli:")
@@ -272,12 +309,18 @@ def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], lis
         except NotFound as error:
             if "`" in str(error):  # an address, with the command that adds it
                 raise
-            raise NotFound(f"{error}. To add a person: `judgeboard people add ann@example.org`") from None
+            raise NotFound(
+                f"{error}. To add a person: `judgeboard people add ann@example.org`"
+            ) from None
     people = list(dict.fromkeys(people))
-    return people, [person.name for person in people if person.id not in known and person.origin != "cli"]
+    return people, [
+        person.name for person in people if person.id not in known and person.origin != "cli"
+    ]
 
 
-def _created_lines(store: "Store", created: "CreatedQueue", invited: Sequence[str]) -> Iterator[str]:
+def _created_lines(
+    store: "Store", created: "CreatedQueue", invited: Sequence[str]
+) -> Iterator[str]:
     """Yield what a new queue has, whom it invites, and why it is empty."""
     from judgeboard.formats.output import fact_lines
     from judgeboard.measure.notes import note
@@ -293,7 +336,9 @@ def _created_lines(store: "Store", created: "CreatedQueue", invited: Sequence[st
         "Missing": missing if created.joined and missing > 0 else None,
         "Labelled again": created.labelled or None,
         "Invited": ", ".join(invited),
-        "Similar names": ", ".join(each for name in invited for each in difflib.get_close_matches(name, known, n=1)),
+        "Similar names": ", ".join(
+            each for name in invited for each in difflib.get_close_matches(name, known, n=1)
+        ),
     }
     yield from fact_lines(facts)
     if not created.joined:
@@ -313,13 +358,17 @@ def _why_empty(queue: "Queue") -> "Note":
     return note("queue_judges_alike", first=plan["judge"], second=plan["other_judge"])
 
 
-def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, max_items: int | None) -> None:
+def _check_plan(
+    plan: str, judge_versions: Sequence[str], preset: str | None, max_items: int | None
+) -> None:
     if len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1:
         raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
     if max_items is None:
         raise MissingOption("--plan needs the number of answers: add --n", "--n", "200")
     if preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
-        raise BadInput(f"--plan draws answers at random, and --preset {preset} does not: remove one of them")
+        raise BadInput(
+            f"--plan draws answers at random, and --preset {preset} does not: remove one of them"
+        )
 
 
 @options.command(
@@ -333,8 +382,8 @@ def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, ma
 def list_(name: str | None, only_open: bool) -> None:
     """List the queues, open ones and the newest first.
 
-    With NAME, show the rules and the progress of this queue. The progress shows, for each reviewer, the number of
-    reviews and the median time per item in seconds.
+    With NAME, show the rules and the progress of this queue. The progress shows, for each reviewer,
+    the number of reviews and the median time per item in seconds.
     """
     from judgeboard.formats.output import Column, Columns, Table, text_lines
     from judgeboard.reviews.queues import queue_progress
@@ -352,16 +401,31 @@ def list_(name: str | None, only_open: bool) -> None:
         Column("State"): lambda progress: progress.queue.state,
         **_counts(),
     }
-    none = "There are no queues yet. To create one: `judgeboard queue create NAME --where FIELD=VALUE`"
-    lines = text_lines(Table.of(each_progress, columns).without_empty()) if each_progress else [none]
+    none = (
+        "There are no queues yet. To create one: `judgeboard queue create NAME --where FIELD=VALUE`"
+    )
+    lines = (
+        text_lines(Table.of(each_progress, columns).without_empty()) if each_progress else [none]
+    )
     options.show({"queues": each_progress}, lines)
 
 
-@options.command("judgeboard queue export legal --reviewer mara@example.org --limit 50 mara.jsonl", group=queue_command)
+@options.command(
+    "judgeboard queue export legal --reviewer mara@example.org --limit 50 mara.jsonl",
+    group=queue_command,
+)
 @click.argument("name")
 @click.argument("file", type=options.FILE)
-@click.option("--reviewer", required=True, metavar="WHO", help="Name of the person who will review the items.")
-@options.with_default("--limit", type=click.IntRange(1, 1000), default=50, metavar="N", help="Maximum number of items.")
+@click.option(
+    "--reviewer", required=True, metavar="WHO", help="Name of the person who will review the items."
+)
+@options.with_default(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    metavar="N",
+    help="Maximum number of items.",
+)
 @click.option(
     "--lease-days",
     type=options.FiniteRange(0, 60, min_open=True),
@@ -371,29 +435,35 @@ def list_(name: str | None, only_open: bool) -> None:
 def export(name: str, file: Path, reviewer: str, limit: int, lease_days: float) -> None:
     """Export items to a file, for a reviewer without access. The reviewer needs no database.
 
-    The file contains the guidelines, and one line per item with its texts and fields to fill in. It contains no
-    judgments and no reviews. When the reviewer has filled it in, `queue merge` stores the reviews.
+    The file contains the guidelines, and one line per item with its texts and fields to fill in. It
+    contains no judgments and no reviews. When the reviewer has filled it in, `queue merge` stores
+    the reviews.
     """
     from judgeboard.people.roster import people_named
     from judgeboard.reviews.bundles import export_bundle
 
     store = options.open_store()
     (who,) = people_named(store, [reviewer])
-    bundle = export_bundle(store, name, who, file, items=limit, by=options.actor(), lease=timedelta(days=lease_days))
+    bundle = export_bundle(
+        store, name, who, file, items=limit, by=options.actor(), lease=timedelta(days=lease_days)
+    )
     until = f"reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
     items_in_file = f"{counted(bundle.items, 'item')} in {file}"
     command = f"judgeboard queue merge {shlex.quote(str(file))}"
     options.show(bundle, [f"{items_in_file}, {until}", f"After it is filled in: `{command}`"])
 
 
-@options.command("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json", group=queue_command)
+@options.command(
+    "judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json", group=queue_command
+)
 @click.argument("file", type=options.FILE)
 def merge(file: Path) -> int:
     """Store the reviews from a file of `queue export`.
 
-    Merging the same file twice stores each review once. If a line is invalid, the command names it and stores nothing.
-    A line is refused if somebody else has since reviewed or leased its item, or if its texts differ from the stored
-    texts. Refused lines are skipped: the other lines are stored, and the exit code is 1.
+    Merging the same file twice stores each review once. If a line is invalid, the command names it
+    and stores nothing. A line is refused if somebody else has since reviewed or leased its item, or
+    if its texts differ from the stored texts. Refused lines are skipped: the other lines are
+    stored, and the exit code is 1.
     """
     from judgeboard.reviews.bundles import merge_bundle
 
@@ -418,7 +488,9 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
         **progress.rules,
         **{column.title: value(progress) for column, value in _counts().items()},
         "Several reviews": (
-            f"{progress.several_finished:,} of {progress.several:,} finished" if queue.rules.needed > 1 else None
+            f"{progress.several_finished:,} of {progress.several:,} finished"
+            if queue.rules.needed > 1
+            else None
         ),
         "Sampled": progress.sampled if queue.rules.sampling_rate else None,
         "Missing": progress.short or None,
@@ -430,7 +502,9 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
         Column("Unsure", "count"): lambda person: person.unsure,
         Column("Skipped", "count"): lambda person: person.skipped,
         Column("Leased", "count"): lambda person: person.leases,
-        Column("Median", "count", unit="s"): lambda person: person.median_seconds and round(person.median_seconds),
+        Column("Median", "count", unit="s"): lambda person: (
+            person.median_seconds and round(person.median_seconds)
+        ),
         Column("Last", "time"): lambda person: person.last,
     }
     if progress.people:

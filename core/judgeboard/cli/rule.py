@@ -45,9 +45,9 @@ _EXAMPLES: dict[Kind, str] = {
 def rule_command() -> None:
     """Rules let workers judge new answers, alert and push scores.
 
-    `judgeboard serve` and `judgeboard worker` follow the rules. A rule has a kind: judge, alert or push. Names are
-    unique within a kind. To send scores once, run `judgeboard push`. The rules that raise flags are other rules: see
-    `judgeboard flags`.
+    `judgeboard serve` and `judgeboard worker` follow the rules. A rule has a kind: judge, alert or
+    push. Names are unique within a kind. To send scores once, run `judgeboard push`. The rules that
+    raise flags are other rules: see `judgeboard flags`.
     """
 
 
@@ -59,8 +59,9 @@ def rule_command() -> None:
 def add_command() -> None:
     """Add a judging rule, an alert rule or a push target.
 
-    A judging rule judges new answers, with a filter, a sampling rate and a budget. An alert rule sends messages while a
-    condition lasts. A push target gets new judgments, reviews and gold labels.
+    A judging rule judges new answers, with a filter, a sampling rate and a budget. An alert rule
+    sends messages while a condition lasts. A push target gets new judgments, reviews and gold
+    labels.
     """
 
 
@@ -75,9 +76,15 @@ rule_command.add_command(add_command, "add")
 )
 @options.named_section("judging_rules", "rule", metavar="NAME")
 @judge_kind("Judge of judgeboard.toml, or kind of judge: rag, rubric, grade, rating or lexical.")
-@options.judge_version(help="Stored judge version, instead of --judge: name (newest), 'name v3' or fingerprint.")
-@options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
-@click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL).")
+@options.judge_version(
+    help="Stored judge version, instead of --judge: name (newest), 'name v3' or fingerprint."
+)
+@options.judge_name(
+    "Name of the judge (default: its kind). Each judge name has its own version numbers."
+)
+@click.option(
+    "--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."
+)
 @address_options
 @yes_option
 @options.where
@@ -89,7 +96,9 @@ rule_command.add_command(add_command, "add")
     help="Sampling rate, 0 to 1 (default: 1). Repeat it with TYPE= for a query type, for example QA=0.5.",
 )
 @click.option(
-    "--max-cost", type=FiniteRange(0, min_open=True), help="Maximum cost per day (UTC), in dollars (default: no limit)."
+    "--max-cost",
+    type=FiniteRange(0, min_open=True),
+    help="Maximum cost per day (UTC), in dollars (default: no limit).",
 )
 @click.option(
     "--max-calls",
@@ -103,7 +112,10 @@ rule_command.add_command(add_command, "add")
     help="Maximum number of calls at the same time, in each worker.",
 )
 @options.with_default(
-    "--delay", type=FiniteRange(0), default=0.0, help="Seconds to wait after an answer was stored, before it is judged."
+    "--delay",
+    type=FiniteRange(0),
+    default=0.0,
+    help="Seconds to wait after an answer was stored, before it is judged.",
 )
 @click.option("--existing", is_flag=True, help="Also judge the answers that are stored already.")
 def add_judge(
@@ -125,8 +137,9 @@ def add_judge(
 ) -> None:
     """Add a judging rule. It judges answers that are stored from now on, if they match --where and are sampled.
 
-    The limits are per day. When the budget is used up, answers wait until the next day. Rules with the same sampling
-    rate select the same answers. Options that you leave out are taken from [judging_rules.NAME] in judgeboard.toml.
+    The limits are per day. When the budget is used up, answers wait until the next day. Rules with
+    the same sampling rate select the same answers. Options that you leave out are taken from
+    [judging_rules.NAME] in judgeboard.toml.
     """
     from judgeboard.runs.jobs import judge_spec
     from judgeboard.runs.judging_rules import add_rule, sampling_rates
@@ -136,12 +149,17 @@ def add_judge(
     judge: dict[str, Any] = {key: value for key, value in described.items() if value is not None}
     in_file = None if kind is None else judge_for_workers(kind)
     if in_file is not None:
-        kind, judge = in_file.pop("kind", None), in_file | {key: value for key, value in judge.items() if value}
+        kind, judge = (
+            in_file.pop("kind", None),
+            in_file | {key: value for key, value in judge.items() if value},
+        )
     if judge_version is None:
         kind = chosen_kind(kind, judge)
     elif kind is not None or in_file is not None:
         command = options.same_command(without=["--judge"])
-        raise BadInput(f"--judge and --judge-version both choose the judge: remove one, for example: `{command}`")
+        raise BadInput(
+            f"--judge and --judge-version both choose the judge: remove one, for example: `{command}`"
+        )
     store = options.open_store(create=True)
     if judge_version is None:
         judge["kind"] = kind
@@ -150,7 +168,9 @@ def add_judge(
             version = get_version(connection, judge_version)
             spec = judge_spec(connection, version)
         if spec is None:
-            raise BadInput(f"{version.title} cannot judge by a rule: it was imported, or has own examples")
+            raise BadInput(
+                f"{version.title} cannot judge by a rule: it was imported, or has own examples"
+            )
         judge = spec | judge
     rate, by_type = sampling_rates(rates)
     store_rule = partial(
@@ -220,7 +240,9 @@ def add_judge(
     help="With --when level, instead of --measure: criterion of a rubric judge, whose mean score is watched.",
 )
 @click.option(
-    "--judge", metavar="NAME", help="With --when level: judge whose scores are watched (default: the primary judge)."
+    "--judge",
+    metavar="NAME",
+    help="With --when level: judge whose scores are watched (default: the primary judge).",
 )
 @click.option(
     "--last",
@@ -241,8 +263,14 @@ def add_judge(
     help="What to watch: a source, a judge or a judging rule. With --when level: a slice such as query_type=QA "
     "(default: all).",
 )
-@options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
-@click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
+@options.with_default(
+    "--remind", default="24h", metavar="PERIOD|never", help="Time between reminders."
+)
+@click.option(
+    "--quiet",
+    metavar="HOURS",
+    help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).",
+)
 def add_alert(
     name: str,
     when: str,
@@ -260,9 +288,9 @@ def add_alert(
 ) -> None:
     """Add an alert rule. It sends messages while a condition lasts.
 
-    It sends one message when the condition begins, reminders while the condition lasts, and one message when it ends.
-    Addresses of webhooks are secret, so they are not stored: a rule names the environment variable that has the
-    address. Workers evaluate the rules every minute.
+    It sends one message when the condition begins, reminders while the condition lasts, and one
+    message when it ends. Addresses of webhooks are secret, so they are not stored: a rule names the
+    environment variable that has the address. Workers evaluate the rules every minute.
     """
     from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_webhooks
 
@@ -306,8 +334,8 @@ def add_alert(
 def add_push(tool: str, name: str | None, every: float, **chosen: "Unpack[PushKeywords]") -> None:
     """Add a push target: workers push to it again and again.
 
-    `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored. If
-    the tool refuses an item, the item is sent again after an hour.
+    `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys
+    are not stored. If the tool refuses an item, the item is sent again after an hour.
     """
     from judgeboard.tools.push import add_target
 
@@ -321,8 +349,9 @@ def add_push(tool: str, name: str | None, every: float, **chosen: "Unpack[PushKe
 class Rule:
     """A judging rule, an alert rule or a push target, as the command line shows it.
 
-    ``does`` says what it does. ``now`` is its problem, or else what is waiting. ``details`` are further lines in full.
-    ``record`` has the fields of its own kind, and ``events`` are the open events of an alert rule.
+    ``does`` says what it does. ``now`` is its problem, or else what is waiting. ``details`` are
+    further lines in full. ``record`` has the fields of its own kind, and ``events`` are the open
+    events of an alert rule.
     """
 
     kind: Kind
@@ -342,7 +371,10 @@ class Rule:
 
     def as_json(self) -> dict[str, object]:
         """Return the rule as JSON values: its kind, what it does, and the fields of its own kind."""
-        own = {field.name: getattr(self.record, field.name) for field in dataclasses.fields(self.record)}
+        own = {
+            field.name: getattr(self.record, field.name)
+            for field in dataclasses.fields(self.record)
+        }
         events = {} if self.events is None else {"open": self.events}
         return {"kind": self.kind, "name": self.record.name, "does": self.does, **own, **events}
 
@@ -356,7 +388,10 @@ def _judging_rules(store: "Store", name: str | None) -> Iterator[Rule]:
         today = f"{counted(rule.calls_today, 'call')}{failed}, {money(rule.cost_micro)}"
         waiting = counted(rule.waiting, "answer")
         details = [f"waiting: {waiting}{oldest}; today: {today}; per day: {rule.budget_words}"]
-        details += [f"judge before: {each.title} until {each.until:%Y-%m-%d %H:%M} UTC" for each in rule.earlier]
+        details += [
+            f"judge before: {each.title} until {each.until:%Y-%m-%d %H:%M} UTC"
+            for each in rule.earlier
+        ]
         does = f"{rule.judge} judges {rule.rate_words} of {describe(rule.where)}"
         yield Rule("judge", rule, does, rule.problem or f"{waiting} waiting", tuple(details))
 
@@ -373,7 +408,9 @@ def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
                 continue
             events = tuple(event for named, event in open_now if named == rule.name)
             quiet = f"; quiet hours: {rule.quiet}" if rule.quiet else ""
-            levels = [] if name is None else levels_now(connection, rule)  # a table does not show what takes long
+            levels = (
+                [] if name is None else levels_now(connection, rule)
+            )  # a table does not show what takes long
             details = [f"now: {sentence}" for sentence in levels]
             details += [f"reminder: {reminder_words(rule)}{quiet}"]
             does = f"sends a message to {', '.join(rule.destinations)} while {limits_words(rule)}"
@@ -392,10 +429,16 @@ def _push_targets(store: "Store", name: str | None) -> Iterator[Rule]:
         last = f"{target.succeeded_at:%Y-%m-%d %H:%M:%S} UTC" if target.succeeded_at else "never"
         soon = f"{target.next_at:%Y-%m-%d %H:%M:%S} UTC" if target.next_at else "none"
         refused = counted(target.refused, "item")
-        details = [f"pushed: {target.pushed:,}; waiting: {target.waiting:,}; last success: {last}; next push: {soon}"]
-        details += [f"refused: {refused}; the latest reason: {target.reason}"] if target.refused else []
+        details = [
+            f"pushed: {target.pushed:,}; waiting: {target.waiting:,}; last success: {last}; next push: {soon}"
+        ]
+        details += (
+            [f"refused: {refused}; the latest reason: {target.reason}"] if target.refused else []
+        )
         does = f"sends {', '.join(target.what)}{source} to {target.tool} {target.address}{notes}"
-        now = f"{counted(target.waiting, 'item')} waiting" + (f", {refused} refused" if target.refused else "")
+        now = f"{counted(target.waiting, 'item')} waiting" + (
+            f", {refused} refused" if target.refused else ""
+        )
         yield Rule("push", target, does, target.problem or now, tuple(details))
 
 
@@ -421,7 +464,11 @@ def _show(store: "Store", kind: Kind, name: str, more: Mapping[str, object] | No
 
 def _worker_lines(rules: Iterable[Rule]) -> list[str]:
     idle = any(rule.record.state == "no worker" for rule in rules)
-    return ["No process follows the rules: start `judgeboard serve` or `judgeboard worker`."] if idle else []
+    return (
+        ["No process follows the rules: start `judgeboard serve` or `judgeboard worker`."]
+        if idle
+        else []
+    )
 
 
 def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
@@ -438,7 +485,9 @@ def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
     kinds = [each for each, known in named if known == name]
     if not kinds:
         noun = "rule" if kind is None else NOUNS[kind]
-        known_names = ", ".join(f"{known} ({each})" if kind is None else known for each, known in named)
+        known_names = ", ".join(
+            f"{known} ({each})" if kind is None else known for each, known in named
+        )
         raise NotFound(f"no {noun} {name!r}; known: {known_names or 'none'}")
     return kinds
 
@@ -451,21 +500,31 @@ def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
     rows="rules",
 )
 @click.argument("name", required=False)
-@click.option("--kind", type=click.Choice(list(NOUNS)), help="Only rules of this kind (default: all kinds).")
+@click.option(
+    "--kind", type=click.Choice(list(NOUNS)), help="Only rules of this kind (default: all kinds)."
+)
 def rule_list(name: str | None, kind: Kind | None) -> None:
     """List the judging rules, alert rules and push targets.
 
-    The table has the kind and the name of each rule, what it does and its state. The last column has its problem, or
-    the number of answers or messages that wait. With NAME, show the rules of this name in full: calls and cost today,
-    limits, times, reminders, open events.
+    The table has the kind and the name of each rule, what it does and its state. The last column
+    has its problem, or the number of answers or messages that wait. With NAME, show the rules of
+    this name in full: calls and cost today, limits, times, reminders, open events.
     """
     from judgeboard.formats.output import Column, Table, text_lines
 
     store = options.open_store()
-    kinds = _kinds_of(store, name, kind) if name is not None else [each for each in NOUNS if kind in {None, each}]
+    kinds = (
+        _kinds_of(store, name, kind)
+        if name is not None
+        else [each for each in NOUNS if kind in {None, each}]
+    )
     rules = [rule for each in kinds for rule in _READ[each](store, name)]
-    rows = tuple((rule.kind, rule.record.name, rule.does, str(rule.record.state), rule.now) for rule in rules)
-    table = Table(tuple(map(Column, ("Kind", "Name", "What it does", "State", "Problem or waiting"))), rows)
+    rows = tuple(
+        (rule.kind, rule.record.name, rule.does, str(rule.record.state), rule.now) for rule in rules
+    )
+    table = Table(
+        tuple(map(Column, ("Kind", "Name", "What it does", "State", "Problem or waiting"))), rows
+    )
     if name is not None:
         lines = [line for rule in rules for line in rule.lines]
     elif rules:
@@ -473,8 +532,12 @@ def rule_list(name: str | None, kind: Kind | None) -> None:
         lines = [*text_lines(table), *_event_lines(events)]
     else:
         nouns = "rules" if kind is None else f"{NOUNS[kind]}s"
-        lines = [f"There are no {nouns} yet. To add one: `judgeboard rule add {_EXAMPLES[kind or 'judge']}`"]
-    options.show({"rules": [rule.as_json() for rule in rules]}, [*lines, *_worker_lines(rules)], table=table)
+        lines = [
+            f"There are no {nouns} yet. To add one: `judgeboard rule add {_EXAMPLES[kind or 'judge']}`"
+        ]
+    options.show(
+        {"rules": [rule.as_json() for rule in rules]}, [*lines, *_worker_lines(rules)], table=table
+    )
 
 
 def _change(name: str, kind: Kind | None, state: RuleState) -> None:
@@ -487,7 +550,9 @@ def _change(name: str, kind: Kind | None, state: RuleState) -> None:
     kinds = _kinds_of(store, name, kind)
     if len(kinds) > 1:
         commands = " or ".join(f"`{options.same_command('--kind', each)}`" for each in kinds)
-        raise BadInput(f"rules of {len(kinds)} kinds have the name {name!r}: {' and '.join(kinds)}; write {commands}")
+        raise BadInput(
+            f"rules of {len(kinds)} kinds have the name {name!r}: {' and '.join(kinds)}; write {commands}"
+        )
     change = {"judge": change_rule, "alert": change_alert_rule, "push": change_target}[kinds[0]]
     change(store, name, state, options.actor())
     result = {"kind": kinds[0], "name": name, "state": state.value}
@@ -501,14 +566,16 @@ _kind_of_name = click.option(
 )
 
 
-@options.command("judgeboard rule pause live", "judgeboard rule pause phoenix --kind push", group=rule_command)
+@options.command(
+    "judgeboard rule pause live", "judgeboard rule pause phoenix --kind push", group=rule_command
+)
 @click.argument("name")
 @_kind_of_name
 def rule_pause(name: str, kind: Kind | None) -> None:
     """Pause a rule.
 
-    A judging rule finishes the calls in flight, and new answers wait. An alert rule is not evaluated and sends nothing.
-    A push that is under way stops before its next request.
+    A judging rule finishes the calls in flight, and new answers wait. An alert rule is not
+    evaluated and sends nothing. A push that is under way stops before its next request.
     """
     _change(name, kind, RuleState.PAUSED)
 
@@ -519,7 +586,8 @@ def rule_pause(name: str, kind: Kind | None) -> None:
 def rule_resume(name: str, kind: Kind | None) -> None:
     """Resume a paused rule.
 
-    A judging rule also judges the answers that came while it was paused. A push target is pushed to at once.
+    A judging rule also judges the answers that came while it was paused. A push target is pushed to
+    at once.
     """
     _change(name, kind, RuleState.ACTIVE)
 
@@ -530,8 +598,8 @@ def rule_resume(name: str, kind: Kind | None) -> None:
 def rule_remove(name: str, kind: Kind | None) -> None:
     """Remove a rule. Its name is free again.
 
-    The judgments of a judging rule and the messages of an alert rule are kept. What a push rule has sent to another
-    tool stays there.
+    The judgments of a judging rule and the messages of an alert rule are kept. What a push rule has
+    sent to another tool stays there.
     """
     _change(name, kind, RuleState.REMOVED)
 
@@ -545,7 +613,8 @@ def rule_remove(name: str, kind: Kind | None) -> None:
 def rule_test(name: str) -> int:
     """Send a test message of an alert rule.
 
-    The message is sent to each destination of the rule, from this machine. Exit code 1 if one message was not sent.
+    The message is sent to each destination of the rule, from this machine. Exit code 1 if one
+    message was not sent.
     """
     from judgeboard.alerts.events import send_test
 
@@ -554,6 +623,8 @@ def rule_test(name: str) -> int:
     for each in deliveries:
         why = f": {each.error}" if each.error else ""
         made = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
-        lines.append(f"{each.at:%Y-%m-%d %H:%M} UTC {name} ({each.kind.value}) to {each.destination}: {made}")
+        lines.append(
+            f"{each.at:%Y-%m-%d %H:%M} UTC {name} ({each.kind.value}) to {each.destination}: {made}"
+        )
     options.show({"deliveries": [{"rule": name, **each.as_json()} for each in deliveries]}, lines)
     return int(any(delivery.state != "sent" for delivery in deliveries))

@@ -15,8 +15,9 @@ from judgeboard.text import counted
 def schema_command() -> None:
     """Store, list and print label schemas. A stored version never changes.
 
-    A schema is a YAML file with a name and fields of the types category, yes_no, scale, number, text, spans and
-    ranking. It may also name these built-in fields: label, groundedness, quality, note, corrected_answer.
+    A schema is a YAML file with a name and fields of the types category, yes_no, scale, number,
+    text, spans and ranking. It may also name these built-in fields: label, groundedness, quality,
+    note, corrected_answer.
     """
 
 
@@ -27,7 +28,8 @@ def schema_add(file: Path) -> None:
 
     A changed schema with the same name gets the next version number.
 
-    FILE may also be a rubric. Each dimension becomes a required scale that keeps its levels and their descriptions.
+    FILE may also be a rubric. Each dimension becomes a required scale that keeps its levels and
+    their descriptions.
     """
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.reviews.queues import add_schema
@@ -60,8 +62,15 @@ def schema_list(name: str | None) -> None:
         shown = {"schema": stored.title, **stored.schema.as_json()}
         options.show(shown, [as_yaml(stored.schema).rstrip()], verbatim=True)
         return
-    lines = [f"{each.title}  {', '.join(field.name for field in each.schema.fields)}" for each in versions]
-    rows = [{"schema": each.title, **each.schema.as_json(), "created_by": each.created_by} for each in versions]
+    lines = [
+        f"{each.title}  {', '.join(field.name for field in each.schema.fields)}"
+        for each in versions
+    ]
+    rows = [
+        {"schema": each.title, **each.schema.as_json(), "created_by": each.created_by}
+        for each in versions
+    ]
     options.show(
-        {"schemas": rows}, lines or ["There are no label schemas yet. To add one: `judgeboard queue schema add FILE`"]
+        {"schemas": rows},
+        lines or ["There are no label schemas yet. To add one: `judgeboard queue schema add FILE`"],
     )

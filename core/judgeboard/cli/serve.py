@@ -12,7 +12,13 @@ import click
 from judgeboard.cli import end_loading, options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.cli.groups import CommandWithArguments
-from judgeboard.cli.import_command import NOTHING_USABLE, dates_option, import_one, mapping_option, open_target
+from judgeboard.cli.import_command import (
+    NOTHING_USABLE,
+    dates_option,
+    import_one,
+    mapping_option,
+    open_target,
+)
 from judgeboard.cli.judge import summary_lines
 from judgeboard.errors import BadInput
 from judgeboard.text import counted
@@ -23,16 +29,20 @@ if TYPE_CHECKING:
 SAMPLE_DATABASE = "data/demo.db"
 
 
-@options.group("judgeboard worker --db postgresql://judge@db/judgeboard", cls=CommandWithArguments, json=False)
+@options.group(
+    "judgeboard worker --db postgresql://judge@db/judgeboard", cls=CommandWithArguments, json=False
+)
 def worker_command() -> None:
     """Run the jobs of pages and rules, or cancel one. Runs until Ctrl-C.
 
-    `judgeboard db events --kind run` shows all runs, also those that have not ended. `judgeboard rule list` shows why a
-    rule does not judge. To judge now, without a worker: `judgeboard judge NAME`
+    `judgeboard db events --kind run` shows all runs, also those that have not ended. `judgeboard
+    rule list` shows why a rule does not judge. To judge now, without a worker: `judgeboard judge
+    NAME`
 
-    With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
-    the server, or a worker while no server runs. On Ctrl-C, a worker finishes the calls that end within
-    seconds, and exits within 10 seconds. The next worker continues the jobs. To end a job: `judgeboard worker cancel`
+    With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one
+    process runs jobs: the server, or a worker while no server runs. On Ctrl-C, a worker finishes
+    the calls that end within seconds, and exits within 10 seconds. The next worker continues the
+    jobs. To end a job: `judgeboard worker cancel`
     """
     from judgeboard.runs.ending import end_in_time
     from judgeboard.runs.worker import Worker
@@ -41,7 +51,9 @@ def worker_command() -> None:
 
     log_with_time()
     load_settings()  # raises an error if the project file is not in force
-    store = replace(options.open_store(), patience=None)  # a worker has its own way through an outage
+    store = replace(
+        options.open_store(), patience=None
+    )  # a worker has its own way through an outage
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
     end_in_time()
@@ -56,20 +68,27 @@ def worker_command() -> None:
         worker.stop()
 
 
-@options.command("judgeboard worker cancel", "judgeboard worker cancel 12", group=worker_command, json=False)
+@options.command(
+    "judgeboard worker cancel", "judgeboard worker cancel 12", group=worker_command, json=False
+)
 @click.argument("job", required=False, metavar="[RUN|JOB]")
 def cancel(job: str | None) -> None:
     """Cancel a job. Its running calls are finished and stored.
 
-    RUN is the number of the job's run, as in `judgeboard db events --kind run`. JOB is the id of the job, also before
-    its run begins. Without an argument, the command cancels the job if there is only one. If there are several jobs,
-    it lists them with their numbers and ids. A command in another terminal is no job: stop it there with Ctrl-C.
+    RUN is the number of the job's run, as in `judgeboard db events --kind run`. JOB is the id of
+    the job, also before its run begins. Without an argument, the command cancels the job if there
+    is only one. If there are several jobs, it lists them with their numbers and ids. A command in
+    another terminal is no job: stop it there with Ctrl-C.
     """
     from judgeboard.runs.jobs import cancel_job, open_jobs
 
     store = options.open_store()
     jobs = [each for each in open_jobs(store) if each.state != "stopping"]
-    named = [each for each in jobs if job is None or job == each.id or (each.run_id and job == str(each.run_id))]
+    named = [
+        each
+        for each in jobs
+        if job is None or job == each.id or (each.run_id and job == str(each.run_id))
+    ]
     if job is not None and not named:
         raise BadInput(
             f"there is no waiting or running job {job}: it has ended or is stopping, or it is a command, which Ctrl-C "
@@ -86,10 +105,16 @@ def cancel(job: str | None) -> None:
     [chosen] = named
     cancel_job(store, chosen.id, options.actor())
     done = f"after {chosen.asked:,} of {counted(chosen.selected, 'answer')}"
-    click.echo(f"Cancelled {'before it began' if chosen.run_id is None else done}. Verdicts are kept.")
+    click.echo(
+        f"Cancelled {'before it began' if chosen.run_id is None else done}. Verdicts are kept."
+    )
 
 
-@options.command("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard", json=False)
+@options.command(
+    "judgeboard serve",
+    "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard",
+    json=False,
+)
 @options.host
 @options.port
 @click.option(
@@ -117,7 +142,9 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     json=False,
 )
 @click.argument("file", metavar="[LOG]", required=False)
-@mapping_option("Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Repeat for more columns.")
+@mapping_option(
+    "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Repeat for more columns."
+)
 @dates_option
 @click.option("--source", help="Name of the log (default: default).")
 @click.option("--no-serve", is_flag=True, help="Do not serve the pages at the end.")
@@ -135,9 +162,9 @@ def quickstart_command(
 ) -> int:
     """Import a log, judge it offline and serve the pages. Without LOG, use sample data.
 
-    Needs no key and no network. A second run changes nothing. The sample data are stored in data/demo.db, unless --db
-    names another database, and the judgeboard.toml of the folder is not used for them. Exit code 2: no row of the file
-    could be used.
+    Needs no key and no network. A second run changes nothing. The sample data are stored in
+    data/demo.db, unless --db names another database, and the judgeboard.toml of the folder is not
+    used for them. Exit code 2: no row of the file could be used.
     """
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_open_flags
@@ -155,7 +182,9 @@ def quickstart_command(
             if left_out is not None:
                 click.echo(f"{left_out} is not used, because it is not about the sample data")
             config = () if left_out is None else ("--config", os.devnull)
-            _show_sample(options.chosen_database() or SAMPLE_DATABASE, host, port, config, no_serve=no_serve)
+            _show_sample(
+                options.chosen_database() or SAMPLE_DATABASE, host, port, config, no_serve=no_serve
+            )
         return 0
     request["kind"] = "responses"
     store = open_target([file], request)
@@ -163,7 +192,9 @@ def quickstart_command(
     if code == NOTHING_USABLE:
         return code
     # Judging raises the flags.
-    options.show_lines(summary_lines(judge_pending(store, make_judge("lexical"), actor=options.actor())))
+    options.show_lines(
+        summary_lines(judge_pending(store, make_judge("lexical"), actor=options.actor()))
+    )
     with store.reading() as connection:
         click.echo(f"open flags: {count_open_flags(connection):,}")
     if no_serve:
@@ -176,7 +207,9 @@ def quickstart_command(
     return code
 
 
-def _show_sample(database: str, host: str, port: int, config: Sequence[str], *, no_serve: bool) -> None:
+def _show_sample(
+    database: str, host: str, port: int, config: Sequence[str], *, no_serve: bool
+) -> None:
     """Store the sample data and serve them; ``config`` are the options with which another command serves them."""
     from judgeboard.cli.demo import fill
     from judgeboard.settings.masking import masked
@@ -189,7 +222,9 @@ def _show_sample(database: str, host: str, port: int, config: Sequence[str], *, 
     store.close()
     if no_serve:
         # `judgeboard serve` without --db opens the user's own database.
-        click.echo(f"to open it: {shlex.join(['judgeboard', 'serve', '--db', masked(database), *config])}")
+        click.echo(
+            f"to open it: {shlex.join(['judgeboard', 'serve', '--db', masked(database), *config])}"
+        )
         return
     from judgeboard_dashboard.server import serve
 

@@ -29,13 +29,15 @@ def sources_command() -> None:
     rows="sources",
 )
 @click.argument("source", required=False)
-@options.with_default("--limit", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
+@options.with_default(
+    "--limit", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show."
+)
 @click.option("--unused", is_flag=True, help="Show only traces without an answer.")
 def sources_list(source: str | None, limit: int, unused: bool) -> None:
     """Show the sources and their latest traces. With SOURCE, show this source alone.
 
-    The list shows for each trace which span gave the question, the answer and other fields, or why the trace has no
-    answer.
+    The list shows for each trace which span gave the question, the answer and other fields, or why
+    the trace has no answer.
     """
     from judgeboard.store.traces import count_waiting_feedback, latest_traces, list_sources
 
@@ -50,7 +52,9 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
     ]
     lines += [f"waiting feedback: {waiting:,}"] if waiting else []
     for trace in latest:
-        lines.append(f"trace {trace.external_id}  {trace.source}  {trace.state}  {counted(trace.spans, 'span')}")
+        lines.append(
+            f"trace {trace.external_id}  {trace.source}  {trace.state}  {counted(trace.spans, 'span')}"
+        )
         lines += [f"    {what}: span {span}" for span, what in trace.used or ()]
         lines += [f"    {trace.reason}"] if trace.reason else []
     options.show(
@@ -70,20 +74,23 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
 def sources_map(source: str, rules: tuple[str, ...]) -> None:
     """Set how the spans of SOURCE are read.
 
-    Rules are for spans that follow no known convention. A rule FIELD=PATH says where a field is. FIELD is question,
-    answer, passages, model, session, user, query_type or metadata.NAME. PATH is names with dots between them. It begins
-    with `attributes.`, `resource.` or `name`. In a JSON text, it can go on: `attributes.input.question`. `SPAN NAME:`
-    before FIELD limits the rule to spans of this name.
+    Rules are for spans that follow no known convention. A rule FIELD=PATH says where a field is.
+    FIELD is question, answer, passages, model, session, user, query_type or metadata.NAME. PATH is
+    names with dots between them. It begins with `attributes.`, `resource.` or `name`. In a JSON
+    text, it can go on: `attributes.input.question`. `SPAN NAME:` before FIELD limits the rule to
+    spans of this name.
 
-    Received scores are expected between 0 and 1. For another scale, add a rule such as score.NAME=1-5. New rules
-    replace the earlier rules of the source. Without rules, the earlier rules are removed. The traces of the source are
-    read again.
+    Received scores are expected between 0 and 1. For another scale, add a rule such as
+    score.NAME=1-5. New rules replace the earlier rules of the source. Without rules, the earlier
+    rules are removed. The traces of the source are read again.
     """
     from judgeboard.store.traces import set_rules
 
     with options.open_store().writing() as connection:
         traces = set_rules(connection, source, rules, options.actor(), utc_now())
-    options.echo(f"{source}: {counted(len(rules), 'rule')}; {counted(traces, 'trace')} will be read again")
+    options.echo(
+        f"{source}: {counted(len(rules), 'rule')}; {counted(traces, 'trace')} will be read again"
+    )
 
 
 @options.command(
@@ -104,9 +111,9 @@ def sources_receive(host: str, port: int) -> None:
 
     Runs until Ctrl-C. `judgeboard serve` receives them too.
 
-    Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
-    /v1/logs, and JSON to /api/responses and /api/feedback. They can also send OTLP over gRPC if the setting
-    receive_grpc has an address for it.
+    Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to
+    /v1/traces and /v1/logs, and JSON to /api/responses and /api/feedback. They can also send OTLP
+    over gRPC if the setting receive_grpc has an address for it.
     """
     from judgeboard.receiving.http import serve_receiver
     from judgeboard.receiving.receiver import asked_transports
@@ -114,8 +121,12 @@ def sources_receive(host: str, port: int) -> None:
 
     log_with_time()
     asked = asked_transports()
-    store = replace(options.open_store(create=True), patience=None)  # senders are told to try again, and do not wait
+    store = replace(
+        options.open_store(create=True), patience=None
+    )  # senders are told to try again, and do not wait
     for transport, address in asked:
         click.echo(f"receiving {transport.title} at {address}", err=True)
-    click.echo(f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True)
+    click.echo(
+        f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True
+    )
     serve_receiver(store, "127.0.0.1" if host == "localhost" else host, port)

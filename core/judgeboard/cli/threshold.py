@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
 HOW_OFTEN = "Maximum probability that the goal is missed, between 0 and 1."
 DEFAULT_JUDGE = (
-    "Judge version: name (newest version), 'name v3' or fingerprint (default: the newest version of the primary judge)."
+    "Judge version: name (newest version), 'name v3' or fingerprint (default: "
+    "the newest version of the primary judge)."
 )
 REVIEW_THE_REST = (
     "To flag the other verdicts: set this confidence as “Uncertain verdict below” on the page Flag rules, or as "
@@ -35,7 +36,9 @@ REVIEW_THE_REST = (
     "judgeboard labels threshold --false-omission 0.05",
     "judgeboard labels threshold --cost 5 --judge-version 'rag v3' --json",
 )
-@click.option("--recall", type=SHARE, help="Minimum share of the bad answers to flag, between 0 and 1.")
+@click.option(
+    "--recall", type=SHARE, help="Minimum share of the bad answers to flag, between 0 and 1."
+)
 @click.option(
     "--precision",
     type=SHARE,
@@ -56,17 +59,22 @@ REVIEW_THE_REST = (
     "lowest total cost.",
 )
 @click.option(
-    "--by", type=click.Choice(["query_type"]), help="Find one threshold per query type (default: one for all)."
+    "--by",
+    type=click.Choice(["query_type"]),
+    help="Find one threshold per query type (default: one for all).",
 )
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @options.judge_version(help=DEFAULT_JUDGE)
-def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
+def threshold_command(
+    delta: float, by: str | None, judge_version: str | None, **aims: float | None
+) -> None:
     """Find the groundedness threshold that reaches a goal.
 
-    The goal is a recall, a precision, a false omission rate or the lowest cost. One half of the labels chooses the
-    threshold, the other half measures it. Labels count if they are a random sample, or if people labelled a whole group
-    of answers, for example all flagged answers. The number of flags that a threshold raises is exact. If the threshold
-    in force reaches the goal, the first line says so. The command changes nothing.
+    The goal is a recall, a precision, a false omission rate or the lowest cost. One half of the
+    labels chooses the threshold, the other half measures it. Labels count if they are a random
+    sample, or if people labelled a whole group of answers, for example all flagged answers. The
+    number of flags that a threshold raises is exact. If the threshold in force reaches the goal,
+    the first line says so. The command changes nothing.
     """
     from judgeboard.measure.thresholds import Goal, measure_threshold
     from judgeboard.store.settings import thresholds
@@ -82,7 +90,9 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     goal = Goal(aim, value, delta)  # type: ignore[arg-type]  # the options are named like the aims
     store = options.seen(options.open_store())
     with store.reading() as connection:
-        results = measure_threshold(connection, goal, by_query_type=by is not None, judge_version=judge_version)
+        results = measure_threshold(
+            connection, goal, by_query_type=by is not None, judge_version=judge_version
+        )
         cuts = thresholds(connection).cuts
     lines = chain(_threshold_lines(results, goal), _next_lines(store, results, cuts))
     options.show({"goal": goal, "thresholds": results}, lines)
@@ -106,19 +116,23 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     help="Use the mean score of these judge versions, at least two, separated by commas (default: one judge).",
 )
 @options.judge_version(help=DEFAULT_JUDGE)
-def stand_command(agreement: float, delta: float, jury: str | None, judge_version: str | None) -> None:
+def stand_command(
+    agreement: float, delta: float, jury: str | None, judge_version: str | None
+) -> None:
     """Find the verdicts that need no review. These are the verdicts of which the judge is sure enough.
 
-    The command finds a threshold of confidence: verdicts at or above it need no review. The confidence of a verdict is
-    the larger of groundedness and 1 - groundedness. One half of the labels chooses this threshold, the other half
-    measures it. The command changes nothing.
+    The command finds a threshold of confidence: verdicts at or above it need no review. The
+    confidence of a verdict is the larger of groundedness and 1 - groundedness. One half of the
+    labels chooses this threshold, the other half measures it. The command changes nothing.
     """
     from judgeboard.formats.output import text_lines
     from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 
     members = () if jury is None else options.listed(jury)
     if jury is not None and len(members) < 2:
-        raise BadInput(f"--jury {jury!r} names {counted(len(members), 'judge')}: separate at least two by commas")
+        raise BadInput(
+            f"--jury {jury!r} names {counted(len(members), 'judge')}: separate at least two by commas"
+        )
     with options.seen(options.open_store()).reading() as connection:
         result = measure_confident_verdicts(
             connection, agreement, delta=delta, judge_version=judge_version, jury=members
@@ -147,9 +161,10 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
 def calibrate_command(judge_version: str | None, how: "How") -> None:
     """Show what a groundedness score means, by people's labels.
 
-    For each score, shows the share of its answers that people call grounded. This needs 50 labels. The output also
-    shows the errors before and after calibration. The errors after calibration are cross-fitted: the curve for an
-    answer is fitted to other answers only. Stored scores do not change.
+    For each score, shows the share of its answers that people call grounded. This needs 50 labels.
+    The output also shows the errors before and after calibration. The errors after calibration are
+    cross-fitted: the curve for an answer is fitted to other answers only. Stored scores do not
+    change.
     """
     from judgeboard.measure.calibration import measure_calibration
 
@@ -164,7 +179,11 @@ def _threshold_lines(results: "Sequence[Result]", goal: "Goal") -> Iterator[str]
 
     yield f"{results[0].about.judges[0]}, {goal.words}"
     for each in results:
-        yield each.sentence if not each.about.where else f"{each.about.where['query_type']}: {each.sentence}"
+        yield (
+            each.sentence
+            if not each.about.where
+            else f"{each.about.where['query_type']}: {each.sentence}"
+        )
     table = thresholds_table(results, goal.aim)
     if table.rows:
         yield ""
@@ -194,7 +213,11 @@ def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") ->
         return
     others = {name: value for name, value in cuts.by_type.items() if name not in advised}
     texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
-    changed = {"low_groundedness": advised[None]} if None in advised else {"low_groundedness_by_type": texts}
+    changed = (
+        {"low_groundedness": advised[None]}
+        if None in advised
+        else {"low_groundedness_by_type": texts}
+    )
     try:
         superseded = flags_to_supersede(store, **changed)
     except BadInput as error:

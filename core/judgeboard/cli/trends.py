@@ -24,14 +24,18 @@ if TYPE_CHECKING:
     from judgeboard.measure.periods import Period
 
 
-def _window(_context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+def _window(
+    _context: click.Context, option: click.Parameter, text: str | None
+) -> tuple[int, int] | None:
     """Return the first and the last day of a window, as days since 1970-01-01."""
     if text is None:
         return None
     try:
         first, last = (utc_day(as_utc(day.strip())) for day in text.split(".."))
     except ValueError:
-        raise BadInput(f"{option.opts[0]} takes two days: 2026-03-02..2026-03-29, not {text!r}") from None
+        raise BadInput(
+            f"{option.opts[0]} takes two days: 2026-03-02..2026-03-29, not {text!r}"
+        ) from None
     return first, last
 
 
@@ -65,7 +69,9 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     help="Field of a label schema, instead of --measure: show the mean of a scale or number (tone), or the share of "
     "one value (verdict=fix) among the answers that people labelled.",
 )
-@options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="Length of a period (UTC).")
+@options.with_default(
+    "--period", type=click.Choice(["week", "day"]), default="week", help="Length of a period (UTC)."
+)
 @options.with_default(
     "--by",
     default="query_type",
@@ -73,7 +79,9 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     help="Groups to show after all answers: the query types, the sources, the models that wrote the answers, or the "
     "frequent values of a metadata field.",
 )
-@click.option("--last", type=click.IntRange(1), help="Number of newest periods to show (default: all).")
+@click.option(
+    "--last", type=click.IntRange(1), help="Number of newest periods to show (default: all)."
+)
 @options.judge_version(
     help="Judge version: name (newest version), 'name v3' or fingerprint (default: the current verdicts of the "
     "primary judge; with --corrected, the newest version of the primary judge)."
@@ -92,7 +100,10 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "--corrected and --after.",
 )
 @click.option(
-    "--after", metavar="FROM..TO", callback=_window, help="Second window, later than the first (default: none)."
+    "--after",
+    metavar="FROM..TO",
+    callback=_window,
+    help="Second window, later than the first (default: none).",
 )
 def trends_command(
     measure: "MeasureName",
@@ -108,13 +119,14 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line describes all answers, then the groups that differ from them. It names the changes that a
-    detector found. The week or day of a change is an estimate. Intervals and detectors treat the answers to one
-    question from the same passages as one group. These figures come from the judge alone, so a change of the judge
-    looks like a change of the answers. With --corrected, the first line names a change only if the labels of people
-    show it by the same test as in `judgeboard trends watch`. With --before and --after, the command compares two
-    windows of time. Choose the windows by a known date, for example of a release. If you choose them by the figures,
-    the intervals are too narrow.
+    The first line describes all answers, then the groups that differ from them. It names the
+    changes that a detector found. The week or day of a change is an estimate. Intervals and
+    detectors treat the answers to one question from the same passages as one group. These figures
+    come from the judge alone, so a change of the judge looks like a change of the answers. With
+    --corrected, the first line names a change only if the labels of people show it by the same test
+    as in `judgeboard trends watch`. With --before and --after, the command compares two windows of
+    time. Choose the windows by a known date, for example of a release. If you choose them by the
+    figures, the intervals are too narrow.
     """
     from judgeboard.measure.alarms import share_changes
     from judgeboard.measure.corrected_trend import corrected_trend
@@ -127,8 +139,19 @@ def trends_command(
     if (before is None) != (after is None) or (before is not None and not corrected):
         raise BadInput("--before and --after belong together, and need --corrected")
     if corrected:
-        unread = ("measure", "criterion", "own_label", "by", "last", *(("period",) if before else ()))
-        refuse_given(click.get_current_context(), "--corrected shows the share of bad answers by query type", unread)
+        unread = (
+            "measure",
+            "criterion",
+            "own_label",
+            "by",
+            "last",
+            *(("period",) if before else ()),
+        )
+        refuse_given(
+            click.get_current_context(),
+            "--corrected shows the share of bad answers by query type",
+            unread,
+        )
     if criterion is not None:
         refuse_given(click.get_current_context(), "--criterion shows its own measure", ("measure",))
     if own_label is not None:
@@ -138,7 +161,9 @@ def trends_command(
         judge = None if judge_version is None else get_version(connection, judge_version).id
         if before is not None and after is not None:
             windows = compare_windows(connection, before, after, judge=judge)
-            options.show(windows, windows.lines(("bad_before", "bad_since", "change", "detectable")))
+            options.show(
+                windows, windows.lines(("bad_before", "bad_since", "change", "detectable"))
+            )
         elif corrected:
             shares = corrected_trend(connection, period=period, judge=judge)
             options.show(shares, corrected_lines(shares))
@@ -179,14 +204,17 @@ def trends_command(
     help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's figure then restart from the "
     "day on which that figure changed.",
 )
-@click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
+@click.option(
+    "--note",
+    help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).",
+)
 def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
     """Raise an alarm if a watched figure or a judge's model changed. The provider reports which model has answered.
 
-    The command watches three figures of all answers and of each query type: the corrected share of bad answers; the
-    judge's share of bad answers minus the corrected share; and the share of unusable verdicts. Each figure has two
-    detectors, which read the weeks that have ended. Run this command weekly. Exit code 0; 1 if there is a new alarm.
-    Leads acknowledge alarms.
+    The command watches three figures of all answers and of each query type: the corrected share of
+    bad answers; the judge's share of bad answers minus the corrected share; and the share of
+    unusable verdicts. Each figure has two detectors, which read the weeks that have ended. Run this
+    command weekly. Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")
@@ -220,7 +248,9 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
     from judgeboard.reports.trends import detectors_table
 
     for alarm in result.alarms:
-        numbered = f"New alarm {alarm.id}" if alarm.id in result.new else f"Alarm {alarm.id} is open"
+        numbered = (
+            f"New alarm {alarm.id}" if alarm.id in result.new else f"Alarm {alarm.id} is open"
+        )
         yield f"{numbered}: {alarm_sentence(alarm)}"
     if not result.alarms and result.detectors:
         yield "No open alarm."

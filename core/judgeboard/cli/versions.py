@@ -38,10 +38,13 @@ def versions_list() -> None:
         by, at = (None, None) if fact is None else (fact.by, fact.at)
         state = "" if fact is None else f"  retired by {fact.by} on {fact.at:%d %b %Y}"
         names = ("name", "number", "kind", "model", "fingerprint")
-        rows.append({name: getattr(version, name) for name in names} | {"retired_by": by, "retired_at": at})
+        rows.append(
+            {name: getattr(version, name) for name in names} | {"retired_by": by, "retired_at": at}
+        )
         lines.append(f"{version.title}  {version.kind}  {version.model or '–'}{state}")
     options.show(
-        {"versions": rows}, lines or ["There are no judge versions yet. To judge: `judgeboard judge --judge lexical`"]
+        {"versions": rows},
+        lines or ["There are no judge versions yet. To judge: `judgeboard judge --judge lexical`"],
     )
 
 
@@ -79,8 +82,9 @@ def versions_restore(version: str) -> None:
 def versions_prompt(which: str) -> int:
     """Print the prompt of a judge version or kind of judge. The output is a file for --prompt.
 
-    The file may leave out sections that you do not change. Keep the placeholders of each section, such as {error}. The
-    program inserts the answer and its passages, and always tells the judge that they are data, not instructions.
+    The file may leave out sections that you do not change. Keep the placeholders of each section,
+    such as {error}. The program inserts the answer and its passages, and always tells the judge
+    that they are data, not instructions.
     """
     from judgeboard.judges.kinds import prompt_of
     from judgeboard.judges.prompt import PROMPTS, prompt_file
@@ -94,7 +98,9 @@ def versions_prompt(which: str) -> int:
         version = get_version(connection, which)
     built_in = prompt_of(version.kind)
     if built_in is None or version.prompt is None:
-        raise BadInput(f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}")
+        raise BadInput(
+            f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}"
+        )
     prompt = prompt_file(built_in, version.prompt)
     if sys.stdout.isatty():  # a model may have written it
         options.echo(prompt, verbatim=True)

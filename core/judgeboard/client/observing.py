@@ -16,7 +16,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 _QUESTIONS = ("query", "question", "user_input", "prompt", "input", "message", "text")
 _ANSWERS = ("answer", "response", "output", "result", "completion", "content", "text")
 _PASSAGES = (
-    *("passages", "contexts", "context", "retrieved_contexts", "documents", "source_documents", "source_nodes"),
+    *(
+        "passages",
+        "contexts",
+        "context",
+        "retrieved_contexts",
+        "documents",
+        "source_documents",
+        "source_nodes",
+    ),
     *("docs", "sources", "chunks"),
 )
 # The passages that retrievers returned inside the running observed call.
@@ -52,17 +60,17 @@ def observe(
 ) -> Any:
     """Record each answer of a function: an ordinary or async function, or a generator that yields parts of the answer.
 
-    The function returns the answer as a text, as a tuple (answer, passages), or as an object or a dict that has an
-    ``answer`` (or response, output, …) and ``passages`` (or contexts, documents, …). The passages may also come from a
-    function with ``@observe(retriever=True)`` that is called inside. A call that raises, and a
-    generator that is not read to its end, record nothing.
+    The function returns the answer as a text, as a tuple (answer, passages), or as an object or a
+    dict that has an ``answer`` (or response, output, …) and ``passages`` (or contexts, documents,
+    …). The passages may also come from a function with ``@observe(retriever=True)`` that is called
+    inside. A call that raises, and a generator that is not read to its end, record nothing.
 
     Args:
         function: The function to decorate.
-        query: Name of the argument with the question (default: the argument query, question, …, otherwise the first
-            text).
-        answer: Function of the result that returns the answer. For a generator, the result is the list of what it
-            yielded.
+        query: Name of the argument with the question (default: the argument query, question, …,
+            otherwise the first text).
+        answer: Function of the result that returns the answer. For a generator, the result is the
+            list of what it yielded.
         passages: Function of the result that returns the passages.
         id_argument: Name of the argument with the id of the answer.
         retriever: Whether the function returns the passages for an observed function that calls it.
@@ -77,7 +85,9 @@ def observe(
             return observed.async_generator()
         if inspect.isgeneratorfunction(function):
             return observed.generator()
-        return observed.coroutine() if inspect.iscoroutinefunction(function) else observed.ordinary()
+        return (
+            observed.coroutine() if inspect.iscoroutinefunction(function) else observed.ordinary()
+        )
 
     return decorate if function is None else decorate(function)
 
@@ -137,8 +147,8 @@ class _Observed:
 
         return answer
 
-    # What the caller sends or raises reaches the function. Nothing is collected while the caller has the part: its own
-    # calls are not a part of the answer.
+    # What the caller sends or raises reaches the function. Nothing is collected while the caller
+    # has the part: its own calls are not a part of the answer.
 
     def generator(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
@@ -205,14 +215,18 @@ class _Call:
     def record(self, result: Any) -> None:
         observed = self.observed
         try:
-            arguments = inspect.signature(observed.function).bind(*self.args, **self.kwargs).arguments
+            arguments = (
+                inspect.signature(observed.function).bind(*self.args, **self.kwargs).arguments
+            )
             fields = ResponseFields(**observed.fields)
             latency = {"latency_ms": round((time.monotonic() - self.began) * 1000)}
             fields["metadata"] = {**latency, **(observed.fields.get("metadata") or {})}
             if observed.id_argument is not None and arguments.get(observed.id_argument) is not None:
                 fields["external_id"] = str(arguments[observed.id_argument])
             answer = _answer_in(result) if observed.answer is None else observed.answer(result)
-            passages = _passages_in(result) if observed.passages is None else observed.passages(result)
+            passages = (
+                _passages_in(result) if observed.passages is None else observed.passages(result)
+            )
             record(
                 _question(arguments, observed.query),
                 answer,
@@ -220,14 +234,23 @@ class _Call:
                 **fields,
             )
         except Exception as error:  # noqa: BLE001 - recording must never break the function
-            LOG.warning("the answer of %s was not recorded: %s", observed.function.__qualname__, error)
+            LOG.warning(
+                "the answer of %s was not recorded: %s", observed.function.__qualname__, error
+            )
 
 
 def _question(arguments: Mapping[str, Any], name: str | None) -> str:
     if name is not None:
         return str(arguments[name])
-    inner = [value for value in arguments.values() if isinstance(value, Mapping)]  # chain.invoke({"question": …})
-    texts = {name: value for each in (arguments, *inner) for name, value in each.items() if isinstance(value, str)}
+    inner = [
+        value for value in arguments.values() if isinstance(value, Mapping)
+    ]  # chain.invoke({"question": …})
+    texts = {
+        name: value
+        for each in (arguments, *inner)
+        for name, value in each.items()
+        if isinstance(value, str)
+    }
     if not texts:
         raise ValueError("no argument is a question: name it, @observe(query='NAME')")
     return next((texts[name] for name in _QUESTIONS if name in texts), next(iter(texts.values())))
@@ -247,13 +270,18 @@ def _answer_in(result: Any) -> str:
         return _answer_in(result[0])
     value = _named_in(result, _ANSWERS)
     if value is None:
-        raise ValueError(f"the result ({type(result).__name__}) has no answer: use @observe(answer=FUNCTION)")
+        raise ValueError(
+            f"the result ({type(result).__name__}) has no answer: use @observe(answer=FUNCTION)"
+        )
     return _answer_in(value)
 
 
 def _passages_in(result: Any) -> Any:
     if isinstance(result, _Parts):
-        return next((passages for part in reversed(result) if (passages := _passages_in(part)) is not None), None)
+        return next(
+            (passages for part in reversed(result) if (passages := _passages_in(part)) is not None),
+            None,
+        )
     if isinstance(result, tuple):
         return result[1] if len(result) > 1 and isinstance(result[1], list | tuple) else None
     passages = None if isinstance(result, str) else _named_in(result, _PASSAGES)
@@ -263,4 +291,6 @@ def _passages_in(result: Any) -> Any:
 def _named_in(result: Any, names: tuple[str, ...]) -> Any:
     if isinstance(result, Mapping):
         return next((result[name] for name in names if result.get(name) is not None), None)
-    return next((value for name in names if (value := getattr(result, name, None)) is not None), None)
+    return next(
+        (value for name in names if (value := getattr(result, name, None)) is not None), None
+    )

@@ -6,9 +6,9 @@
     judgeboard.feedback(answer_id, thumbs="up")
     judgeboard.record_judgment(answer_id, "my judge", groundedness=0.4, reasoning="Passage 2 says otherwise.")
 
-JUDGEBOARD_URL is the address of the server (default: http://localhost:8501), JUDGEBOARD_API_KEY the key. A background
-thread sends batches. An application never waits for the server and never fails because of it: the logger
-``judgeboard`` says what was not sent, how much and why.
+JUDGEBOARD_URL is the address of the server (default: http://localhost:8501), JUDGEBOARD_API_KEY the
+key. A background thread sends batches. An application never waits for the server and never fails
+because of it: the logger ``judgeboard`` says what was not sent, how much and why.
 """
 
 import atexit
@@ -37,12 +37,16 @@ _RESPONSES, _FEEDBACK, _JUDGMENTS = "/api/responses", "/api/feedback", "/api/jud
 _BATCH_ENTRIES, _BATCH_BYTES = 100, 2**20
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _FAULT, _TRIES_OF_FAULT = 500, 5  # an outage, or an entry with which the server cannot cope
-_DIVIDED = frozenset({400, 413, 422, 500})  # a smaller batch, or one without the bad entry, may be accepted
+_DIVIDED = frozenset(
+    {400, 413, 422, 500}
+)  # a smaller batch, or one without the bad entry, may be accepted
 _LONGEST_WAIT_S = 30.0
 _UNUSABLE = "the address or the key cannot be used"
 _NOT_SENT = "not sent to %s: %d, because %s"
 _HALF = re.compile("[\ud800-\udfff]")  # what is left of an emoji in a text that was cut
-_WARNING_EVERY_S = 10.0  # a server that is away for an hour must not fill the log of the application
+_WARNING_EVERY_S = (
+    10.0  # a server that is away for an hour must not fill the log of the application
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ class Client:
         url: Address of the server (default: JUDGEBOARD_URL, otherwise http://localhost:8501).
         api_key: Key of the server (default: JUDGEBOARD_API_KEY).
         source: Name of the assistant, for entries that name none.
-        max_entries: Bound of the queue. When the queue is full, new entries are dropped and counted.
+        max_entries: Bound of the queue. When the queue is full, new entries are dropped and
+            counted.
         max_bytes: The same bound in bytes.
         delay_s: How long an entry waits for others, to be sent with them.
         timeout_s: Limit of one request, and of the flush at exit.
@@ -82,7 +87,9 @@ class Client:
     """How many entries were not sent, by reason."""
 
     def __post_init__(self) -> None:
-        self.url = (self.url or os.environ.get("JUDGEBOARD_URL") or "http://localhost:8501").rstrip("/")
+        self.url = (self.url or os.environ.get("JUDGEBOARD_URL") or "http://localhost:8501").rstrip(
+            "/"
+        )
         self.api_key = (self.api_key or os.environ.get("JUDGEBOARD_API_KEY") or "").strip() or None
         register_secret(self.api_key)
         self._begin()
@@ -110,14 +117,22 @@ class Client:
             # An object as JSON, which has neither NaN nor infinity, nor half an emoji.
             text = json.dumps(body, ensure_ascii=False, default=_plain)
             if "NaN" in text or "Infinity" in text:
-                text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
+                text = json.dumps(
+                    json.loads(text, parse_constant=lambda _: None), ensure_ascii=False
+                )
         except Exception as error:  # noqa: BLE001 - whatever is in the metadata of an application
             self._drop(1, f"it cannot be written as JSON ({type(error).__name__})")
             return
         entry = _Entry(path, _HALF.sub("\ufffd", text).encode())
         with self._changed:
-            if len(self._waiting) >= self.max_entries or self._bytes + len(entry.body) > self.max_bytes:
-                self._drop(1, f"the queue is full ({self.max_entries:,} entries or {self.max_bytes:,} bytes)")
+            if (
+                len(self._waiting) >= self.max_entries
+                or self._bytes + len(entry.body) > self.max_bytes
+            ):
+                self._drop(
+                    1,
+                    f"the queue is full ({self.max_entries:,} entries or {self.max_bytes:,} bytes)",
+                )
                 return
             self._waiting.append(entry)
             self._bytes += len(entry.body)
@@ -129,7 +144,9 @@ class Client:
         thread = threading.Thread(target=self._run, name="judgeboard-client", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # the interpreter ends, or has no threads left: the next entry tries again
+        except (
+            RuntimeError
+        ) as error:  # the interpreter ends, or has no threads left: the next entry tries again
             self._warn("thread", "not sent to %s yet: %s", self.url, error)
         else:
             self._thread = thread
@@ -143,7 +160,9 @@ class Client:
             self._flushing += 1
             self._changed.notify_all()
             try:
-                return self._changed.wait_for(lambda: not self._waiting and not self._in_flight, limit_s)
+                return self._changed.wait_for(
+                    lambda: not self._waiting and not self._in_flight, limit_s
+                )
             finally:
                 self._flushing -= 1
 
@@ -151,7 +170,11 @@ class Client:
         if self._process != os.getpid():
             return  # what was dropped before the fork is reported by the parent
         if self._thread is not None and not self.flush(self.timeout_s):
-            LOG.warning("not sent to %s: %d, because the program ended", self.url, len(self._waiting) + self._in_flight)
+            LOG.warning(
+                "not sent to %s: %d, because the program ended",
+                self.url,
+                len(self._waiting) + self._in_flight,
+            )
         for reason, count in list(self._unreported.items()):
             LOG.warning(_NOT_SENT, self.url, count, reason)
 
@@ -204,12 +227,15 @@ class Client:
     def _next_batch(self) -> list[_Entry]:
         """Wait for entries; return the oldest one and others of its path.
 
-        The others may pass entries of another path, so that an answer and its verdict are not two batches each time.
-        Nothing passes an answer: the server must have it before its verdict and its feedback.
+        The others may pass entries of another path, so that an answer and its verdict are not two
+        batches each time. Nothing passes an answer: the server must have it before its verdict and
+        its feedback.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
-            self._changed.wait_for(lambda: self._flushing or len(self._waiting) >= _BATCH_ENTRIES, self.delay_s)
+            self._changed.wait_for(
+                lambda: self._flushing or len(self._waiting) >= _BATCH_ENTRIES, self.delay_s
+            )
             path = self._waiting[0].path
             batch: list[_Entry] = []
             passed: list[_Entry] = []
@@ -239,7 +265,9 @@ class Client:
         while True:
             asked, tries = None, tries + 1
             try:
-                reply = http.post(batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]")
+                reply = http.post(
+                    batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]"
+                )
             except httpx.LocalProtocolError:  # its text has the header, and so the key
                 return [(_UNUSABLE, len(batch))]
             except httpx.UnsupportedProtocol as error:
@@ -250,7 +278,9 @@ class Client:
                 if reply.is_success or _lists_problems(reply):
                     return _refused_rows(reply, len(batch))
                 reason, asked = _refusal(reply), _seconds(reply.headers.get("retry-after"))
-                if reply.status_code not in _RETRIED or (reply.status_code == _FAULT and tries >= _TRIES_OF_FAULT):
+                if reply.status_code not in _RETRIED or (
+                    reply.status_code == _FAULT and tries >= _TRIES_OF_FAULT
+                ):
                     if reply.status_code not in _DIVIDED or len(batch) == 1:
                         return [(reason, len(batch))]
                     half = len(batch) // 2
@@ -309,21 +339,30 @@ class JudgmentFields(TypedDict, total=False):
     client: Client | None
 
 
-def record(query: str, answer: str, passages: Iterable[Any] | None = None, **fields: Unpack[ResponseFields]) -> str:
+def record(
+    query: str, answer: str, passages: Iterable[Any] | None = None, **fields: Unpack[ResponseFields]
+) -> str:
     """Record an answer: queue it for the server, and return its id at once.
 
     Args:
         query: The question of the user.
         answer: The answer of the assistant.
-        passages: The retrieved passages in order: texts, objects with a text, documents of LangChain, nodes of
-            LlamaIndex. None: not known. An empty list: nothing was retrieved.
-        fields: ``external_id`` (default: a new id), ``source``, ``query_type``, ``generator_model``,
-            ``generator_cost``, ``messages``, ``reference``, ``asked_at`` (default: now), ``metadata``, ``client``.
+        passages: The retrieved passages in order: texts, objects with a text, documents of
+            LangChain, nodes of LlamaIndex. None: not known. An empty list: nothing was retrieved.
+        fields: ``external_id`` (default: a new id), ``source``, ``query_type``,
+            ``generator_model``, ``generator_cost``, ``messages``, ``reference``, ``asked_at``
+            (default: now), ``metadata``, ``client``.
     """
     known, client = _known(fields, ResponseFields)
-    body = {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)} | known | {"query": query, "answer": answer}
+    body = (
+        {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)}
+        | known
+        | {"query": query, "answer": answer}
+    )
     if passages is not None:
-        body["context"] = [plain_passage(each) for each in ([passages] if isinstance(passages, str) else passages)]
+        body["context"] = [
+            plain_passage(each) for each in ([passages] if isinstance(passages, str) else passages)
+        ]
     client.send(_RESPONSES, body)
     return str(body["external_id"])
 
@@ -332,9 +371,10 @@ def feedback(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -
     """Record the feedback of a user: queue it for the server, and return at once.
 
     Args:
-        response_id: The id that `record` returned. Without it, either ``trace_id`` or ``span_id`` names the answer.
-        fields: ``thumbs`` ("up", "down", True or False) or ``stars`` (1 to 5); ``trace_id``, ``span_id``, ``source``,
-            ``user``, ``at`` (default: now), ``client``.
+        response_id: The id that `record` returned. Without it, either ``trace_id`` or ``span_id``
+            names the answer.
+        fields: ``thumbs`` ("up", "down", True or False) or ``stars`` (1 to 5); ``trace_id``,
+            ``span_id``, ``source``, ``user``, ``at`` (default: now), ``client``.
     """
     known, client = _known(fields, FeedbackFields)
     if isinstance(known.get("thumbs"), bool):
@@ -346,17 +386,18 @@ def feedback(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -
 def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentFields]) -> None:
     """Record the verdict of your own judge on a stored answer: queue it for the server, and return at once.
 
-    The server stores it as an imported verdict, and flag rules apply to it. Another verdict of the same judge version
-    on the answer is a newer one; the same verdict again changes nothing. The server refuses verdicts of retired judge
-    versions and of those that it runs itself.
+    The server stores it as an imported verdict, and flag rules apply to it. Another verdict of the
+    same judge version on the answer is a newer one; the same verdict again changes nothing. The
+    server refuses verdicts of retired judge versions and of those that it runs itself.
 
     Args:
         response_id: The id that `record` returned, or the id of a trace that has become an answer.
         judge: Name of the judge. Each name has its own version numbers.
-        fields: ``groundedness`` (0 to 1), ``quality`` (1 to 4), ``label`` (grounded or hallucinated) or ``scores``,
-            each with its scale. A ``scale`` is that of all these numbers. Without a verdict, the ``status`` with the
-            ``error``. ``judge_version`` (any text) and ``judge_model`` name the version; ``reasoning``, ``claims``,
-            ``raw``, ``source``, ``client``.
+        fields: ``groundedness`` (0 to 1), ``quality`` (1 to 4), ``label`` (grounded or
+            hallucinated) or ``scores``, each with its scale. A ``scale`` is that of all these
+            numbers. Without a verdict, the ``status`` with the ``error``. ``judge_version`` (any
+            text) and ``judge_model`` name the version; ``reasoning``, ``claims``, ``raw``,
+            ``source``, ``client``.
     """
     known, client = _known(fields, JudgmentFields)
     client.send(_JUDGMENTS, known | {"external_id": response_id, "judge": judge})
@@ -365,7 +406,8 @@ def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentField
 def flush(timeout_s: float | None = None) -> bool:
     """Send everything now. Return False if something is left after ``timeout_s`` seconds (default: the client's).
 
-    At exit this happens by itself. A process that is frozen between requests, as in a serverless function, needs it.
+    At exit this happens by itself. A process that is frozen between requests, as in a serverless
+    function, needs it.
     """
     return default_client().flush(timeout_s)
 
@@ -379,9 +421,13 @@ def default_client() -> Client:
 def _known(fields: Mapping[str, Any], names: type) -> tuple[dict[str, Any], Client]:
     unknown = [name for name in fields if name not in names.__annotations__]
     if unknown:
-        raise TypeError(f"unknown argument {unknown[0]!r}; expected one of {', '.join(names.__annotations__)}")
+        raise TypeError(
+            f"unknown argument {unknown[0]!r}; expected one of {', '.join(names.__annotations__)}"
+        )
     client = fields.get("client") or default_client()
-    return {name: value for name, value in fields.items() if value is not None and name != "client"}, client
+    return {
+        name: value for name, value in fields.items() if value is not None and name != "client"
+    }, client
 
 
 def plain_passage(passage: Any) -> Any:
@@ -395,7 +441,9 @@ def plain_passage(passage: Any) -> Any:
     else:
         return str(passage)
     more = {name: getattr(passage, name, None) for name in names}
-    return {"text": text} | {name: value for name, value in more.items() if value is not None and value != {}}
+    return {"text": text} | {
+        name: value for name, value in more.items() if value is not None and value != {}
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -413,7 +461,9 @@ def _refused_rows(reply: "httpx.Response", entries: int) -> _Refused:
     """Return the entries that a reply lists as refused; all of them, if it is no reply of Judgeboard."""
     try:
         problems = reply.json().get("problems") or ()
-        refused = {problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems}
+        refused = {
+            problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems
+        }
     except (AttributeError, KeyError, TypeError, ValueError):
         return [("the answer is not that of a Judgeboard server", entries)]
     return [(reason, 1) for reason in refused.values()]

@@ -1,9 +1,9 @@
 """Deterministic checks of answers, in suites and on the log. Each has a function and a line in ``CHECKS``.
 
-A check takes a bounded time, whatever its author wrote and whatever the answer contains. Regular expressions run in
-RE2, whose time grows linearly with the text. Schemas and expressions have a limit of steps. No check measures time: the
-same answer always gives the same result. PyArrow, jsonschema and referencing load slowly: the checks that use them
-import them.
+A check takes a bounded time, whatever its author wrote and whatever the answer contains. Regular
+expressions run in RE2, whose time grows linearly with the text. Schemas and expressions have a
+limit of steps. No check measures time: the same answer always gives the same result. PyArrow,
+jsonschema and referencing load slowly: the checks that use them import them.
 """
 
 import hashlib
@@ -57,7 +57,9 @@ class Check:
         except BadInput as error:
             raise BadInput(f"{self.kind}: {error}") from error
 
-    def failure(self, answer: str, question: str | None = None, passages: tuple[str, ...] | None = None) -> str | None:
+    def failure(
+        self, answer: str, question: str | None = None, passages: tuple[str, ...] | None = None
+    ) -> str | None:
         """Return why ``answer`` fails; None if it passes."""
         if len(answer) > LONGEST and self.kind not in _OF_ANY_LENGTH:
             return f"longer than {LONGEST:,} characters"
@@ -83,7 +85,9 @@ def read_checks(given: Any) -> tuple[Check, ...]:
                 checks += [] if wanted is None else [Check(kind, wanted)]
             except BadInput as error:
                 place = (kind,) if isinstance(given, dict) else (index, kind)
-                raise PydanticCustomError("check", "{reason}", {"reason": str(error), "place": place}) from error
+                raise PydanticCustomError(
+                    "check", "{reason}", {"reason": str(error), "place": place}
+                ) from error
     return tuple(checks)
 
 
@@ -114,7 +118,9 @@ def _matches(pattern: str, text: str) -> bool:
     if len(pattern) > LONGEST_PATTERN:
         raise BadInput(f"a pattern has at most {LONGEST_PATTERN:,} characters")
     try:
-        found = pyarrow.compute.match_substring_regex(pyarrow.array([text], pyarrow.string()), pattern=pattern)
+        found = pyarrow.compute.match_substring_regex(
+            pyarrow.array([text], pyarrow.string()), pattern=pattern
+        )
     except (pyarrow.ArrowInvalid, UnicodeError) as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise BadInput(f"not a regular expression (syntax of RE2): {reason}") from error
@@ -148,7 +154,9 @@ def _refusal(wanted: Any, texts: CheckedTexts) -> str | None:
 
 def _language(wanted: Any, texts: CheckedTexts) -> str | None:
     if wanted != "question" and wanted not in LANGUAGES:
-        raise BadInput(f"must be question (the language of the question) or one of {', '.join(LANGUAGES)}")
+        raise BadInput(
+            f"must be question (the language of the question) or one of {', '.join(LANGUAGES)}"
+        )
     expected = language_of(texts.question[:LONGEST]) if wanted == "question" else wanted
     language = language_of(texts.answer)
     if None in {expected, language} or language == expected:
@@ -163,7 +171,11 @@ def _cites_passage(wanted: Any, texts: CheckedTexts) -> str | None:
     cited = cited_numbers(texts.answer)
     if not cited:
         return None if only_declines(texts.answer) else "the answer cites no passage"
-    absent = [] if texts.passages is None else sorted(each for each in cited if not 1 <= each <= len(texts.passages))
+    absent = (
+        []
+        if texts.passages is None
+        else sorted(each for each in cited if not 1 <= each <= len(texts.passages))
+    )
     return f"no passage {absent[0]}" if absent else None
 
 
@@ -172,7 +184,11 @@ _NAMES = frozenset({"answer", "question", "passages"})
 
 def _python(wanted: Any, texts: CheckedTexts) -> str | None:
     tree = parsed(_text(wanted, "an expression"), _NAMES)
-    values = {"answer": texts.answer, "question": texts.question, "passages": list(texts.passages or ())}
+    values = {
+        "answer": texts.answer,
+        "question": texts.question,
+        "passages": list(texts.passages or ()),
+    }
     try:
         return None if computed(tree, values) else "the expression is false"
     except NotComputed as error:
@@ -183,7 +199,9 @@ def _json_schema(wanted: Any, texts: CheckedTexts) -> str | None:
     import jsonschema
     import referencing
 
-    validator = _validator(json.dumps(wanted, sort_keys=True)) if isinstance(wanted, Mapping) else None
+    validator = (
+        _validator(json.dumps(wanted, sort_keys=True)) if isinstance(wanted, Mapping) else None
+    )
     if validator is None:
         raise BadInput("must be a JSON schema")
     try:
@@ -218,7 +236,9 @@ def _validator(schema: str) -> Callable[[], Any]:
         raise BadInput("not a JSON schema: nested too deeply") from error
     for key, pattern in _patterns(content):
         if key == "patternProperties":
-            raise BadInput("not a JSON schema that can be checked: patternProperties is not supported")
+            raise BadInput(
+                "not a JSON schema that can be checked: patternProperties is not supported"
+            )
         if isinstance(pattern, str):
             _matches(pattern, "")
 
@@ -259,7 +279,9 @@ def _schema_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) 
     import jsonschema
 
     if isinstance(instance, str) and not _matches(pattern, instance):
-        yield jsonschema.ValidationError(f"{shortened(repr(instance), 80)} does not match {pattern!r}")
+        yield jsonschema.ValidationError(
+            f"{shortened(repr(instance), 80)} does not match {pattern!r}"
+        )
 
 
 def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
@@ -325,7 +347,9 @@ def named_checks(text: str) -> tuple[NamedCheck, ...]:
         if len(kinds) != 1:
             raise file.fail(f"a check has a name and one of {', '.join(CHECKS)}", "checks", place)
         part = file.at("checks", place)
-        own = type(part)(part.name, {key: value for key, value in entry.items() if key != kinds[0]}, part.lines)
+        own = type(part)(
+            part.name, {key: value for key, value in entry.items() if key != kinds[0]}, part.lines
+        )
         named = own.read(_Named)
         try:
             check = Check(kinds[0], entry[kinds[0]])
@@ -333,7 +357,9 @@ def named_checks(text: str) -> tuple[NamedCheck, ...]:
             raise file.fail(str(error), "checks", place, kinds[0]) from error
         same = found.get(check.fingerprint)
         if same is not None or named.name in {each.name for each in found.values()}:
-            raise file.fail(f"another check has the same {'content' if same else 'name'}", "checks", place)
+            raise file.fail(
+                f"another check has the same {'content' if same else 'name'}", "checks", place
+            )
         found[check.fingerprint] = NamedCheck(named.name, check, named.query_types)
     return tuple(found.values())
 

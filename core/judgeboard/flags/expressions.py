@@ -1,9 +1,10 @@
 """Expressions in a small part of Python, for checks of answers.
 
-An expression is parsed with `ast` and interpreted here: Python never compiles or runs it. Only the nodes, functions and
-methods listed below exist, so an expression reaches no attribute, import or file. Its size is limited when it is
-defined. Its steps are limited when it is computed, and a step over a long text counts for more, so that the same answer
-always gives the same result, however fast the machine is.
+An expression is parsed with `ast` and interpreted here: Python never compiles or runs it. Only the
+nodes, functions and methods listed below exist, so an expression reaches no attribute, import or
+file. Its size is limited when it is defined. Its steps are limited when it is computed, and a step
+over a long text counts for more, so that the same answer always gives the same result, however fast
+the machine is.
 """
 
 import ast
@@ -35,7 +36,18 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 _METHODS = frozenset(
     {
-        *("count", "endswith", "find", "isdigit", "isupper", "lower", "split", "splitlines", "startswith", "strip"),
+        *(
+            "count",
+            "endswith",
+            "find",
+            "isdigit",
+            "isupper",
+            "lower",
+            "split",
+            "splitlines",
+            "startswith",
+            "strip",
+        ),
         "upper",
     }
 )
@@ -58,8 +70,29 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.NotIn: lambda value, container: value not in container,
 }
 _NODES = (
-    *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, *_NUMBERS, ast.Compare, *_COMPARISONS),
-    *(ast.Constant, ast.Name, ast.Load, ast.Store, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.IfExp),
+    *(
+        ast.BoolOp,
+        ast.And,
+        ast.Or,
+        ast.UnaryOp,
+        ast.Not,
+        ast.USub,
+        ast.BinOp,
+        *_NUMBERS,
+        ast.Compare,
+        *_COMPARISONS,
+    ),
+    *(
+        ast.Constant,
+        ast.Name,
+        ast.Load,
+        ast.Store,
+        ast.Call,
+        ast.Attribute,
+        ast.Subscript,
+        ast.Slice,
+        ast.IfExp,
+    ),
     *(ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.comprehension),
 )
 
@@ -77,8 +110,12 @@ def parsed(source: str, names: frozenset[str]) -> ast.expr:
         raise BadInput(f"not an expression: {getattr(error, 'msg', error)}") from error
     nodes = list(ast.walk(tree))
     if len(nodes) > MOST_NODES:
-        raise BadInput(f"the expression is too long: it has {len(nodes)} parts, at most {MOST_NODES} are allowed")
-    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        raise BadInput(
+            f"the expression is too long: it has {len(nodes)} parts, at most {MOST_NODES} are allowed"
+        )
+    own = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     for node in nodes:
         _check(node, names | own, called)
@@ -90,17 +127,27 @@ def _check(node: ast.AST, names: frozenset[str], called: set[int]) -> None:
     if not isinstance(node, _NODES):
         raise BadInput(f"{type(node).__name__} is not allowed in an expression")
     match node:
-        case ast.Constant(value=value) if value is not None and not isinstance(value, str | bool | int | float):
+        case ast.Constant(value=value) if value is not None and not isinstance(
+            value, str | bool | int | float
+        ):
             raise BadInput(f"the value {ast.unparse(node)[:40]} is not allowed in an expression")
         case ast.Attribute(attr=name) if id(node) not in called or name not in _METHODS:
-            raise BadInput(f"there is no method {name!r}; the methods are {', '.join(sorted(_METHODS))}")
+            raise BadInput(
+                f"there is no method {name!r}; the methods are {', '.join(sorted(_METHODS))}"
+            )
         case ast.Name(id=name) if id(node) in called and name not in _FUNCTIONS:
-            raise BadInput(f"there is no function {name!r}; the functions are {', '.join(_FUNCTIONS)}")
+            raise BadInput(
+                f"there is no function {name!r}; the functions are {', '.join(_FUNCTIONS)}"
+            )
         case ast.Name(id=name) if id(node) not in called and name not in names:
             raise BadInput(f"there is no name {name!r}; the names are {', '.join(sorted(names))}")
-        case ast.Call(func=function, keywords=keywords) if keywords or not isinstance(function, _CALLED):
+        case ast.Call(func=function, keywords=keywords) if keywords or not isinstance(
+            function, _CALLED
+        ):
             raise BadInput("a call is FUNCTION(…) or TEXT.METHOD(…), without keywords")
-        case ast.Call(func=ast.Name(id=name), args=values) if name not in {"min", "max"} and len(values) != 1:
+        case ast.Call(func=ast.Name(id=name), args=values) if (
+            name not in {"min", "max"} and len(values) != 1
+        ):
             raise BadInput(f"{name} takes one value")
         case ast.Slice(step=step) if step is not None:
             raise BadInput("a slice has no step")
@@ -180,7 +227,9 @@ class _Computing:
 
     def _called(self, node: ast.Call) -> Any:
         arguments = [self.value(each) for each in node.args]
-        self._spend(*arguments, *(each for value in arguments if isinstance(value, list) for each in value))
+        self._spend(
+            *arguments, *(each for value in arguments if isinstance(value, list) for each in value)
+        )
         if isinstance(node.func, ast.Attribute):
             text = self.value(node.func.value)
             if not isinstance(text, str) or not all(isinstance(each, str) for each in arguments):
@@ -197,7 +246,9 @@ class _Computing:
         self._spend(whole)
         if not isinstance(node.slice, ast.Slice):
             return whole[self.value(node.slice)]
-        ends = (None if end is None else self.value(end) for end in (node.slice.lower, node.slice.upper))
+        ends = (
+            None if end is None else self.value(end) for end in (node.slice.lower, node.slice.upper)
+        )
         return whole[slice(*ends)]
 
     def _each(self, element: ast.expr, generators: Sequence[ast.comprehension]) -> Iterator[Any]:

@@ -24,7 +24,9 @@ class JudgeSignal:
     groundedness: float | None = None
     quality: int | None = None
     label: Label | None = None
-    in_primary_jury: bool = False  # member of the jury that is the primary judge; only the jury's judgment counts
+    in_primary_jury: bool = (
+        False  # member of the jury that is the primary judge; only the jury's judgment counts
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class SupremeMark:
 class FailedSignal:
     """The primary judge's latest judgment of a response, if none of its judgments of that response is usable.
 
-    ``cause`` is the result of the last call (``Attempt.status``), ``tokens`` the number of tokens in its reply.
+    ``cause`` is the result of the last call (``Attempt.status``), ``tokens`` the number of tokens
+    in its reply.
     """
 
     judgment_id: int
@@ -65,8 +68,8 @@ class Texts:
 class Signals:
     """The data of one response that the rules read; ``others`` are the judgments of judges other than the primary.
 
-    ``failed`` is set only if ``primary`` is None, ``texts`` only for rules that need them (`Rule.reads_texts`). Of a
-    response that is being stored, it is the response itself.
+    ``failed`` is set only if ``primary`` is None, ``texts`` only for rules that need them
+    (`Rule.reads_texts`). Of a response that is being stored, it is the response itself.
     """
 
     source: str
@@ -84,10 +87,11 @@ class Signals:
 class Reason:
     """Why a rule flags a response.
 
-    ``fingerprint`` identifies the judge version whose judgment is the reason (the primary or the audited judge), or the
-    check that failed. It is None for other rules. ``severity`` (0 to 1) orders the queue. ``details`` has numbers and
-    titles of judges or checks, never texts of the answer; ``params`` has the settings that were applied.
-    ``inclusion_probability`` is below 1 only for random samples.
+    ``fingerprint`` identifies the judge version whose judgment is the reason (the primary or the
+    audited judge), or the check that failed. It is None for other rules. ``severity`` (0 to 1)
+    orders the queue. ``details`` has numbers and titles of judges or checks, never texts of the
+    answer; ``params`` has the settings that were applied. ``inclusion_probability`` is below 1 only
+    for random samples.
     """
 
     rule: str
@@ -109,18 +113,21 @@ class Reason:
 class Rule:
     """One flag rule: ``reason`` decides; ``why`` explains a stored flag in one sentence, from details and params.
 
-    The documentation shows the first paragraph of the docstring of ``reason``, and its line "Severity: …".
+    The documentation shows the first paragraph of the docstring of ``reason``, and its line
+    "Severity: …".
 
-    An ``each_judge`` rule can give one reason for each judge or check; other rules give at most one. A ``drawn`` rule
-    depends on the response only. It is applied when a response is stored and by `judgeboard flags apply`, never when a
-    judgment or feedback is stored. ``holds`` gets the details of a flag and of its current reason, and returns whether
-    what the flag states about other judges or the user is still true. A rule with ``reads_texts`` gets the texts of the
+    An ``each_judge`` rule can give one reason for each judge or check; other rules give at most
+    one. A ``drawn`` rule depends on the response only. It is applied when a response is stored and
+    by `judgeboard flags apply`, never when a judgment or feedback is stored. ``holds`` gets the
+    details of a flag and of its current reason, and returns whether what the flag states about
+    other judges or the user is still true. A rule with ``reads_texts`` gets the texts of the
     responses that ``texts_for`` selects.
 
-    A rule of another package may have ``options`` in the project file, which `Thresholds.options_of` returns.
+    A rule of another package may have ``options`` in the project file, which
+    `Thresholds.options_of` returns.
 
-    A rule that needs no judgment reads every answer: without a setting that switches it off by default, it can flag
-    most of a log at once.
+    A rule that needs no judgment reads every answer: without a setting that switches it off by
+    default, it can flag most of a log at once.
     """
 
     name: str
@@ -170,12 +177,14 @@ def reasons_for(signals: Signals, thresholds: Thresholds, rules: Iterable[Rule])
     return reasons
 
 
-def reconcile(reasons: Sequence[Reason], flags: Sequence[RaisedFlag], rules: Iterable[Rule]) -> Reconciled:
+def reconcile(
+    reasons: Sequence[Reason], flags: Sequence[RaisedFlag], rules: Iterable[Rule]
+) -> Reconciled:
     """Return which flags to raise and to supersede, from the reasons of ``rules`` and the existing ``flags``.
 
-    A flag is raised once for each rule and judge version. An open flag of one of the rules is superseded when its
-    reason no longer exists, or when it names a judge that no longer gives this reason. Decided flags and flags of other
-    rules do not change.
+    A flag is raised once for each rule and judge version. An open flag of one of the rules is
+    superseded when its reason no longer exists, or when it names a judge that no longer gives this
+    reason. Decided flags and flags of other rules do not change.
     """
     asked = {rule.name: rule for rule in rules}
     now = {reason.raise_key: reason for reason in reasons}
@@ -186,13 +195,24 @@ def reconcile(reasons: Sequence[Reason], flags: Sequence[RaisedFlag], rules: Ite
         and flag.rule in asked
         and not (
             flag.raise_key in now
-            and (flag.details is None or asked[flag.rule].holds(flag.details, now[flag.raise_key].details))
+            and (
+                flag.details is None
+                or asked[flag.rule].holds(flag.details, now[flag.raise_key].details)
+            )
         )
     ]
     known = {flag.raise_key for flag in flags if flag not in gone}
-    decided = {flag.rule: flag.id for flag in sorted(flags, key=attrgetter("id")) if flag.state is not FlagState.OPEN}
+    decided = {
+        flag.rule: flag.id
+        for flag in sorted(flags, key=attrgetter("id"))
+        if flag.state is not FlagState.OPEN
+    }
     return Reconciled(
-        tuple(Raise(reason, decided.get(reason.rule)) for reason in reasons if reason.raise_key not in known),
+        tuple(
+            Raise(reason, decided.get(reason.rule))
+            for reason in reasons
+            if reason.raise_key not in known
+        ),
         tuple(flag.id for flag in gone),
     )
 

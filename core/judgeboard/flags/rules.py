@@ -30,9 +30,9 @@ RANDOM_SAMPLE = "random_sample"
 def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer that the primary judge finds too little supported by its passages.
 
-    Groundedness is below the threshold, or the label is "hallucinated" and there is no score. A refusal is not flagged
-    if no fitting passage was retrieved, unless ``excuse_refusals`` is off. With ``excuse_confident``, verdicts that
-    need no review are not flagged.
+    Groundedness is below the threshold, or the label is "hallucinated" and there is no score. A
+    refusal is not flagged if no fitting passage was retrieved, unless ``excuse_refusals`` is off.
+    With ``excuse_confident``, verdicts that need no review are not flagged.
 
     Severity: (threshold − score) / threshold
     """
@@ -42,10 +42,16 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
     threshold = thresholds.cuts.of(signals.query_type)
     if not _is_low(judged, threshold) or _is_excused(judged, thresholds):
         return None
-    if thresholds.excuse_refusals and texts and is_right_refusal(texts.query, texts.answer, texts.passages):
+    if (
+        thresholds.excuse_refusals
+        and texts
+        and is_right_refusal(texts.query, texts.answer, texts.passages)
+    ):
         return None
     if judged.groundedness is None:
-        return _of_primary(LOW_GROUNDEDNESS, judged, 1.0, {"label": Label.HALLUCINATED.value}, threshold)
+        return _of_primary(
+            LOW_GROUNDEDNESS, judged, 1.0, {"label": Label.HALLUCINATED.value}, threshold
+        )
     details = {"groundedness": judged.groundedness}
     severity = (threshold - judged.groundedness) / threshold
     return _of_primary(LOW_GROUNDEDNESS, judged, severity, details, threshold, judged.groundedness)
@@ -94,13 +100,17 @@ def _needs_texts(signals: Signals, thresholds: Thresholds) -> bool:
 def uncertain_verdict(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer whose verdict by the primary judge needs a review, because the judge is not sure enough.
 
-    The confidence (the larger of groundedness and 1 - groundedness) is below the threshold, or there is no score.
-    With a threshold of 0.5, nothing is flagged.
+    The confidence (the larger of groundedness and 1 - groundedness) is below the threshold, or
+    there is no score. With a threshold of 0.5, nothing is flagged.
 
     Severity: (threshold − confidence) / (threshold − 0.5); 1 if the verdict has no score
     """
     judged, threshold = signals.primary, thresholds.uncertain_verdict
-    if judged is None or threshold <= _LEAST_CONFIDENCE or (judged.groundedness is None and judged.label is None):
+    if (
+        judged is None
+        or threshold <= _LEAST_CONFIDENCE
+        or (judged.groundedness is None and judged.label is None)
+    ):
         return None
     if judged.groundedness is None:
         return _of_primary(UNCERTAIN_VERDICT, judged, 1.0, {}, threshold)
@@ -132,7 +142,11 @@ def excused_confidence(thresholds: Thresholds) -> float:
     Without a random sample every verdict can raise a flag.
     """
     threshold = thresholds.uncertain_verdict
-    if not thresholds.excuse_confident or not thresholds.random_share or threshold <= _LEAST_CONFIDENCE:
+    if (
+        not thresholds.excuse_confident
+        or not thresholds.random_share
+        or threshold <= _LEAST_CONFIDENCE
+    ):
         return math.inf
     return threshold
 
@@ -187,7 +201,8 @@ def _rating_words(details: Mapping[str, Any]) -> str:
 def poor_rating(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer that its user rated poorly, whatever the judges return and also if no judge has judged it.
 
-    The latest rating is not above the threshold, in stars; thumbs down counts as 1 star, thumbs up as 5.
+    The latest rating is not above the threshold, in stars; thumbs down counts as 1 star, thumbs up
+    as 5.
 
     Severity: (threshold − stars) / threshold
     """
@@ -202,18 +217,23 @@ def poor_rating(signals: Signals, thresholds: Thresholds) -> Reason | None:
 def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer on which any two judges differ widely.
 
-    Two current judgments differ by the threshold or more in groundedness or quality, or in label. Judgments that are
-    made from other judgments are left out: those of supreme judges, combined repeats and juries. If the primary judge
-    is a jury, it counts in place of its members.
+    Two current judgments differ by the threshold or more in groundedness or quality, or in label.
+    Judgments that are made from other judgments are left out: those of supreme judges, combined
+    repeats and juries. If the primary judge is a jury, it counts in place of its members.
 
-    Severity: the largest of: difference in groundedness, difference in quality / 3, 1 for different labels
+    Severity: the largest of: difference in groundedness, difference in quality / 3, 1 for different
+    labels
     """
     derived = {AUDIT, *COMBINED_KINDS}
-    judges = [judge for judge in signals.others if judge.kind not in derived and not judge.in_primary_jury]
+    judges = [
+        judge for judge in signals.others if judge.kind not in derived and not judge.in_primary_jury
+    ]
     if signals.primary is not None and signals.primary.kind not in {AUDIT, REPEATS}:
         judges.insert(0, signals.primary)
     pairs = combinations(judges, 2)
-    differences = [difference for one, two in pairs for difference in differences_of(one, two, thresholds)]
+    differences = [
+        difference for one, two in pairs for difference in differences_of(one, two, thresholds)
+    ]
     if not differences:
         return None
     differences.sort(key=itemgetter(0), reverse=True)
@@ -221,13 +241,18 @@ def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
         JUDGES_DISAGREE,
         severity=differences[0][0],
         details={"pairs": [pair for _, pair in differences]},
-        params={"groundedness": thresholds.disagree_groundedness, "quality": thresholds.disagree_quality},
+        params={
+            "groundedness": thresholds.disagree_groundedness,
+            "quality": thresholds.disagree_quality,
+        },
         fingerprint=None if signals.primary is None else signals.primary.fingerprint,
         judgment_id=None if signals.primary is None else signals.primary.judgment_id,
     )
 
 
-def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -> list[tuple[float, dict[str, Any]]]:
+def differences_of(
+    one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds
+) -> list[tuple[float, dict[str, Any]]]:
     """Return the measures on which two judges differ widely, as (severity, details that a flag stores)."""
     differences: list[tuple[float, str, list[Any], float | None]] = []
     for measure, threshold, scale in (
@@ -242,7 +267,15 @@ def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -
     if one.label is not None and two.label is not None and one.label is not two.label:
         differences.append((1.0, "label", [one.label.value, two.label.value], None))
     return [
-        (severity, {"judges": [one.title, two.title], "measure": measure, "values": values, "delta": delta})
+        (
+            severity,
+            {
+                "judges": [one.title, two.title],
+                "measure": measure,
+                "values": values,
+                "delta": delta,
+            },
+        )
         for severity, measure, values, delta in differences
     ]
 
@@ -257,13 +290,18 @@ def _judges_disagree_words(details: Mapping[str, Any], _params: Mapping[str, Any
 
 def _values_words(values: Mapping[str, float | str]) -> str:
     """Return for example "groundedness 0.92, label grounded"."""
-    return ", ".join(f"{name} {each if isinstance(each, str) else shown(each)}" for name, each in values.items())
+    return ", ".join(
+        f"{name} {each if isinstance(each, str) else shown(each)}" for name, each in values.items()
+    )
 
 
 def _still_disagree(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Return whether the judges in a flag's first pair still differ on the measure of that pair."""
     first = stored["pairs"][0]
-    return any((pair["judges"], pair["measure"]) == (first["judges"], first["measure"]) for pair in now["pairs"])
+    return any(
+        (pair["judges"], pair["measure"]) == (first["judges"], first["measure"])
+        for pair in now["pairs"]
+    )
 
 
 def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason, ...]:
@@ -277,7 +315,11 @@ def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason
         Reason(
             SUPREME_DISAGREES,
             severity=1.0,  # as for two different labels: a mark has no degrees
-            details={"judge": mark.audited.title, "said": _said(mark.audited), "supremes": list(mark.supremes)},
+            details={
+                "judge": mark.audited.title,
+                "said": _said(mark.audited),
+                "supremes": list(mark.supremes),
+            },
             fingerprint=mark.audited.fingerprint,
             judgment_id=mark.audited.judgment_id,
             auto_score=mark.audited.groundedness,
@@ -319,12 +361,15 @@ def judge_failed(signals: Signals, _thresholds: Thresholds) -> Reason | None:
     if failed is None:
         return None
     details: dict[str, Any] = {"judge": failed.title, "status": failed.status.value}
-    # Only causes that Judgeboard defines: an error text from an endpoint or a file may quote the answer.
+    # Only causes that Judgeboard defines: an error text from an endpoint or a file may quote the
+    # answer.
     if failed.cause in _CAUSES or _HTTP.fullmatch(failed.cause or ""):
         details["cause"] = failed.cause
     if failed.tokens is not None:
         details["tokens"] = failed.tokens
-    return Reason("judge_failed", 0.5, details, fingerprint=failed.fingerprint, judgment_id=failed.judgment_id)
+    return Reason(
+        "judge_failed", 0.5, details, fingerprint=failed.fingerprint, judgment_id=failed.judgment_id
+    )
 
 
 def _judge_failed_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
@@ -375,17 +420,24 @@ def sampling_number(seed: str, source: str, external_id: str) -> float:
     # The lengths make the text unambiguous: ("a", "bc") and ("ab", "c") give different texts.
     text = f"{len(seed)}:{seed}{len(source)}:{source}{external_id}"
     # 53 bits: a float represents every value exactly, and no value rounds up to 1.
-    return (int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 11) / 2**53
+    return (
+        int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+        >> 11
+    ) / 2**53
 
 
 def random_sample(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags a random sample of all answers, to find problems that no rule flags.
 
-    The sampling number is below the share, which is stored as the inclusion probability of the flag.
+    The sampling number is below the share, which is stored as the inclusion probability of the
+    flag.
 
     Severity: 0
     """
-    if sampling_number(thresholds.random_seed, signals.source, signals.external_id) >= thresholds.random_share:
+    if (
+        sampling_number(thresholds.random_seed, signals.source, signals.external_id)
+        >= thresholds.random_share
+    ):
         return None
     params = {"share": thresholds.random_share, "seed": thresholds.random_seed}
     return Reason(RANDOM_SAMPLE, 0.0, params=params, inclusion_probability=thresholds.random_share)
@@ -406,7 +458,9 @@ _OURS: tuple[Rule, ...] = (
         "poor_rating",
         poor_rating,
         lambda details, _params: f"The user gave {_rating_words(details)}.",
-        holds=lambda stored, now: (stored["feedback"], stored["value"]) == (now["feedback"], now["value"]),
+        holds=lambda stored, now: (
+            (stored["feedback"], stored["value"]) == (now["feedback"], now["value"])
+        ),
     ),
     Rule(JUDGES_DISAGREE, judges_disagree, _judges_disagree_words, holds=_still_disagree),
     Rule(
@@ -477,7 +531,8 @@ RULES: Registry[Rule] = Registry("judgeboard.rules", {rule.name: rule for rule i
 def why(rule: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
     """Return the sentence that explains a stored flag; it can contain texts of a log, so escape it.
 
-    A flag of a rule whose package is gone, or with details of an older release, is named by its rule only.
+    A flag of a rule whose package is gone, or with details of an older release, is named by its
+    rule only.
     """
     try:
         return RULES[rule].why(details, params)

@@ -14,7 +14,10 @@ from judgeboard.formats.parquet import first_line, rows_of_batches
 from judgeboard.formats.parquet_pages import BATCH_ROWS, MOST_PAGES
 
 _FILE = b"ARROW1"  # other tables begin with the length of a message
-_CODECS = (0x184D2204, 0xFD2FB528)  # how a buffer begins that LZ4 or Zstandard compressed, after its length
+_CODECS = (
+    0x184D2204,
+    0xFD2FB528,
+)  # how a buffer begins that LZ4 or Zstandard compressed, after its length
 
 
 def recognises(source: ByteSource) -> bool:
@@ -42,13 +45,19 @@ def _opened(source: ByteSource) -> Any:
     file: Any = source.seekable()
     size = file.seek(0, 2)
     if _unpacked(file) > size + MOST_PAGES:
-        raise BadInput(f"{source.name} unpacks to far more than its own size: save it without compression")
+        raise BadInput(
+            f"{source.name} unpacks to far more than its own size: save it without compression"
+        )
     return ipc.open_file(file) if source.peek().startswith(_FILE) else ipc.open_stream(file)
 
 
 def _batches(reader: Any) -> Iterator[Any]:
     """Yield pieces of at most `BATCH_ROWS` rows: a saved table may be one batch."""
-    whole = reader if hasattr(reader, "read_next_batch") else map(reader.get_batch, range(reader.num_record_batches))
+    whole = (
+        reader
+        if hasattr(reader, "read_next_batch")
+        else map(reader.get_batch, range(reader.num_record_batches))
+    )
     for batch in whole:
         for start in range(0, batch.num_rows, BATCH_ROWS):
             yield batch.slice(start, BATCH_ROWS)

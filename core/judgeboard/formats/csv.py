@@ -33,10 +33,11 @@ _LONG_BYTES = 1024 * 1024  # Python's reader takes 4 bytes for each character of
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield records as rows of texts; ``line`` is the line on which a record begins.
 
-    The delimiter is the comma, semicolon, tab or bar that splits the header into most columns. A record is rejected by
-    itself if it is not UTF-8, has more or fewer cells than the header, is too long, or has a quote that is not closed
-    properly. If a quote is never closed, the following text (up to 64 MB) becomes one rejected record with its first
-    line number. Columns with the same name must have the same cells.
+    The delimiter is the comma, semicolon, tab or bar that splits the header into most columns. A
+    record is rejected by itself if it is not UTF-8, has more or fewer cells than the header, is too
+    long, or has a quote that is not closed properly. If a quote is never closed, the following text
+    (up to 64 MB) becomes one rejected record with its first line number. Columns with the same name
+    must have the same cells.
     """
     lines = _Lines(source)
     names, delimiter = _header(lines, source.name)
@@ -58,11 +59,19 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         elif len(cells) == len(names):
             row = dict(zip(names, cells, strict=True))
             # pandas writes the index of a table also if it is a column: equal cells are one.
-            differ = next((n for n, cell in zip(names, cells, strict=True) if row[n] != cell), None) if twice else None
+            differ = (
+                next((n for n, cell in zip(names, cells, strict=True) if row[n] != cell), None)
+                if twice
+                else None
+            )
             if differ is not None and not checked:
                 raise BadInput(f"{source.name} has two columns named {differ!r}: rename one")
             checked = True
-            yield Rejected(line, None, f"the two columns {differ!r} differ", cells) if differ else Row(line, row)
+            yield (
+                Rejected(line, None, f"the two columns {differ!r} differ", cells)
+                if differ
+                else Row(line, row)
+            )
         elif cells:
             reason = f"{len(cells)} cells, but the header has {len(names)}"
             yield Rejected(line, None, reason, cells[:MOST_COLUMNS])
@@ -73,17 +82,29 @@ def _header(lines: "_Lines", name: str) -> tuple[list[str], str]:
     csv.field_size_limit(MAX_ROW_BYTES)
     try:
         first = next(lines, "")
-        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
-        header = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True), [])
+        delimiter = max(
+            _DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), []))
+        )
+        header = next(
+            csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True), []
+        )
         if len(header) > MOST_COLUMNS:
             raise csv.Error(f"it has more than {MOST_COLUMNS:,} columns")
     except _Long:
-        raise BadInput(f"{name} is not CSV: its first line is longer than {_LONG_BYTES >> 20} MB") from None
+        raise BadInput(
+            f"{name} is not CSV: its first line is longer than {_LONG_BYTES >> 20} MB"
+        ) from None
     except csv.Error as error:
-        raise BadInput(f"{name} is not CSV: its first line is not a header ({_reason(error)})") from error
+        raise BadInput(
+            f"{name} is not CSV: its first line is not a header ({_reason(error)})"
+        ) from error
     if lines.not_utf8:
-        raise BadInput(f"{name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
-    return [column.strip() or f"column_{number}" for number, column in enumerate(header, start=1)], delimiter
+        raise BadInput(
+            f"{name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')"
+        )
+    return [
+        column.strip() or f"column_{number}" for number, column in enumerate(header, start=1)
+    ], delimiter
 
 
 def _record(records: Iterator[list[str]], lines: "_Lines", delimiter: str) -> list[str]:
@@ -102,7 +123,11 @@ def _rejected(line: int, error: Exception, lines: "_Lines", most: int) -> Reject
 
 def _reason(error: csv.Error) -> str:
     # Python's message for this error is for programmers.
-    return "a line ends with CR alone: save it with LF line ends" if "new-line" in str(error) else str(error)
+    return (
+        "a line ends with CR alone: save it with LF line ends"
+        if "new-line" in str(error)
+        else str(error)
+    )
 
 
 class _Long(Exception):
@@ -192,7 +217,8 @@ def _cells(record: bytearray, delimiter: bytes) -> list[str]:
         at += 1
 
 
-# Spreadsheets run texts that start with these marks, some also after white space (OWASP, CSV injection).
+# Spreadsheets run texts that start with these marks, some also after white space (OWASP, CSV
+# injection).
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - the full-width marks are meant
 _CONTROL = ("\t", "\r", "\n")
 
@@ -200,8 +226,8 @@ _CONTROL = ("\t", "\r", "\n")
 def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
     """Write a header and one record per row in UTF-8, and return the number of rows.
 
-    Reading it back is not exact: defused texts keep their apostrophe, and both unknown values and empty texts are empty
-    cells. JSON lines and Parquet are exact.
+    Reading it back is not exact: defused texts keep their apostrophe, and both unknown values and
+    empty texts are empty cells. JSON lines and Parquet are exact.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
     try:

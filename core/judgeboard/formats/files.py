@@ -107,15 +107,18 @@ class TooLong(bytes):
 def too_long(line: int, start: bytes, most: int) -> Rejected:
     """Return the rejection of a row that is longer than ``most`` bytes."""
     reason = f"longer than {most >> 20} MB: split its texts, or import the file uncompressed"
-    return Rejected(line, None, reason, start[:SHOWN_BYTES].decode("utf-8", "backslashreplace").rstrip("\r\n"))
+    return Rejected(
+        line, None, reason, start[:SHOWN_BYTES].decode("utf-8", "backslashreplace").rstrip("\r\n")
+    )
 
 
 class ByteSource(AbstractContextManager["ByteSource"]):
     """The bytes of one file, gzipped or not. They are read once from start to end, in pieces that fit in memory.
 
-    ``file`` is a path, ``-`` for standard input, or a stream opened for bytes (which stays open). ``name`` is its name
-    in messages (default: the path, ``standard input`` or the stream's own name). ``on_read`` gets the share of the file
-    that was read (None: unknown), again and again during the reading. An error in ``on_read`` ends the reading.
+    ``file`` is a path, ``-`` for standard input, or a stream opened for bytes (which stays open).
+    ``name`` is its name in messages (default: the path, ``standard input`` or the stream's own
+    name). ``on_read`` gets the share of the file that was read (None: unknown), again and again
+    during the reading. An error in ``on_read`` ends the reading.
     """
 
     def __init__(
@@ -164,7 +167,11 @@ class ByteSource(AbstractContextManager["ByteSource"]):
     @property
     def share_read(self) -> float | None:
         """The share of the file that was read, 0 to 1; None if its size is unknown."""
-        return self._share if self._share is not None or not self.size else min(1.0, self._position / self.size)
+        return (
+            self._share
+            if self._share is not None or not self.size
+            else min(1.0, self._position / self.size)
+        )
 
     @property
     def most_row(self) -> int:
@@ -198,7 +205,8 @@ class ByteSource(AbstractContextManager["ByteSource"]):
     def chunks(self) -> Iterator[bytes]:
         """Yield all bytes after decompression, once.
 
-        Raises Unreadable if the file ends too early or is damaged, after all bytes before the damage.
+        Raises Unreadable if the file ends too early or is damaged, after all bytes before the
+        damage.
         """
         if self._head:
             yield bytes(self._head)
@@ -218,7 +226,11 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             if decoder is None and self.encoding not in {None, UTF_8}:
                 decoder = codecs.getincrementaldecoder(str(self.encoding))("surrogateescape")
             try:
-                yield chunk if decoder is None else decoder.decode(chunk).encode("utf-8", "surrogateescape")
+                yield (
+                    chunk
+                    if decoder is None
+                    else decoder.decode(chunk).encode("utf-8", "surrogateescape")
+                )
             except UnicodeError:
                 raise Unreadable(f"it is not {self.encoding}") from None
 
@@ -239,7 +251,9 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             for piece in self.chunks():
                 self._copy.write(piece)
                 if self.gzipped and self.unpacked > MAX_ROW_BYTES + MOST_UNPACKED * self._position:
-                    raise Unreadable(f"it unpacks to more than {MOST_UNPACKED} times its size; unpack it first")
+                    raise Unreadable(
+                        f"it unpacks to more than {MOST_UNPACKED} times its size; unpack it first"
+                    )
         except Unreadable as error:
             raise BadInput(f"{self.name} cannot be read: {error}") from error
         self._copy.seek(0)
@@ -291,7 +305,8 @@ def _opened(path: Path, name: str) -> BinaryIO:
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members one after the other, in small pieces.
 
-    A small file may unpack to a very large one. If the data are damaged, everything before the damage is yielded.
+    A small file may unpack to a very large one. If the data are damaged, everything before the
+    damage is yielded.
     """
     engine = zlib.decompressobj(wbits=31)
     try:
@@ -312,10 +327,13 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise Unreadable("the compressed data end too early")
 
 
-def byte_lines(chunks: Iterable[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES) -> Iterator[bytes]:
+def byte_lines(
+    chunks: Iterable[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES
+) -> Iterator[bytes]:
     """Yield lines with their line feed. The last line may have none.
 
-    A line of more than ``most()`` bytes is `TooLong`. If reading ``chunks`` fails, the unfinished line is not yielded.
+    A line of more than ``most()`` bytes is `TooLong`. If reading ``chunks`` fails, the unfinished
+    line is not yielded.
     """
     line = bytearray()
     cut = False
@@ -346,8 +364,8 @@ def owner_only(path: str, flags: int) -> int:
 def write_whole(path: Path, write: Callable[[BinaryIO], T], *, private: bool = True) -> T:
     """Write a file whole or not at all, and return the result of ``write``. If ``private``, only its owner can read it.
 
-    A symbolic link is kept, and its target is written. A pipe or a device is written directly, because it has no
-    content to replace. A SQLite database is never replaced.
+    A symbolic link is kept, and its target is written. A pipe or a device is written directly,
+    because it has no content to replace. A SQLite database is never replaced.
     """
     try:
         file = _replaceable(path)
@@ -400,7 +418,18 @@ def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
 
 UTF_8 = "utf-8"
 # The encodings in which spreadsheets and databases write texts.
-_ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949", "mac_roman"]
+_ENCODINGS = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp932",
+    "gb18030",
+    "big5",
+    "cp949",
+    "mac_roman",
+]
 _LATIN = ("cp1252", "cp1250", "cp1254", "mac_roman")
 _ALPHABETS = (
     *("äöüß", "àâæçéèêëîïôœùûü", "áéíñóúü", "ãõáâàçéêíóôú", "àèéìòù", "åäöæøé", "ëïéèöüó"),
@@ -424,7 +453,11 @@ def encoding_of(data: bytes) -> str:
     for name in _LATIN:
         text = data.decode(name, "replace")
         letters = {each for each in text.lower() if each.isalpha() and not each.isascii()}
-        if "\ufffd" not in text and not _IN_WORD.search(text) and any(letters <= {*each} for each in _ALPHABETS):
+        if (
+            "\ufffd" not in text
+            and not _IN_WORD.search(text)
+            and any(letters <= {*each} for each in _ALPHABETS)
+        ):
             return name
     from charset_normalizer import from_bytes  # few files need it
 
@@ -449,7 +482,18 @@ _NOT_ROWS = (
     (b"\x28\xb5\x2f\xfd", "the bytes of a zstd file. Unpack it first."),
     (b"7z\xbc\xaf", "'7z', like a 7-Zip archive. Unpack it first."),
 )
-ARRAY_KEYS = ("data", "rows", "records", "items", "examples", "samples", "entries", "logs", "results", "responses")
+ARRAY_KEYS = (
+    "data",
+    "rows",
+    "records",
+    "items",
+    "examples",
+    "samples",
+    "entries",
+    "logs",
+    "results",
+    "responses",
+)
 ARRAY_KEY = rb'[{,]\s*"(?:' + "|".join(ARRAY_KEYS).encode() + rb')"\s*:\s*\['
 """The pattern of a key in an object whose value is the array of rows."""
 _OBJECT_OF_ROWS = re.compile(rb"\s*" + ARRAY_KEY)
@@ -459,8 +503,9 @@ _OBJECT_OF_ROWS = re.compile(rb"\s*" + ARRAY_KEY)
 class Format:
     """One format: its name in sentences, the endings of its files, and the module that reads and writes its rows.
 
-    The module ``home`` is imported only when the format is used. ``textual`` is True if the format has only texts:
-    numbers are then read from texts. ``first_bytes`` begin each file of a binary format, and no file of text.
+    The module ``home`` is imported only when the format is used. ``textual`` is True if the format
+    has only texts: numbers are then read from texts. ``first_bytes`` begin each file of a binary
+    format, and no file of text.
     """
 
     title: str
@@ -474,7 +519,9 @@ class Format:
         rows: Iterator[Row | Rejected] = import_module(self.home).read(source)
         return rows
 
-    def write(self, rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
+    def write(
+        self, rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO
+    ) -> int:
         """Write rows and return how many."""
         count: int = import_module(self.home).write(rows, columns, stream)
         return count
@@ -484,7 +531,9 @@ FORMATS = {
     "jsonl": Format("JSON lines", (".jsonl", ".ndjson"), "judgeboard.formats.jsonl"),
     "json": Format("JSON", (".json",), "judgeboard.formats.json"),
     "csv": Format("CSV", (".csv", ".tsv"), "judgeboard.formats.csv", textual=True),
-    "parquet": Format("Parquet", (".parquet", ".pq"), "judgeboard.formats.parquet", first_bytes=b"PAR1"),
+    "parquet": Format(
+        "Parquet", (".parquet", ".pq"), "judgeboard.formats.parquet", first_bytes=b"PAR1"
+    ),
 }
 """The file formats. Each format has one module and one line here."""
 
@@ -502,7 +551,10 @@ _TOOL_FILES = (
         (start, Format("an Arrow file", (".arrow", ".feather"), "judgeboard.formats.arrow"))
         for start in (b"\xff\xff\xff\xff", b"ARROW1")
     ),
-    (_SQLITE, Format("a TruLens database", (".sqlite", ".db"), "judgeboard.formats.trulens_database")),
+    (
+        _SQLITE,
+        Format("a TruLens database", (".sqlite", ".db"), "judgeboard.formats.trulens_database"),
+    ),
 )
 # Binary files by their first bytes. They can only be read, and are recognised by their content.
 
@@ -523,17 +575,25 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
             raise BadInput(f"{source.name} is not {title}: it starts with {what}")
     head = head.decode("utf-16", "ignore").encode() if head.startswith(_BOMS_16) else head
     if name not in binary and head[:200].count(0) * 3 > len(head[:200]):
-        raise BadInput(f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8.")
+        raise BadInput(
+            f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8."
+        )
     no_text = sum(head[:_HEAD_BYTES].count(mark) for mark in _CONTROL_BYTES)
     if by_bytes is None and name not in binary and no_text > max(10, len(head[:_HEAD_BYTES]) / 20):
         if source.name.lower().endswith(".gz") and not source.gzipped:
-            raise BadInput(f"{source.name} is not gzip, but its name ends with .gz: compress the original file again")
+            raise BadInput(
+                f"{source.name} is not gzip, but its name ends with .gz: compress the original file again"
+            )
         raise BadInput(
             f"{source.name} is not {title}: it contains bytes that are not text. It may be damaged, encrypted or "
             "compressed: export the log again"
         )
     if name != by_bytes and (by_bytes is not None or name in binary):
-        advice = "export it again, or rename it with the right ending" if wanted == AUTO else "use --format auto"
+        advice = (
+            "export it again, or rename it with the right ending"
+            if wanted == AUTO
+            else "use --format auto"
+        )
         is_what = f"not {title}" if by_bytes is None else FORMATS[by_bytes].title
         raise BadInput(f"{source.name} is {is_what}: {advice}")
     if wanted == AUTO and name in {None, "json", "jsonl"}:
@@ -543,13 +603,18 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
 
 def _tool_file(source: ByteSource, head: bytes) -> Format | None:
     known = (format_ for start, format_ in _TOOL_FILES if head.startswith(start))
-    return next((format_ for format_ in known if import_module(format_.home).recognises(source)), None)
+    return next(
+        (format_ for format_ in known if import_module(format_.home).recognises(source)), None
+    )
 
 
 def format_by_ending(file: str) -> str | None:
     """Return the name of the format with the ending of a file name (without ``.gz``), None if there is none."""
     ending = re.search(r"\.\w+$", file.lower().removesuffix(".gz"))
-    return next((name for name, format_ in FORMATS.items() if ending and ending[0] in format_.suffixes), None)
+    return next(
+        (name for name, format_ in FORMATS.items() if ending and ending[0] in format_.suffixes),
+        None,
+    )
 
 
 def _by_content(head: bytes, file: str, expected: str | None) -> str:
@@ -565,7 +630,9 @@ def _by_content(head: bytes, file: str, expected: str | None) -> str:
         return expected
     if any(mark in first for mark in (b",", b";", b"\t")):
         return "csv"
-    raise BadInput(f"{file}: neither the name nor the content shows the format: rename it to .jsonl, .json or .csv")
+    raise BadInput(
+        f"{file}: neither the name nor the content shows the format: rename it to .jsonl, .json or .csv"
+    )
 
 
 def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
@@ -581,7 +648,9 @@ def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
         return bool(feed) and line.rstrip().endswith(b"}")
 
 
-def _counted(rows: Iterable[dict[str, Any]], on_rows: Callable[[int], None]) -> Iterator[dict[str, Any]]:
+def _counted(
+    rows: Iterable[dict[str, Any]], on_rows: Callable[[int], None]
+) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(rows, start=1):
         yield row
         if number % 1_000 == 0:
@@ -597,8 +666,8 @@ def write_rows(
 ) -> int:
     """Write the ``columns`` of each row, and return the number of rows. A missing key is None.
 
-    ``target`` is a path (`write_whole`) or a stream for bytes, which stays open. ``format`` is a key of `FORMATS`.
-    ``on_rows`` gets the number of rows so far after each 1,000 rows.
+    ``target`` is a path (`write_whole`) or a stream for bytes, which stays open. ``format`` is a
+    key of `FORMATS`. ``on_rows`` gets the number of rows so far after each 1,000 rows.
     """
     if on_rows is not None:
         rows = _counted(rows, on_rows)

@@ -40,10 +40,14 @@ Records = pd.DataFrame | ToPandas | Iterable[Mapping[str, Any]]
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd.DataFrame:
     """Return the ``columns`` of each row as a frame; also without rows, each column has its type."""
     frame = pd.DataFrame(list(rows), columns=[column.name for column in columns])
-    return frame.astype({column.name: _TYPES[column.type] for column in columns if column.type in _TYPES})
+    return frame.astype(
+        {column.name: _TYPES[column.type] for column in columns if column.type in _TYPES}
+    )
 
 
-def beside(frame: pd.DataFrame, rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd.DataFrame:
+def beside(
+    frame: pd.DataFrame, rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]
+) -> pd.DataFrame:
     """Return a frame with the ``columns`` of one further row for each of its rows."""
     return pd.concat([frame, frame_of(rows, columns).set_axis(frame.index)], axis="columns")
 
@@ -63,7 +67,9 @@ def to_frame(records: Records) -> pd.DataFrame:
         return pd.DataFrame({name: [row.get(name) for row in rows] for name in names}, dtype=object)
     if len(repeated := records.columns[records.columns.duplicated()]):
         raise BadInput(f"two columns have the name {repeated[0]!r}: rename one")
-    return records.reset_index() if any(name is not None for name in records.index.names) else records
+    return (
+        records.reset_index() if any(name is not None for name in records.index.names) else records
+    )
 
 
 @contextmanager

@@ -16,7 +16,15 @@ MOST_DIRECTORY = 4 * 1024 * 1024
 """Bytes of the directory of a ZIP file: Python takes 600 bytes for an entry of 46 bytes."""
 _ZSTD = 93  # the number of this compression in ZIP files
 # An encrypted file and an unknown compression are runtime errors too.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, ValueError)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def recognises(source: ByteSource) -> bool:
@@ -30,7 +38,9 @@ def files_in(source: ByteSource) -> list[zipfile.ZipInfo]:
         # Nothing public tells how long the directory is before all of it is read.
         end = zipfile._EndRecData(source.seekable())  # type: ignore[attr-defined]  # noqa: SLF001
         if end and end[zipfile._ECD_SIZE] > MOST_DIRECTORY:  # type: ignore[attr-defined]  # noqa: SLF001
-            raise BadInput(f"{source.name} has too many files: its directory is longer than {MOST_DIRECTORY >> 20} MB")
+            raise BadInput(
+                f"{source.name} has too many files: its directory is longer than {MOST_DIRECTORY >> 20} MB"
+            )
         with zipfile.ZipFile(source.seekable()) as archive:
             return archive.infolist()
     except (zipfile.BadZipFile, OSError):
@@ -48,7 +58,11 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
             except _DAMAGED as error:
                 raise Unreadable(f"the sample {info.filename} is damaged ({error})") from error
             source.note(len(data), number / len(samples))
-            yield too_long(number, data, source.most_row) if len(data) > source.most_row else parse_row(number, data)
+            yield (
+                too_long(number, data, source.most_row)
+                if len(data) > source.most_row
+                else parse_row(number, data)
+            )
 
 
 def _samples(files: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:

@@ -1,7 +1,8 @@
 """JSON: an array of objects of any length, alone or as a value in one object.
 
-This module only cuts the text into one piece per element. Each piece is parsed by itself, so an element with NaN or a
-wrong encoding is one rejected row. A streaming parser would give up on the rest of the file.
+This module only cuts the text into one piece per element. Each piece is parsed by itself, so an
+element with NaN or a wrong encoding is one rejected row. A streaming parser would give up on the
+rest of the file.
 """
 
 import re
@@ -25,7 +26,9 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
     An object without such an array is a row itself. A file may have several top-level values.
     """
-    for number, piece in enumerate(_elements(_Cutter(source.text_chunks(), lambda: source.most_row)), start=1):
+    for number, piece in enumerate(
+        _elements(_Cutter(source.text_chunks(), lambda: source.most_row)), start=1
+    ):
         yield parse_row(number, piece)
 
 
@@ -42,7 +45,9 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
 class _Cutter:
     """Cuts values out of a stream by their brackets and quotes. Only one value is in memory at a time."""
 
-    def __init__(self, chunks: Iterator[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES) -> None:
+    def __init__(
+        self, chunks: Iterator[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES
+    ) -> None:
         self._most = most
         self._chunks = chunks
         self._buffer = bytearray()
@@ -67,7 +72,8 @@ class _Cutter:
     def value(self, *, whole: bool = False) -> bytes | None:
         """Consume a value: a container up to its end, anything else up to the next comma or closing bracket.
 
-        With ``whole``, it is a top-level value. None then means that only the start of its array of rows was consumed.
+        With ``whole``, it is a top-level value. None then means that only the start of its array of
+        rows was consumed.
         """
         at, depth = self._at, 0
         while True:
@@ -100,7 +106,9 @@ class _Cutter:
             at = self._wait(at)
 
     def _is_array_of_rows(self, end: int) -> bool:
-        return _ARRAY_KEY.search(self._buffer, max(self._at, end - _ARRAY_KEY_WINDOW), end) is not None
+        return (
+            _ARRAY_KEY.search(self._buffer, max(self._at, end - _ARRAY_KEY_WINDOW), end) is not None
+        )
 
     def _cut(self, end: int) -> bytes:
         piece = bytes(self._buffer[self._at : end])

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
-from judgeboard.formats.files import ByteSource, Column, ColumnType, Row, TooLong, byte_lines, too_long
+from judgeboard.formats.files import (
+    ByteSource,
+    Column,
+    ColumnType,
+    Row,
+    TooLong,
+    byte_lines,
+    too_long,
+)
 from judgeboard.text import iso_z
 
 _BOM = b"\xef\xbb\xbf"
@@ -15,7 +23,9 @@ _BOM = b"\xef\xbb\xbf"
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield every line as a row. Each line is decoded by itself, so a wrong encoding rejects only this line."""
-    for number, line in enumerate(byte_lines(source.text_chunks(), lambda: source.most_row), start=1):
+    for number, line in enumerate(
+        byte_lines(source.text_chunks(), lambda: source.most_row), start=1
+    ):
         data = line.removeprefix(_BOM) if number == 1 else line
         if isinstance(line, TooLong):
             yield too_long(number, data, source.most_row)
@@ -76,7 +86,12 @@ def json_kind(value: Any) -> str:
     """Return the type of a JSON value with its article, for a sentence."""
     if value is None:
         return "null"
-    for kind, name in ((bool, "true or false"), (str, "a text"), (dict, "an object"), (list, "a list")):
+    for kind, name in (
+        (bool, "true or false"),
+        (str, "a text"),
+        (dict, "an object"),
+        (list, "a list"),
+    ):
         if isinstance(value, kind):
             return name
     return "a number"
@@ -119,5 +134,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-# One decoder for all rows: a new decoder per row would cost more time than the check for duplicate keys.
+# One decoder for all rows: a new decoder per row would cost more time than the check for duplicate
+# keys.
 _DECODER = json.JSONDecoder(parse_constant=_nothing, parse_int=_whole, object_pairs_hook=_object)

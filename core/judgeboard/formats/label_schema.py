@@ -62,7 +62,9 @@ _PARTS = {
 def checked_name(name: str) -> str:
     """Return the name of a schema or a field; raise ValueError if it is not one."""
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is not a name: use letters, digits, spaces, - and _, at most 60 characters")
+        raise ValueError(
+            f"{name!r} is not a name: use letters, digits, spaces, - and _, at most 60 characters"
+        )
     return name
 
 
@@ -96,7 +98,9 @@ def _levels(levels: Any) -> Any:
 def _conditions(conditions: Any) -> Any:
     if not isinstance(conditions, Mapping):
         return conditions
-    return [(name, value if isinstance(value, list) else [value]) for name, value in conditions.items()]
+    return [
+        (name, value if isinstance(value, list) else [value]) for name, value in conditions.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +118,10 @@ class Option:
 class SchemaField:
     """One field of a label schema.
 
-    A category has ``options``; with ``many``, several can be chosen. The ``options`` of spans are their types. A scale
-    has consecutive whole ``levels`` with names (None: no name). ``on`` is the text in which spans are selected. With
-    ``shown_when``, the field is shown only if each of these earlier fields has one of its listed values.
+    A category has ``options``; with ``many``, several can be chosen. The ``options`` of spans are
+    their types. A scale has consecutive whole ``levels`` with names (None: no name). ``on`` is the
+    text in which spans are selected. With ``shown_when``, the field is shown only if each of these
+    earlier fields has one of its listed values.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -125,15 +130,21 @@ class SchemaField:
     type: FieldType
     help: Text | None = None
     required: Annotated[bool, unless_null(False)] = False
-    options: Annotated[tuple[Option, ...], BeforeValidator(_options), Field(max_length=MOST_OPTIONS)] = ()
+    options: Annotated[
+        tuple[Option, ...], BeforeValidator(_options), Field(max_length=MOST_OPTIONS)
+    ] = ()
     many: Annotated[bool, unless_null(False)] = False
     levels: Annotated[
-        tuple[tuple[int, Text | None], ...], BeforeValidator(_levels), Field(max_length=MOST_OPTIONS)
+        tuple[tuple[int, Text | None], ...],
+        BeforeValidator(_levels),
+        Field(max_length=MOST_OPTIONS),
     ] = ()
     low: Number | None = None
     high: Number | None = None
     on: Literal["answer", "passages"] = "answer"
-    shown_when: Annotated[tuple[tuple[str, tuple[Any, ...]], ...], BeforeValidator(_conditions)] = ()
+    shown_when: Annotated[
+        tuple[tuple[str, tuple[Any, ...]], ...], BeforeValidator(_conditions)
+    ] = ()
 
     @property
     def built_in(self) -> bool:
@@ -162,7 +173,10 @@ class SchemaField:
         """
         if self.many or self.type is FieldType.SPANS:
             return {}
-        return {value if self.levels else place: value for place, value in enumerate(self.values, start=1)}
+        return {
+            value if self.levels else place: value
+            for place, value in enumerate(self.values, start=1)
+        }
 
     def checked(self, value: Any) -> Any:
         """Return a value as it is stored, None for an empty value. Raises BadInput if the value is invalid."""
@@ -187,7 +201,11 @@ class SchemaField:
         if self.low is not None and self.high is not None and self.low >= self.high:
             yield "low", "must be below high"
         for part in ("options", "many", "levels", "low", "high"):
-            if part not in _PARTS.get(self.type, ()) and getattr(self, part) not in ((), None, False):
+            if part not in _PARTS.get(self.type, ()) and getattr(self, part) not in (
+                (),
+                None,
+                False,
+            ):
                 yield part, "cannot be used with this type"
 
 
@@ -214,14 +232,18 @@ def _yes_no(_: SchemaField, value: Any) -> bool:
 
 def _level(field: SchemaField, value: Any) -> int:
     if isinstance(value, bool) or value not in field.values:
-        raise ValueError(f"must be a whole number from {field.values[0]} to {field.values[-1]}, not {_shown(value)}")
+        raise ValueError(
+            f"must be a whole number from {field.values[0]} to {field.values[-1]}, not {_shown(value)}"
+        )
     return int(value)
 
 
 def _number(field: SchemaField, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"must be a number, not {_shown(value)}")
-    if (field.low is not None and value < field.low) or (field.high is not None and value > field.high):
+    if (field.low is not None and value < field.low) or (
+        field.high is not None and value > field.high
+    ):
         ends = (
             f"at least {field.low:g}" if field.low is not None else "",
             f"at most {field.high:g}" if field.high is not None else "",
@@ -246,16 +268,25 @@ def _spans(field: SchemaField, value: Any) -> list[dict[str, Any]]:
     for span in value:
         if not isinstance(span, Mapping) or not set(names) <= set(span) <= {*names, "field"}:
             raise ValueError(f"a span has {', '.join(names)}, not {_shown(span)}")
-        if any(type(span[name]) is not int for name in names[1:]) or not 0 <= span["start"] < span["end"]:
+        if (
+            any(type(span[name]) is not int for name in names[1:])
+            or not 0 <= span["start"] < span["end"]
+        ):
             raise ValueError(f"a span must start before it ends, not {_shown(span)}")
         spans.append({name: span[name] for name in names} | {"type": _one_of(field, span["type"])})
     unique = {json.dumps(span, sort_keys=True): span for span in spans}
-    return sorted(unique.values(), key=lambda span: (span.get("passage", 0), span["start"], span["end"]))
+    return sorted(
+        unique.values(), key=lambda span: (span.get("passage", 0), span["start"], span["end"])
+    )
 
 
 def _ranking(_: SchemaField, value: Any) -> list[int]:
-    if not isinstance(value, list | tuple) or any(type(each) is not int or each < 1 for each in value):
-        raise ValueError(f"must be a list of passage numbers, the best passage first, not {_shown(value)}")
+    if not isinstance(value, list | tuple) or any(
+        type(each) is not int or each < 1 for each in value
+    ):
+        raise ValueError(
+            f"must be a list of passage numbers, the best passage first, not {_shown(value)}"
+        )
     if len(set(value)) < len(value):
         raise ValueError("ranks a passage twice")
     return list(value)
@@ -280,7 +311,9 @@ BUILT_IN: Mapping[str, SchemaField] = {
             options=tuple(Option(label.value) for label in (Label.GROUNDED, Label.HALLUCINATED)),
         ),
         SchemaField("groundedness", FieldType.NUMBER, low=0.0, high=1.0),
-        SchemaField("quality", FieldType.SCALE, levels=((1, "fails"), (2, "weak"), (3, "gaps"), (4, "full"))),
+        SchemaField(
+            "quality", FieldType.SCALE, levels=((1, "fails"), (2, "weak"), (3, "gaps"), (4, "full"))
+        ),
         SchemaField("note", FieldType.TEXT),
         SchemaField("corrected_answer", FieldType.TEXT),
     )
@@ -298,7 +331,9 @@ def _fields(fields: Any) -> Any:
         known = BUILT_IN.get(mapping.get("name", "")) if isinstance(mapping, dict) else None
         if known is not None:
             if "type" in mapping and mapping["type"] != known.type.value:
-                raise ValueError(f"{known.name} is a part of the built-in grade: leave its type out")
+                raise ValueError(
+                    f"{known.name} is a part of the built-in grade: leave its type out"
+                )
             mapping = _as_json(known) | mapping
         mappings.append(mapping)
     return mappings
@@ -311,7 +346,11 @@ class LabelSchema:
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
     name: Annotated[Text, AfterValidator(checked_name)]
-    fields: Annotated[tuple[SchemaField, ...], BeforeValidator(_fields), Field(min_length=1, max_length=MOST_FIELDS)]
+    fields: Annotated[
+        tuple[SchemaField, ...],
+        BeforeValidator(_fields),
+        Field(min_length=1, max_length=MOST_FIELDS),
+    ]
 
     @property
     def hash(self) -> str:
@@ -341,43 +380,66 @@ class LabelSchema:
         """Return the fields that are shown with these values. A condition on a hidden field is never met."""
         shown: dict[str, SchemaField] = {}
         for field in self.fields:
-            if all(name in shown and _holds(values.get(name), wanted) for name, wanted in field.shown_when):
+            if all(
+                name in shown and _holds(values.get(name), wanted)
+                for name, wanted in field.shown_when
+            ):
                 shown[field.name] = field
         return tuple(shown.values())
 
     def missing(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the required fields that are shown and have no value."""
-        return tuple(f.name for f in self.shown(values) if f.required and values.get(f.name) in (None, "", [], ()))
+        return tuple(
+            f.name
+            for f in self.shown(values)
+            if f.required and values.get(f.name) in (None, "", [], ())
+        )
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of shown fields as they are stored. Raises BadInput for an invalid value or field."""
         known = {field.name: field for field in self.fields}
         for name in values:
             if name not in known:
-                raise BadInput(f"the schema {self.name} has no field {name!r}; its fields are {', '.join(known)}")
+                raise BadInput(
+                    f"the schema {self.name} has no field {name!r}; its fields are {', '.join(known)}"
+                )
         checked = {name: known[name].checked(value) for name, value in values.items()}
         shown = self.shown(checked)
-        return {field.name: checked[field.name] for field in shown if checked.get(field.name) is not None}
+        return {
+            field.name: checked[field.name]
+            for field in shown
+            if checked.get(field.name) is not None
+        }
 
     def grade(self, values: Mapping[str, Any], base: Grade = Grade()) -> Grade:  # noqa: B008 - immutable
         """Return ``base`` with these values in the fields of this schema. Raises BadInput as `checked` does."""
         checked = self.checked(values)
 
         def given(*types: FieldType) -> dict[str, Any]:
-            return {field.name: checked[field.name] for field in self.of_type(*types) if field.name in checked}
+            return {
+                field.name: checked[field.name]
+                for field in self.of_type(*types)
+                if field.name in checked
+            }
 
         marked = {field.name for field in self.of_type(FieldType.SPANS)}
         kept = [span for span in base.spans or () if span.get("field") not in marked]
-        spans = [span | {"field": name} for name, own in given(FieldType.SPANS).items() for span in own]
+        spans = [
+            span | {"field": name} for name, own in given(FieldType.SPANS).items() for span in own
+        ]
         scales = [field for field in self.of_type(FieldType.SCALE) if field.name in checked]
         parts = {name: checked[name] for name in BUILT_IN if name in checked}
         if "label" in parts:
             parts["label"] = Label(parts["label"])
         return replace(
             base,
-            scores=tuple(DimensionScore(field.name, checked[field.name], field.scale) for field in scales),
+            scores=tuple(
+                DimensionScore(field.name, checked[field.name], field.scale) for field in scales
+            ),
             spans=(*kept, *spans) or None,
-            choices=given(FieldType.CATEGORY, FieldType.YES_NO, FieldType.NUMBER, FieldType.RANKING),
+            choices=given(
+                FieldType.CATEGORY, FieldType.YES_NO, FieldType.NUMBER, FieldType.RANKING
+            ),
             texts=given(FieldType.TEXT),
             **parts,
         )
@@ -393,12 +455,18 @@ class LabelSchema:
                 own = {name: value for name, value in span.items() if name != "field"}
                 values.setdefault(span["field"], []).append(own)
         known = {field.name: field for field in self.fields}
-        return {name: value for name, value in values.items() if name in known and value is not None}
+        return {
+            name: value for name, value in values.items() if name in known and value is not None
+        }
 
 
 def _holds(value: Any, wanted: Collection[Any]) -> bool:
     values = value if isinstance(value, list | tuple) else (value,)
-    return any(each == want and isinstance(each, bool) == isinstance(want, bool) for each in values for want in wanted)
+    return any(
+        each == want and isinstance(each, bool) == isinstance(want, bool)
+        for each in values
+        for want in wanted
+    )
 
 
 def read_schema(path: Path) -> LabelSchema:
@@ -419,7 +487,8 @@ def stored_schema(name: str, content: list[Any]) -> LabelSchema:
 def schema_from(file: YamlFile) -> LabelSchema:
     """Return the schema of a file; BadInput names file, line and field.
 
-    The file may also be a rubric. Each dimension then becomes a required scale with the dimension's levels.
+    The file may also be a rubric. Each dimension then becomes a required scale with the dimension's
+    levels.
     """
     file = _of_rubric(file)
     schema = file.read(LabelSchema)
@@ -445,8 +514,13 @@ def _of_rubric(file: YamlFile) -> YamlFile:
         | {"type": "scale", "required": True}
         for each in dimensions
     ]
-    lines = {("fields", *keys[1:]) if keys[:1] == ("dimensions",) else keys: line for keys, line in file.lines.items()}
-    return YamlFile(file.name, {"name": file.content.get("name", "rubric"), "fields": scales}, lines)
+    lines = {
+        ("fields", *keys[1:]) if keys[:1] == ("dimensions",) else keys: line
+        for keys, line in file.lines.items()
+    }
+    return YamlFile(
+        file.name, {"name": file.content.get("name", "rubric"), "fields": scales}, lines
+    )
 
 
 def _problems_beside(
@@ -478,10 +552,17 @@ def as_yaml(schema: LabelSchema) -> str:
 def _as_file(field: SchemaField) -> dict[str, Any]:
     content: dict[str, Any] = _as_json(field)
     if field.built_in:
-        content = {name: value for name, value in content.items() if _as_json(BUILT_IN[field.name]).get(name) != value}
+        content = {
+            name: value
+            for name, value in content.items()
+            if _as_json(BUILT_IN[field.name]).get(name) != value
+        }
         return {"name": field.name} | content
     content |= {name: dict(content[name]) for name in ("levels", "shown_when") if name in content}
-    if all(option.help is None and option.key is None for option in field.options) and field.options:
+    if (
+        all(option.help is None and option.key is None for option in field.options)
+        and field.options
+    ):
         content["options"] = [option.value for option in field.options]
     return content
 

@@ -13,14 +13,34 @@ import orjson
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.csv import defused
-from judgeboard.stats.estimates import number_words, p_words, percent, percent_words, points_words, two_decimals
+from judgeboard.stats.estimates import (
+    number_words,
+    p_words,
+    percent,
+    percent_words,
+    points_words,
+    two_decimals,
+)
 from judgeboard.text import counted, day_words, iso_z
 
 Format = Literal[
-    "text", "count", "integer", "number", "share", "time", "estimate", "share estimate", "points", "change", "p", "day"
+    "text",
+    "count",
+    "integer",
+    "number",
+    "share",
+    "time",
+    "estimate",
+    "share estimate",
+    "points",
+    "change",
+    "p",
+    "day",
 ]
 
-_JSON = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z
+_JSON = (
+    orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z
+)
 RIGHT_ALIGNED = frozenset({"count", "integer", "number", "share"})
 UNKNOWN = "–"
 
@@ -47,12 +67,13 @@ def _json_value(value: object) -> Any:
 class Column:
     """A column of a table; ``unit`` follows each value, for example "s".
 
-    ``format``: ``count`` has thousands separators, ``integer`` none, ``number`` two decimals, ``share`` (0 to 1) is in
-    percent, ``time`` is ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold `Estimate` objects: the value
-    with its 95 % interval, or the reason why there is none; so do ``points`` (a size in points, rounded up),
-    ``change`` (a difference of shares with its sign), ``p`` (a p-value) and ``day`` (days since 1970-01-01). The other
-    fields are for pages: ``width`` in px (default: fits the texts), ``help``
-    behind the title, ``bar`` for numbers from 0 to 1, ``right`` to align texts to the right.
+    ``format``: ``count`` has thousands separators, ``integer`` none, ``number`` two decimals,
+    ``share`` (0 to 1) is in percent, ``time`` is ISO 8601 in UTC. ``estimate`` and ``share
+    estimate`` columns hold `Estimate` objects: the value with its 95 % interval, or the reason why
+    there is none; so do ``points`` (a size in points, rounded up), ``change`` (a difference of
+    shares with its sign), ``p`` (a p-value) and ``day`` (days since 1970-01-01). The other fields
+    are for pages: ``width`` in px (default: fits the texts), ``help`` behind the title, ``bar`` for
+    numbers from 0 to 1, ``right`` to align texts to the right.
     """
 
     title: str
@@ -84,7 +105,10 @@ class Table:
     @classmethod
     def of(cls, lines: Iterable[Line], columns: Columns[Line]) -> "Table":
         """Return a table with a row for each line."""
-        return cls(tuple(columns), tuple(tuple(value(line) for value in columns.values()) for line in lines))
+        return cls(
+            tuple(columns),
+            tuple(tuple(value(line) for value in columns.values()) for line in lines),
+        )
 
     def without(self, titles: Collection[str]) -> "Table":
         """Return the table without the columns of these titles."""
@@ -97,7 +121,8 @@ class Table:
         empty = {
             column.title
             for place, column in enumerate(self.columns)
-            if (titles is None or column.title in titles) and all(row[place] is None for row in self.rows)
+            if (titles is None or column.title in titles)
+            and all(row[place] is None for row in self.rows)
         }
         return self.without(empty)
 
@@ -105,7 +130,11 @@ class Table:
         """Return the table with each column of estimates as plain columns: value, low, high, n and reason."""
         columns = [plain for column in self.columns for plain in _plain_columns(column)]
         rows = (
-            [plain for value, column in zip(row, self.columns, strict=True) for plain in _plain_values(value, column)]
+            [
+                plain
+                for value, column in zip(row, self.columns, strict=True)
+                for plain in _plain_values(value, column)
+            ]
             for row in self.rows
         )
         return Table(tuple(columns), tuple(tuple(row) for row in rows))
@@ -114,7 +143,9 @@ class Table:
 OF_ESTIMATES: Mapping[str, Callable[[Estimate], str]] = {
     "estimate": number_words,
     "share estimate": percent_words,
-    "points": lambda size: size.reason or "" if size.value is None else counted(math.ceil(size.value * 100), "point"),
+    "points": lambda size: (
+        size.reason or "" if size.value is None else counted(math.ceil(size.value * 100), "point")
+    ),
     "change": partial(points_words, sign=True),
     "p": lambda p: p_words(p.value),
     "day": lambda day: day_words(int(day.value or 0)),
@@ -164,7 +195,10 @@ def to_html(table: Table, texts: Iterable[str] = ()) -> str:
     classes = [" class=n" if column.format in RIGHT_ALIGNED else "" for column in table.columns]
 
     def line(tag: str, texts: Sequence[str]) -> str:
-        cells = (f"<{tag}{kind}>{escape(text)}</{tag}>" for text, kind in zip(texts, classes, strict=True))
+        cells = (
+            f"<{tag}{kind}>{escape(text)}</{tag}>"
+            for text, kind in zip(texts, classes, strict=True)
+        )
         return f"<tr>{''.join(cells)}</tr>\n"
 
     head = line("th", [column.title for column in table.columns])
@@ -187,7 +221,9 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return JSON objects as a table: a column for each value, named with dots inside objects. Lists are JSON texts."""
     flat = [dict(_flat(row)) for row in rows]
     titles = list(dict.fromkeys(title for row in flat for title in row))
-    return Table(tuple(map(Column, titles)), tuple(tuple(row.get(title) for title in titles) for row in flat))
+    return Table(
+        tuple(map(Column, titles)), tuple(tuple(row.get(title) for title in titles) for row in flat)
+    )
 
 
 def _flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
@@ -195,26 +231,43 @@ def _flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             yield from _flat(value, f"{start}{key}.")
         else:
-            yield f"{start}{key}", orjson.dumps(value).decode() if isinstance(value, list) else value
+            yield (
+                f"{start}{key}",
+                orjson.dumps(value).decode() if isinstance(value, list) else value,
+            )
 
 
 def _texts(table: Table) -> list[list[str]]:
-    return [[cell_text(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows]
+    return [
+        [cell_text(value, column) for value, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
 
 
 def _plain_columns(column: Column) -> tuple[Column, ...]:
     if column.format not in OF_ESTIMATES:
         return (column,)
-    number: Format = "share" if column.format in {"share estimate", "points", "change"} else "number"
+    number: Format = (
+        "share" if column.format in {"share estimate", "points", "change"} else "number"
+    )
     title = column.title
     bounds = (Column(f"{title} {end}", number) for end in ("low", "high"))
-    return (Column(title, number), *bounds, Column(f"{title} n", "count"), Column(f"{title} reason"))
+    return (
+        Column(title, number),
+        *bounds,
+        Column(f"{title} n", "count"),
+        Column(f"{title} reason"),
+    )
 
 
 def _plain_values(value: Any, column: Column) -> tuple[Any, ...]:
     if column.format not in OF_ESTIMATES:
         return (value,)
-    return (value.value, value.low, value.high, value.n, value.reason) if value is not None else (None,) * 5
+    return (
+        (value.value, value.low, value.high, value.n, value.reason)
+        if value is not None
+        else (None,) * 5
+    )
 
 
 def _csv_cell(value: Any) -> str | int | float:

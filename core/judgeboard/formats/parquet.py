@@ -30,7 +30,11 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     try:
         table = parquet.ParquetFile(file, buffer_size=BUFFER_BYTES, pre_buffer=False)
         names = table.schema_arrow.names
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column name is not UTF-8
+    except (
+        pa.ArrowException,
+        OSError,
+        UnicodeDecodeError,
+    ) as error:  # the last: a column name is not UTF-8
         raise BadInput(f"{source.name} is not a whole Parquet file: {first_line(error)}") from error
     if len(set(names)) < len(names):
         raise BadInput(f"{source.name} has two columns with the same name: rename one")
@@ -45,11 +49,16 @@ def _batches(file: BinaryIO, table: Any) -> Iterator[Any]:
     for group in range(table.num_row_groups):
         plan = plan_group(file, table.metadata.row_group(group), levels, size)
         if plan.too_large is not None:
-            raise Unreadable(f"{plan.too_large}: write the file with smaller pages, or as JSON lines")
+            raise Unreadable(
+                f"{plan.too_large}: write the file with smaller pages, or as JSON lines"
+            )
         reader = table
         if plan.dictionaries:
             reader = parquet.ParquetFile(
-                file, metadata=table.metadata, read_dictionary=list(plan.dictionaries), buffer_size=BUFFER_BYTES
+                file,
+                metadata=table.metadata,
+                read_dictionary=list(plan.dictionaries),
+                buffer_size=BUFFER_BYTES,
             )
         yield from reader.iter_batches(batch_size=plan.batch_rows, row_groups=[group])
 
@@ -73,7 +82,11 @@ def rows_of_batches(
                     continue
                 for values in _batch_rows(part):
                     number += 1
-                    yield Rejected(number, None, values, None) if isinstance(values, str) else Row(number, values)
+                    yield (
+                        Rejected(number, None, values, None)
+                        if isinstance(values, str)
+                        else Row(number, values)
+                    )
     except (pa.ArrowException, OSError, UnicodeDecodeError, DamagedPages) as error:
         raise Unreadable(f"the {title} data are damaged ({first_line(error)})") from error
 
@@ -109,7 +122,9 @@ def _lengths(dictionary: Any) -> Any:
     kind = dictionary.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
         return compute.binary_length(dictionary)
-    return pa.array([_size(dictionary)] * len(dictionary) if pa.types.is_nested(kind) else [8] * len(dictionary))
+    return pa.array(
+        [_size(dictionary)] * len(dictionary) if pa.types.is_nested(kind) else [8] * len(dictionary)
+    )
 
 
 def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:
@@ -119,7 +134,11 @@ def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:
     except (ValueError, OverflowError):  # one wrong cell must not reject other rows
         rows = [_single_row(batch.slice(index, 1)) for index in range(batch.num_rows)]
     for row in rows:
-        yield row if isinstance(row, str) else {name: _json_value(value) for name, value in row.items()}
+        yield (
+            row
+            if isinstance(row, str)
+            else {name: _json_value(value) for name, value in row.items()}
+        )
 
 
 def _single_row(batch: Any) -> dict[str, Any] | str:
@@ -166,7 +185,10 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
     waiting = iter(rows)
     with parquet.ParquetWriter(stream, schema) as writer:
         while group := list(itertools.islice(waiting, ROW_GROUP)):
-            cells = {column.name: [_cell(row.get(column.name), column) for row in group] for column in columns}
+            cells = {
+                column.name: [_cell(row.get(column.name), column) for row in group]
+                for column in columns
+            }
             writer.write_table(pa.table(cells, schema=schema))
             count += len(group)
     return count

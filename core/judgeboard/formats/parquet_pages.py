@@ -47,7 +47,8 @@ class GroupPlan:
 def plan_group(file: BinaryIO, group: Any, levels: Mapping[str, int], file_size: int) -> GroupPlan:
     """Plan the reading of a row group (`pyarrow.parquet.RowGroupMetaData`).
 
-    ``levels`` has the maximum repetition level of each column (path): it is 0 for columns without lists.
+    ``levels`` has the maximum repetition level of each column (path): it is 0 for columns without
+    lists.
     """
     largest, densest = 0, 1.0
     dictionaries: list[str] = []
@@ -68,7 +69,10 @@ def plan_group(file: BinaryIO, group: Any, levels: Mapping[str, int], file_size:
                 if not of_lists:
                     densest = max(densest, unpacked / max(1, page.values))
         # A row of a list may have a value of its dictionary millions of times.
-        if of_dictionary > (0 if of_lists else SMALL_DICTIONARY) and column.physical_type == "BYTE_ARRAY":
+        if (
+            of_dictionary > (0 if of_lists else SMALL_DICTIONARY)
+            and column.physical_type == "BYTE_ARRAY"
+        ):
             dictionaries.append(path)
         if of_lists:
             densest = max(densest, total / max(1, group.num_rows))
@@ -95,11 +99,22 @@ def _pages(file: BinaryIO, start: int, size: int) -> Iterator[_Page]:
                     raise DamagedPages("a page ends too early") from None
                 length *= 16
         packed, unpacked = fields.get(_PACKED), fields.get(_UNPACKED)
-        if not isinstance(packed, int) or not isinstance(unpacked, int) or packed < 0 or unpacked < 0:
+        if (
+            not isinstance(packed, int)
+            or not isinstance(unpacked, int)
+            or packed < 0
+            or unpacked < 0
+        ):
             raise DamagedPages("a page has no size")
-        details = next((fields[field] for field in (_DATA, _DATA_2, _DICTIONARY) if field in fields), None)
+        details = next(
+            (fields[field] for field in (_DATA, _DATA_2, _DICTIONARY) if field in fields), None
+        )
         values = details.get(1, 0) if isinstance(details, dict) else 0
-        yield _Page(fields.get(_TYPE) == _DICTIONARY_PAGE, unpacked, values if isinstance(values, int) else 0)
+        yield _Page(
+            fields.get(_TYPE) == _DICTIONARY_PAGE,
+            unpacked,
+            values if isinstance(values, int) else 0,
+        )
         at += header.at + packed
 
 

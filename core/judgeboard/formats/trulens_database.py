@@ -17,7 +17,9 @@ def recognises(source: ByteSource) -> bool:
     """Whether a SQLite database has the table of events."""
     try:
         with _opened(source) as connection:
-            found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'trulens_events'")
+            found = connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'trulens_events'"
+            )
             return found.fetchone() is not None
     except sqlite3.Error:
         return False
@@ -28,7 +30,9 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     with _opened(source) as connection:
         connection.row_factory = sqlite3.Row
         try:
-            events = connection.execute("SELECT * FROM trulens_events ORDER BY start_timestamp, event_id")
+            events = connection.execute(
+                "SELECT * FROM trulens_events ORDER BY start_timestamp, event_id"
+            )
             for number, event in enumerate(events, start=1):
                 source.note(sum(len(value) for value in event if isinstance(value, str | bytes)))
                 yield Row(number, dict(event))
@@ -43,7 +47,9 @@ def _opened(source: ByteSource) -> Iterator[sqlite3.Connection]:
         copy = Path(folder) / "copy.db"
         with copy.open("w+b") as stream:
             shutil.copyfileobj(source.seekable(), stream)
-            stream.seek(_JOURNAL)  # a write-ahead log is another file, without which SQLite does not open this one
+            stream.seek(
+                _JOURNAL
+            )  # a write-ahead log is another file, without which SQLite does not open this one
             stream.write(b"\x01\x01")
         connection = sqlite3.connect(copy)
         try:

@@ -25,7 +25,9 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield the rows of the first sheet that has some; ``line`` is the number of the row in its sheet."""
     unpacked = sum(info.file_size for info in files_in(source))
     if unpacked > MAX_ROW_BYTES + MOST_UNPACKED * (source.size or 0):
-        raise BadInput(f"{source.name} unpacks to more than {MOST_UNPACKED} times its size: save it as CSV")
+        raise BadInput(
+            f"{source.name} unpacks to more than {MOST_UNPACKED} times its size: save it as CSV"
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # styles and extensions of Excel are not read
@@ -39,7 +41,9 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         if names and any(texts):
             source.note(sum(map(len, texts)), number / (sheet.max_row or number))
             yield Row(number, dict(zip(names, texts, strict=False)))
-        elif sum(map(bool, texts)) > 1 or sheet.max_column == 1:  # a lone text above the names is a title
+        elif (
+            sum(map(bool, texts)) > 1 or sheet.max_column == 1
+        ):  # a lone text above the names is a title
             names = [text.strip() or f"column_{place}" for place, text in enumerate(texts, start=1)]
 
 

@@ -22,7 +22,9 @@ T = TypeVar("T")
 MOST_BYTES = 20_000_000
 MOST_VALUES = 40_000  # a few lines with aliases of aliases can expand to billions of values
 MOST_NODES = 2 * MOST_VALUES  # names of fields are nodes too
-_JSON_LIKE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
+_JSON_LIKE = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str")
+)
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
 KeyPath = tuple[int | str, ...]
@@ -51,8 +53,12 @@ class YamlFile:
         """Return an error that names the line and the field at ``keys``."""
         while keys not in self.lines:
             keys = keys[:-1]
-        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys).lstrip(".")
-        return BadInput(f"{self.name}, line {self.lines[keys]}: {f'{shown}: ' if shown else ''}{reason}")
+        shown = "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys
+        ).lstrip(".")
+        return BadInput(
+            f"{self.name}, line {self.lines[keys]}: {f'{shown}: ' if shown else ''}{reason}"
+        )
 
     def at(self, *keys: int | str) -> "YamlFile":
         """Return a part of the file as a separate file."""
@@ -70,11 +76,14 @@ class YamlFile:
         try:
             return TypeAdapter(kind).validate_python(self.content)
         except ValidationError as error:
-            # Report unknown fields before missing ones: an unknown field may be a missing one, misspelt.
+            # Report unknown fields before missing ones: an unknown field may be a missing one,
+            # misspelt.
             first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
             keys = self._key_path(first)
             known = ", ".join(_fields(kind, keys)) if first["type"] in _UNKNOWN else ""
-            raise self.fail(f"{_reason(first)}; known: {known}" if known else _reason(first), *keys) from None
+            raise self.fail(
+                f"{_reason(first)}; known: {known}" if known else _reason(first), *keys
+            ) from None
 
     def _key_path(self, fault: "ErrorDetails") -> KeyPath:
         """The keys of a fault in the file, without pydantic's own steps, such as the branch of a union."""
@@ -96,7 +105,11 @@ def _fields(kind: Any, keys: KeyPath) -> list[str]:
         while "$ref" in place:
             place = schema["$defs"][place["$ref"].rpartition("/")[2]]
         if step is not None:
-            place = place.get("items", {}) if isinstance(step, int) else place.get("properties", {}).get(step, {})
+            place = (
+                place.get("items", {})
+                if isinstance(step, int)
+                else place.get("properties", {}).get(step, {})
+            )
     return list(place.get("properties", {}))
 
 
@@ -105,8 +118,15 @@ def _reason(fault: "ErrorDetails") -> str:
         return "unknown field"
     if fault["type"] == "missing":
         return f"{fault['loc'][-1]} is required"
-    reason, value = fault["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list"), fault["input"]
-    is_plain = reason.startswith("Input should") and isinstance(value, str | int | float) and len(str(value)) < 80
+    reason, value = (
+        fault["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list"),
+        fault["input"],
+    )
+    is_plain = (
+        reason.startswith("Input should")
+        and isinstance(value, str | int | float)
+        and len(str(value)) < 80
+    )
     return f"{reason}, not {value!r}" if is_plain else reason
 
 
@@ -131,7 +151,9 @@ def parse_yaml(text: str, file: str) -> YamlFile:
             self.nodes += 1
             if self.nodes > MOST_NODES:
                 line = self.get_mark().line + 1
-                raise BadInput(f"{file}, line {line}: more than {MOST_VALUES:,} values: split the file")
+                raise BadInput(
+                    f"{file}, line {line}: more than {MOST_VALUES:,} values: split the file"
+                )
             return super().compose_node(parent, index)
 
     try:
@@ -145,9 +167,13 @@ def parse_yaml(text: str, file: str) -> YamlFile:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         hint = (
-            "; a text with special characters needs quotes inside { } or [ ]" if "but got" in str(error.problem) else ""
+            "; a text with special characters needs quotes inside { } or [ ]"
+            if "but got" in str(error.problem)
+            else ""
         )
-        raise BadInput(f"{file}{f', line {mark.line + 1}' if mark else ''}: bad YAML: {error.problem}{hint}") from error
+        raise BadInput(
+            f"{file}{f', line {mark.line + 1}' if mark else ''}: bad YAML: {error.problem}{hint}"
+        ) from error
     except yaml.YAMLError as error:
         raise BadInput(f"{file}: bad YAML: {error}") from error
     except RecursionError:
@@ -167,7 +193,9 @@ class _Reading:
         import yaml
 
         line = node.start_mark.line + 1
-        self.lines.setdefault(keys, line)  # the line of the field's name, because the value may begin later
+        self.lines.setdefault(
+            keys, line
+        )  # the line of the field's name, because the value may begin later
         if len(self.lines) > MOST_VALUES:
             raise BadInput(f"{self._file}, line {line}: more than {MOST_VALUES:,} values")
         if id(node) in self._within:
@@ -175,7 +203,9 @@ class _Reading:
         self._within.add(id(node))
         try:
             if isinstance(node, yaml.SequenceNode):
-                return [self.value(entry, (*keys, number)) for number, entry in enumerate(node.value)]
+                return [
+                    self.value(entry, (*keys, number)) for number, entry in enumerate(node.value)
+                ]
             if isinstance(node, yaml.MappingNode):
                 return dict(self._fields(node, keys))
         finally:

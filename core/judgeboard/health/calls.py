@@ -7,7 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
-from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
+from judgeboard.health.record import (
+    Check,
+    JudgeRecord,
+    half_widths,
+    not_applicable,
+    not_measured,
+    state_of,
+)
 from judgeboard.judges.kinds import JUDGES, calls_host
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.repeats import temperature_note
@@ -53,7 +60,9 @@ def import_log(column: str) -> str:
 
 def _combine(version: StoredVersion) -> str:
     named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
-    members = " ".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A B C"
+    members = (
+        " ".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A B C"
+    )
     return f"judgeboard compare judges {members}{named}"
 
 
@@ -63,7 +72,9 @@ def _of_member(version: StoredVersion) -> str:
 
 
 def _asked(version: StoredVersion) -> str:
-    return judge_options(version) or shlex.join(["--judge", "rag", "--model", version.model or "MODEL"])
+    return judge_options(version) or shlex.join(
+        ["--judge", "rag", "--model", version.model or "MODEL"]
+    )
 
 
 def with_families(record: JudgeRecord) -> str:
@@ -88,7 +99,9 @@ def unusable(record: JudgeRecord) -> Check:
     """
     asked = sum(record.asked.values())
     if asked < LEAST:
-        return not_measured("unusable", judge_answers(record), note("few_calls", n=asked, least=LEAST), n=asked)
+        return not_measured(
+            "unusable", judge_answers(record), note("few_calls", n=asked, least=LEAST), n=asked
+        )
     failed = Counter({status: n for status, n in record.asked.items() if status != Status.OK.value})
     failed += Counter(ties=record.ties)
     failed[Status.UNPARSABLE.value] -= record.ties
@@ -103,8 +116,14 @@ def unusable(record: JudgeRecord) -> Check:
         also["mended"] = share_intervals(record.mended, asked)[0]
         notes.append(note("mended", share=record.mended / asked))
     notes += _without_groundedness(record)
-    command = judge_answers(record) if record.version.kind == RECORDED else judge_answers(record, "--rejudge failed")
-    return Check("unusable", state_of(warns=warns), without, tuple(notes), command, share=True, also=also)
+    command = (
+        judge_answers(record)
+        if record.version.kind == RECORDED
+        else judge_answers(record, "--rejudge failed")
+    )
+    return Check(
+        "unusable", state_of(warns=warns), without, tuple(notes), command, share=True, also=also
+    )
 
 
 def _without_groundedness(record: JudgeRecord) -> Iterator[Note]:
@@ -112,13 +131,19 @@ def _without_groundedness(record: JudgeRecord) -> Iterator[Note]:
     scores = record.scored.scores
     if {"groundedness", "label"} <= scores.keys():
         without = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
-        if without.any() and not without.all():  # a judge of quality alone gives no groundedness at all
+        if (
+            without.any() and not without.all()
+        ):  # a judge of quality alone gives no groundedness at all
             yield note("without_groundedness", n=int(without.sum()), judged=len(without))
 
 
 def cost(record: JudgeRecord) -> Check:
     """Warn if judging costs more than the answers; above 40 %, add a note. All costs are in one currency."""
-    command = judge_answers(record, "--prices FILE") if record.version.model else import_log("generator_cost")
+    command = (
+        judge_answers(record, "--prices FILE")
+        if record.version.model
+        else import_log("generator_cost")
+    )
     ratio = ratio_of_totals(record.costs)
     if ratio.value is None and record.version.kind == RECORDED:
         return not_applicable("cost", note("recorded_without_cost"))
@@ -140,18 +165,32 @@ as large as most differences between two systems."""
 def self_consistency(record: JudgeRecord) -> Check:
     """Warn if the share of answers with equal values in all repeats is significantly below 90 %.
 
-    `judgeboard test repeats` shows the same share as its first figure. The measure is the one with the most answers. A
-    recorded judge has one version per rubric, and the repeats of all its versions count.
+    `judgeboard test repeats` shows the same share as its first figure. The measure is the one with
+    the most answers. A recorded judge has one version per rubric, and the repeats of all its
+    versions count.
     """
     n = len(record.repeats.same)
     if not calls_host(record.version.kind):
-        return not_applicable("self_consistency", note("deterministic", judge=record.version.title), share=True, n=n)
+        return not_applicable(
+            "self_consistency", note("deterministic", judge=record.version.title), share=True, n=n
+        )
     if record.version.kind == JURY:
-        return not_applicable("self_consistency", note("jury_asks_nobody", judge=record.version.title), share=True, n=n)
+        return not_applicable(
+            "self_consistency",
+            note("jury_asks_nobody", judge=record.version.title),
+            share=True,
+            n=n,
+        )
     recorded = record.version.kind == RECORDED
-    command = "judgeboard import FILE --kind repeats" if recorded else judge_answers(record, "--repeats 3")
+    command = (
+        "judgeboard import FILE --kind repeats"
+        if recorded
+        else judge_answers(record, "--repeats 3")
+    )
     if n < LEAST:
-        return not_measured("self_consistency", command, note("few_repeated", n=n, least=LEAST), n=n)
+        return not_measured(
+            "self_consistency", command, note("few_repeated", n=n, least=LEAST), n=n
+        )
     estimate = share(record.repeats.same, record.repeats.groups)
     warns = surely_below(estimate, SOUND)
     temperature = record.version.params.get("temperature")
@@ -164,7 +203,15 @@ def self_consistency(record: JudgeRecord) -> Check:
         notes.append(note("single_verdict_unreliable"))
     unstable = tuple(record.repeats.response_ids[~record.repeats.same].tolist())
     state = state_of(warns=warns)
-    return Check("self_consistency", state, estimate, tuple(notes), command, share=True, response_ids=unstable)
+    return Check(
+        "self_consistency",
+        state,
+        estimate,
+        tuple(notes),
+        command,
+        share=True,
+        response_ids=unstable,
+    )
 
 
 LEAST_PAIRS = 30
@@ -175,18 +222,30 @@ NO_BIAS = 0.5
 def position(record: JudgeRecord) -> Check:
     """Warn if the share of verdicts that prefer the answer shown first differs significantly from ½.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise. Only pairs with a usable verdict in both orders
-    count; the interval resamples questions. If there are several aspects, the most biased one is shown.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise. Only pairs with a usable
+    verdict in both orders count; the interval resamples questions. If there are several aspects,
+    the most biased one is shown.
     """
     if record.version.kind == JURY:
-        return not_applicable("position", note("jury_compares_no_pairs", judge=record.version.title), share=True)
+        return not_applicable(
+            "position", note("jury_compares_no_pairs", judge=record.version.title), share=True
+        )
     if not calls_host(record.version.kind):
-        return not_applicable("position", note("calls_no_model", judge=record.version.title), share=True)
+        return not_applicable(
+            "position", note("calls_no_model", judge=record.version.title), share=True
+        )
     command = _command(record)
-    rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}
+    rates = {
+        aspect: (verdicts.first_position(), int(verdicts.both.sum()))
+        for aspect, verdicts in record.pairs.items()
+    }
     if rates and all(rate.reason == ONE_ORDER for rate, _ in rates.values()):
         return not_measured("position", command, note("compared_in_one_order"))
-    enough = {aspect: rate for aspect, (rate, n) in rates.items() if n >= LEAST_PAIRS and rate.value is not None}
+    enough = {
+        aspect: rate
+        for aspect, (rate, n) in rates.items()
+        if n >= LEAST_PAIRS and rate.value is not None
+    }
     if not enough:
         pairs = max((n for _, n in rates.values()), default=0)
         why = note("few_pairs_in_both_orders", n=pairs, least=LEAST_PAIRS)
@@ -204,7 +263,9 @@ def position(record: JudgeRecord) -> Check:
 def _command(record: JudgeRecord) -> str:
     if record.version.kind == RECORDED:
         return "judgeboard import FILE --kind comparisons"
-    compare = shlex.join(["judgeboard", "compare", "--pairs", "FILE", "--model", record.version.model or "MODEL"])
+    compare = shlex.join(
+        ["judgeboard", "compare", "--pairs", "FILE", "--model", record.version.model or "MODEL"]
+    )
     if record.version.kind in JUDGES:
         return f"{compare} && judgeboard test health {PAIRWISE}"
     return compare

@@ -30,7 +30,9 @@ from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_log, count_open_flags
 from judgeboard.text import counted
 
-_SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",))
+_SMALL = JudgeInput(
+    0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,17 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
     if store.is_sqlite:
         yield from _check_readers(Path(str(store.engine.url.database)))
     if answers == 0:
-        yield Finding(ok=False, what="no answers yet", fix="`judgeboard import FILE`, or `judgeboard quickstart`")
+        yield Finding(
+            ok=False,
+            what="no answers yet",
+            fix="`judgeboard import FILE`, or `judgeboard quickstart`",
+        )
 
 
 def _file_finding(store: Store) -> Finding:
     integrity = check_integrity(store.engine)
-    # Of a file, an unfinished check is no good news. A server without the extension is as most servers are.
+    # Of a file, an unfinished check is no good news. A server without the extension is as most
+    # servers are.
     ok = not integrity.faults and (integrity.complete or not store.is_sqlite)
     fix = damaged(store.engine.url) if store.is_sqlite else "restore a backup"
     value = "; ".join(integrity.faults) or integrity.reason or "no fault"
@@ -90,7 +97,9 @@ def _hash_findings(store: Store) -> Iterator[Finding]:
         yield Finding(ok=False, what="answers that differ from their hash", value=value, fix=fix)
     if hashed.versions:
         value = ", ".join(hashed.versions[:MOST_FAULTS])
-        yield Finding(ok=False, what="judge versions that differ from their fingerprint", value=value, fix=fix)
+        yield Finding(
+            ok=False, what="judge versions that differ from their fingerprint", value=value, fix=fix
+        )
     if not hashed.differing and not hashed.versions:
         yield Finding(ok=True, what="content compared with its hash", value=compared)
 
@@ -103,7 +112,9 @@ def _settings_findings(store: Store) -> Iterator[Finding]:
         yield from _fault_findings(connection)
     fix = "use the same judgeboard.toml and variables on all machines; `judgeboard config` shows those of this terminal"
     for worker in workers:
-        names = sorted(name for name in {*here, *worker.hashes} if here.get(name) != worker.hashes.get(name))
+        names = sorted(
+            name for name in {*here, *worker.hashes} if here.get(name) != worker.hashes.get(name)
+        )
         what = f"settings of process {worker.process} on {worker.host}"
         value = f"other values: {', '.join(names)}" if names else "equal"
         yield Finding(ok=not names, what=what, value=value, fix=fix if names else None)
@@ -132,7 +143,12 @@ def _check_readers(file: Path) -> Iterator[Finding]:
     mode = file.stat().st_mode
     if mode & S_IROTH:
         fix = f"chmod o-rwx {shlex.quote(str(file))}*"
-        yield Finding(ok=True, what="all users of this machine can read the database", value=filemode(mode), fix=fix)
+        yield Finding(
+            ok=True,
+            what="all users of this machine can read the database",
+            value=filemode(mode),
+            fix=fix,
+        )
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:
@@ -144,7 +160,9 @@ def check_endpoint(model: str | None, provider: str | None, base_url: str | None
     )
     endpoint = f"endpoint {masked(base_url or provider_address(chosen.name) or chosen.base_url)}"
     if not named:
-        fix = "choose a model with --model or JUDGEBOARD_MODEL; without a model, use --judge lexical"
+        fix = (
+            "choose a model with --model or JUDGEBOARD_MODEL; without a model, use --judge lexical"
+        )
         return Finding(ok=True, what=endpoint, value="no model", fix=fix)
     try:
         verdict = asyncio.run(_ask(model, provider, base_url))
@@ -158,7 +176,9 @@ def check_endpoint(model: str | None, provider: str | None, base_url: str | None
 
 
 async def _ask(model: str | None, provider: str | None, base_url: str | None) -> Verdict:
-    judge = make_judge("rag", model=model, provider=provider, base_url=base_url, concurrency=1, tries=1)
+    judge = make_judge(
+        "rag", model=model, provider=provider, base_url=base_url, concurrency=1, tries=1
+    )
     try:
         return await judge.judge(_SMALL)
     finally:

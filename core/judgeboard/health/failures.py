@@ -24,7 +24,16 @@ _SILENT = timedelta(days=1)
 _GIVEN_UP = timedelta(days=30)  # a source that is silent for longer was switched off
 _MOST_RUNS = 50
 
-Kind = Literal["silent_source", "unused_traces", "alert", "job", "run", "judging_rule", "alert_rule", "push_target"]
+Kind = Literal[
+    "silent_source",
+    "unused_traces",
+    "alert",
+    "job",
+    "run",
+    "judging_rule",
+    "alert_rule",
+    "push_target",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,9 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
     since = now - timedelta(days=DAYS)
     events = [*_events(connection)]
     watched = {failure.subject for failure in events}
-    silent = (each for each in silent_sources(connection, now, _SILENT) if each.subject not in watched)
+    silent = (
+        each for each in silent_sources(connection, now, _SILENT) if each.subject not in watched
+    )
     unused = unused_traces(connection, since)
     return [
         *events,
@@ -73,7 +84,9 @@ def _of_traces(unused: UnusedTraces) -> Failure:
     """Return "12 traces without an answer. 9 from shop: The call failed"."""
     lead = f"{counted(unused.traces, 'trace')} without an answer."
     reason = " ".join((unused.reason or "reason unknown").split())
-    return Failure("unused_traces", unused.source, lead, f"{unused.of_source:,} from {unused.source}: {reason}")
+    return Failure(
+        "unused_traces", unused.source, lead, f"{unused.of_source:,} from {unused.source}: {reason}"
+    )
 
 
 def unstarted_jobs(connection: Connection, since: datetime) -> Iterator[Failure]:
@@ -87,9 +100,16 @@ def unstarted_jobs(connection: Connection, since: datetime) -> Iterator[Failure]
 def _runs(connection: Connection, since: datetime) -> Iterator[Failure]:
     for run in list_runs(connection, limit=_MOST_RUNS):
         if run.started_at >= since and run.state in {RunState.STOPPED, RunState.INTERRUPTED}:
-            what = " ".join(filter(None, (run.kind, run.version_title and f"with {run.version_title}")))
+            what = " ".join(
+                filter(None, (run.kind, run.version_title and f"with {run.version_title}"))
+            )
             reason = f": {' '.join(run.why_stopped.split())}" if run.why_stopped else ""
-            yield Failure("run", str(run.id), f"Run {run.id} was {run.state.value}.", f"{what.capitalize()}{reason}.")
+            yield Failure(
+                "run",
+                str(run.id),
+                f"Run {run.id} was {run.state.value}.",
+                f"{what.capitalize()}{reason}.",
+            )
 
 
 def _rules(connection: Connection) -> Iterator[Failure]:

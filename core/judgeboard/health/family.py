@@ -43,14 +43,18 @@ def family(record: JudgeRecord) -> Check:
         return not_measured("family", with_families(record), note("family_unknown", model=judge))
     if not known:
         named = [model for model in record.generators if model]
-        return not_measured("family", with_families(record), note("families_unknown", models=_first(named)))
+        return not_measured(
+            "family", with_families(record), note("families_unknown", models=_first(named))
+        )
     mine = sum(n for model, n in known.items() if _is_own(judge, model, record.models))
     share = share_intervals(mine, sum(known.values()))[0]
     warning = family_warning(judge, record.generators, record.models)
     notes = [warning or note("no_own_family", judge=judge, family=own or judge)]
     if rest := sum(record.generators.values()) - sum(known.values()):
         notes.append(note("family_partly_known", answers=rest))
-    return Check("family", state_of(warns=mine > 0), share, tuple(notes), with_families(record), share=True)
+    return Check(
+        "family", state_of(warns=mine > 0), share, tuple(notes), with_families(record), share=True
+    )
 
 
 def family_warning(
@@ -58,11 +62,14 @@ def family_warning(
 ) -> Note | None:
     """Return a warning if the family of a judge's model wrote answers, or will write them; None if not, or if unknown.
 
-    ``generators`` counts answers by model. A model of an unknown family is compared with itself only.
+    ``generators`` counts answers by model. A model of an unknown family is compared with itself
+    only.
     """
     models = models or model_table(load_settings().families)
     own_models = [
-        model for model in _comparable(judge_model, generators, models) if _is_own(judge_model, model, models)
+        model
+        for model in _comparable(judge_model, generators, models)
+        if _is_own(judge_model, model, models)
     ]
     if judge_model is None or not own_models:
         return None
@@ -81,14 +88,20 @@ def _is_own(judge_model: str | None, model: str | None, models: ModelTable) -> b
     return _is_same(judge_model, model) or (own is not None and models.family(model) == own)
 
 
-def _comparable(judge_model: str | None, generators: Mapping[str | None, int], models: ModelTable) -> dict[str, int]:
+def _comparable(
+    judge_model: str | None, generators: Mapping[str | None, int], models: ModelTable
+) -> dict[str, int]:
     """Return the answers by model, of models that can be compared with the judge's model.
 
-    If the judge's family is known, these are the models of known families. Otherwise they are all models, because the
-    judge's model is compared by its name only.
+    If the judge's family is known, these are the models of known families. Otherwise they are all
+    models, because the judge's model is compared by its name only.
     """
     by_name = models.family(judge_model) is None
-    return {model: n for model, n in generators.items() if model and (by_name or models.family(model) is not None)}
+    return {
+        model: n
+        for model, n in generators.items()
+        if model and (by_name or models.family(model) is not None)
+    }
 
 
 def run_warning(store: Readable, judge_model: str | None, run_id: int | None) -> Note | None:
@@ -103,42 +116,56 @@ def run_warning(store: Readable, judge_model: str | None, run_id: int | None) ->
 def self_enhancement(record: JudgeRecord) -> Check:
     """Warn if score − human grade is significantly higher for the judge's own family than for others.
 
-    Source: A. Panickssery, S. Bowman, S. Feng, "LLM evaluators recognize and favor their own generations" (NeurIPS
-    2024). Scores are compared with people's grades, so a family that really writes better answers causes no warning.
+    Source: A. Panickssery, S. Bowman, S. Feng, "LLM evaluators recognize and favor their own
+    generations" (NeurIPS 2024). Scores are compared with people's grades, so a family that really
+    writes better answers causes no warning.
     """
     graded_models = (name for graded in record.graded.values() for name in graded.model_names)
     if (missing := _without_models("self_enhancement", record, *graded_models)) is not None:
         return missing
     own = record.models.family(record.judge_model)
     if own is None:
-        return not_measured("self_enhancement", with_families(record), note("family_unknown", model=record.judge_model))
+        return not_measured(
+            "self_enhancement",
+            with_families(record),
+            note("family_unknown", model=record.judge_model),
+        )
     most: tuple[str, Estimate] | None = None
     for measure, graded in record.graded.items():
         mine, others = _sides(record, graded, own)
         rows = mine | others
         if not graded.same:
             continue
-        if min(int(mine.sum()), int(others.sum())) < MIN_PAIRS or (most is not None and most[1].n >= int(rows.sum())):
+        if min(int(mine.sum()), int(others.sum())) < MIN_PAIRS or (
+            most is not None and most[1].n >= int(rows.sum())
+        ):
             continue
         distance = (graded.judge - graded.people)[rows]
         groups = grouping(graded.groups[rows], len(distance))
         most = measure, difference_of_means(distance, mine[rows], groups)
     if most is None:
         few = note("few_graded_of_family", least=MIN_PAIRS, family=own)
-        chosen = (each for graded in record.graded.values() if graded.same for each in graded.of_sample)
+        chosen = (
+            each for graded in record.graded.values() if graded.same for each in graded.of_sample
+        )
         command = f"{with_families(record)}  # after grading more answers"
         return not_measured("self_enhancement", command, few, *islice(chosen, 1))
     measure, difference = most
     warns = surely_above(difference, 0)
-    finding = note("prefers_own_family" if warns else "own_family_not_preferred", family=own, measure=measure)
+    finding = note(
+        "prefers_own_family" if warns else "own_family_not_preferred", family=own, measure=measure
+    )
     notes = finding, *record.graded[measure].of_sample
-    return Check("self_enhancement", state_of(warns=warns), difference, notes, with_families(record))
+    return Check(
+        "self_enhancement", state_of(warns=warns), difference, notes, with_families(record)
+    )
 
 
 def weaker(record: JudgeRecord) -> Check:
     """Warn if the judge is known to be smaller than a model whose answers it judged.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026). Sizes are published, or known as an order within one series.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026). Sizes are published, or known as an
+    order within one series.
     """
     judge = record.judge_model
     if (missing := _without_models("weaker", record, share=True)) is not None:
@@ -146,15 +173,27 @@ def weaker(record: JudgeRecord) -> Check:
     order = {model: record.models.smaller(judge, model) for model in record.generators if model}
     known = {model: smaller for model, smaller in order.items() if smaller is not None}
     if not known:
-        return not_measured("weaker", with_families(record), note("sizes_unknown", judge=judge, models=_first(order)))
+        return not_measured(
+            "weaker",
+            with_families(record),
+            note("sizes_unknown", judge=judge, models=_first(order)),
+        )
     n = sum(record.generators[model] for model in known)
     larger = [model for model, smaller in known.items() if smaller]
     share = share_intervals(sum(record.generators[model] for model in larger), n)[0]
-    finding = note("judge_smaller", judge=judge, models=_first(larger)) if larger else note("not_smaller", judge=judge)
-    return Check("weaker", state_of(warns=bool(larger)), share, (finding,), with_families(record), share=True)
+    finding = (
+        note("judge_smaller", judge=judge, models=_first(larger))
+        if larger
+        else note("not_smaller", judge=judge)
+    )
+    return Check(
+        "weaker", state_of(warns=bool(larger)), share, (finding,), with_families(record), share=True
+    )
 
 
-def _without_models(name: str, record: JudgeRecord, *graded_models: str, share: bool = False) -> Check | None:
+def _without_models(
+    name: str, record: JudgeRecord, *graded_models: str, share: bool = False
+) -> Check | None:
     """Return a finished check if the judge calls no model or the log names no generator; otherwise None."""
     if not calls_host(record.version.kind) or record.version.kind == JURY:
         code = "jury_calls_no_model" if record.version.kind == JURY else "calls_no_model"

@@ -9,13 +9,21 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
 from judgeboard.errors import BadInput
 from judgeboard.text import file_text
 
-# Matches "70b", "1.5B" and "8x7b" as a word of a name, but not "a3b", the active part of a mixture of experts.
+# Matches "70b", "1.5B" and "8x7b" as a word of a name, but not "a3b", the active part of a mixture
+# of experts.
 _BILLIONS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])")
 
 
@@ -27,7 +35,9 @@ class ModelTable(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    families: dict[Pattern, Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = {}
+    families: dict[
+        Pattern, Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    ] = {}
     sizes: dict[Pattern, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
     ladders: dict[str, list[Pattern]] = {}
 
@@ -57,7 +67,10 @@ class ModelTable(BaseModel):
 @cache
 def shipped_models() -> ModelTable:
     """Return the table that the package contains."""
-    return _parse(resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8"), "models.toml")
+    return _parse(
+        resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8"),
+        "models.toml",
+    )
 
 
 def model_table(file: Path | None = None) -> ModelTable:
@@ -71,15 +84,24 @@ def model_table(file: Path | None = None) -> ModelTable:
     return ModelTable(
         families=_not_covered(known.families, own.families) | own.families,
         sizes=_not_covered(known.sizes, own.sizes) | own.sizes,
-        ladders=own.ladders | {name: rungs for name, rungs in known.ladders.items() if name not in own.ladders},
+        ladders=own.ladders
+        | {name: rungs for name, rungs in known.ladders.items() if name not in own.ladders},
     )
 
 
 def _not_covered(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    return {pattern: value for pattern, value in known.items() if not any(_fits(pattern, mine) for mine in own)}
+    return {
+        pattern: value
+        for pattern, value in known.items()
+        if not any(_fits(pattern, mine) for mine in own)
+    }
 
 
-_EXPECTED = {"families": "the name of a family", "sizes": "a number of billions", "ladders": "a list of names"}
+_EXPECTED = {
+    "families": "the name of a family",
+    "sizes": "a number of billions",
+    "ladders": "a list of names",
+}
 
 
 def _parse(text: str, where: str) -> ModelTable:
@@ -88,7 +110,9 @@ def _parse(text: str, where: str) -> ModelTable:
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         why = _why(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
         form = 'tables [families] ("my-model*" = "OpenAI"), [sizes] (in billions) and [ladders] (lists of names)'
-        raise BadInput(f"the table of models {where} is invalid ({why}); expected {form}") from error
+        raise BadInput(
+            f"the table of models {where} is invalid ({why}); expected {form}"
+        ) from error
 
 
 def _why(error: ErrorDetails) -> str:

@@ -27,9 +27,9 @@ _CHOICES: Mapping[tuple[str, str], Mapping[str, object]] = {
 def settings_faults(settings: Settings, connection: Connection | None) -> Iterator[BadInput]:
     """Yield an error with its place for each setting below that names something unknown.
 
-    These are the primary judge, the kind and the provider of a judge, the preset of a queue, the provider of a judging
-    rule, the filters of both, the options of a flag rule, and whatever an alert says. Without a database, a rule or a
-    judge that exists only there is unknown.
+    These are the primary judge, the kind and the provider of a judge, the preset of a queue, the
+    provider of a judging rule, the filters of both, the options of a flag rule, and whatever an
+    alert says. Without a database, a rule or a judge that exists only there is unknown.
     """
     try:
         check_primary_judge(connection)
@@ -39,7 +39,9 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
         for name, table in getattr(settings, section).items():
             value = getattr(table, field)
             if value is not None and value not in known:
-                yield settings.fail(f"{value!r} is unknown; known: {', '.join(known)}", section, name, field)
+                yield settings.fail(
+                    f"{value!r} is unknown; known: {', '.join(known)}", section, name, field
+                )
     for section in ("queues", "judging_rules"):
         for name, table in getattr(settings, section).items():
             try:
@@ -58,7 +60,10 @@ def _rule_faults(settings: Settings) -> Iterator[BadInput]:
     for name in settings.flag_rules:
         model = RULES[name].options if name in RULES else None
         if model is None:
-            known = ", ".join(rule.name for rule in RULES.values() if rule.options is not None) or "none"
+            known = (
+                ", ".join(rule.name for rule in RULES.values() if rule.options is not None)
+                or "none"
+            )
             yield settings.fail(f"has no options; known: {known}", "flag_rules", name)
             continue
         try:

@@ -45,10 +45,11 @@ def given_by(scores: Scores) -> list[str]:
 class GradedAnswers:
     """Answers that the version scored on one measure and people graded, with length, evidence group and generator.
 
-    They represent all answers that the version judged: people graded all of these, or a random sample of them. Of the
-    ``graded`` answers (default: as many), those that people chose are left out.
-    If ``same`` is False, people graded another measure; their grades then only tell which answers are equally good.
-    ``models`` are positions in ``model_names``; the name "" means unknown.
+    They represent all answers that the version judged: people graded all of these, or a random
+    sample of them. Of the ``graded`` answers (default: as many), those that people chose are left
+    out. If ``same`` is False, people graded another measure; their grades then only tell which
+    answers are equally good. ``models`` are positions in ``model_names``; the name "" means
+    unknown.
     """
 
     judge: FloatArray
@@ -72,7 +73,8 @@ class GradedAnswers:
 class LevelCounts:
     """Counts of each level of a measure; ``names`` are the levels.
 
-    ``possible`` is the number of levels that the judge can give (None: all). It is lower if a judge gives 0 or 1 only.
+    ``possible`` is the number of levels that the judge can give (None: all). It is lower if a judge
+    gives 0 or 1 only.
     """
 
     names: tuple[str, ...]
@@ -84,8 +86,8 @@ class LevelCounts:
 class Repeats:
     """Answers with a value in every repeat on the main ``measure``.
 
-    ``same`` tells whether all repeats of an answer are equal. ``incomplete`` answers, without a value in every
-    repeat, are left out.
+    ``same`` tells whether all repeats of an answer are equal. ``incomplete`` answers, without a
+    value in every repeat, are left out.
     """
 
     same: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
@@ -99,11 +101,11 @@ class Repeats:
 class JudgeRecord:
     """The data of one judge version that the checks read. A check whose data are empty is not measured.
 
-    ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked`` counts calls by status,
-    in all methods. Of the unparsable ones, ``ties`` are ties of a jury; of the ok ones, ``mended`` were read after they
-    were mended. ``pairs`` are verdicts on pairs by aspect.
-    ``costs`` sum the judge's costs (upper) and the generator's (lower) over answers with both. ``logged`` is the number
-    of logged answers (None: unknown).
+    ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked``
+    counts calls by status, in all methods. Of the unparsable ones, ``ties`` are ties of a jury; of
+    the ok ones, ``mended`` were read after they were mended. ``pairs`` are verdicts on pairs by
+    aspect. ``costs`` sum the judge's costs (upper) and the generator's (lower) over answers with
+    both. ``logged`` is the number of logged answers (None: unknown).
     """
 
     version: StoredVersion
@@ -149,10 +151,11 @@ class State(StrEnum):
 class Check:
     """One possible fault of a judge.
 
-    ``name`` is a key of ``CHECKS``. ``statistic`` decides the state; with ``share`` it is shown in percent. ``also``
-    has more figures. The first of the ``notes`` is the finding. ``command`` measures the fault or gives more detail.
-    ``response_ids`` are answers that show the fault, clearest first. ``applies`` is False if a judge of this kind
-    cannot have the fault; the state is then ok.
+    ``name`` is a key of ``CHECKS``. ``statistic`` decides the state; with ``share`` it is shown in
+    percent. ``also`` has more figures. The first of the ``notes`` is the finding. ``command``
+    measures the fault or gives more detail. ``response_ids`` are answers that show the fault,
+    clearest first. ``applies`` is False if a judge of this kind cannot have the fault; the state is
+    then ok.
     """
 
     name: str
@@ -178,7 +181,9 @@ def not_measured(name: str, command: str | None, *notes: Note, n: int = 0) -> Ch
 
 def not_applicable(name: str, why: Note, *, share: bool = False, n: int = 0) -> Check:
     """Return a check of a fault that a judge of this kind cannot have."""
-    return Check(name, State.OK, unmeasured(n, why.text.rstrip(".")), (why,), share=share, applies=False)
+    return Check(
+        name, State.OK, unmeasured(n, why.text.rstrip(".")), (why,), share=share, applies=False
+    )
 
 
 def effect_words(estimate: Estimate) -> str:
@@ -208,12 +213,16 @@ _DIVISIONS = (1, 2, 3, 4, 5, 10, 20, 25, 50)
 _ROUNDING = 0.005  # of the length of the scale; scores often have two decimals
 
 MOST = 8  # cached records; each has the arrays of up to 20,000 answers
-# Maximum age of a cached record. On PostgreSQL, a row can be committed after rows with higher ids; the mark misses it.
+# Maximum age of a cached record. On PostgreSQL, a row can be committed after rows with higher ids;
+# the mark misses it.
 SECONDS = 600.0
 
 
 def read_record(
-    connection: Connection, version: StoredVersion, models: ModelTable, known: JudgeRecord | None = None
+    connection: Connection,
+    version: StoredVersion,
+    models: ModelTable,
+    known: JudgeRecord | None = None,
 ) -> JudgeRecord:
     """Return the stored data of a version; a record that is ``known`` has all that its judgments alone decide."""
     if known is None:
@@ -252,9 +261,14 @@ def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
 
 
 def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
-    # A recorded judge has one version per rubric; all of them count. Combined repeats name their member.
+    # A recorded judge has one version per rubric; all of them count. Combined repeats name their
+    # member.
     if version.kind == RECORDED:
-        pooled = (each for each in list_versions(connection) if (each.name, each.kind) == (version.name, RECORDED))
+        pooled = (
+            each
+            for each in list_versions(connection)
+            if (each.name, each.kind) == (version.name, RECORDED)
+        )
         return [each.id for each in pooled]
     if version.kind == REPEATS:
         members = set(version.params.get("members") or ())
@@ -265,12 +279,16 @@ def _repeated_versions(connection: Connection, version: StoredVersion) -> list[i
 def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:
     """Return all levels of a measure with their counts; the levels of scores between 0 and 1 are tenths."""
     if name == "label":
-        return LevelCounts((Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(value_counts, 0, 1, 1))
+        return LevelCounts(
+            (Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(value_counts, 0, 1, 1)
+        )
     low, high = {"groundedness": (0, 1), "quality": (1, 4)}.get(name) or _ends(value_counts)
     values = value_counts.values
     if name == "groundedness" or (high - low == 1 and bool((values != np.rint(values)).any())):
         names = tuple(f"about {low + tenth / 10:g}" for tenth in range(11))
-        return LevelCounts(names, _binned(value_counts, 10 * low, 10 * high, 10), _possible(values, low, high, 11))
+        return LevelCounts(
+            names, _binned(value_counts, 10 * low, 10 * high, 10), _possible(values, low, high, 11)
+        )
     names = tuple(str(level) for level in range(low, high + 1))
     possible = None if len(names) <= _SHORT else _possible(values, low, high, len(names))
     return LevelCounts(names, _binned(value_counts, low, high, 1), possible)
@@ -280,7 +298,9 @@ def _possible(values: FloatArray, low: int, high: int, levels: int) -> int:
     """Return the number of levels of the coarsest even division of a scale that has all ``values``."""
     shares = (values - low) / (high - low)
     for parts in _DIVISIONS:
-        if parts + 1 < levels and bool((np.abs(shares - np.rint(shares * parts) / parts) < _ROUNDING).all()):
+        if parts + 1 < levels and bool(
+            (np.abs(shares - np.rint(shares * parts) / parts) < _ROUNDING).all()
+        ):
             return parts + 1
     return levels
 
@@ -295,7 +315,9 @@ def _ends(value_counts: health.ValueCounts) -> tuple[int, int]:
 
 def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -> IntArray:
     places = np.clip(np.rint(value_counts.values * steps).astype(np.int64) - low, 0, high - low)
-    return np.bincount(places, weights=value_counts.counts, minlength=high - low + 1).astype(np.int64)
+    return np.bincount(places, weights=value_counts.counts, minlength=high - low + 1).astype(
+        np.int64
+    )
 
 
 def _graded(connection: Connection, version: StoredVersion) -> dict[str, GradedAnswers]:
@@ -306,7 +328,10 @@ def _graded(connection: Connection, version: StoredVersion) -> dict[str, GradedA
         # A label that is derived from groundedness adds nothing to groundedness.
         pairs = pairs.at(~pairs.cut)
         if pairs.n:
-            n, pairs = pairs.n, pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade)))
+            n, pairs = (
+                pairs.n,
+                pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade))),
+            )
             judge, people = (  # a label is 1 (grounded) or 0, as its position is
                 side if grade == "label" else pairs.scale.named(side).astype(np.float64)
                 for side in (pairs.judge, pairs.people)
@@ -324,7 +349,9 @@ def _by_other_grade(
     connection: Connection, source: PairSource, version: StoredVersion, measure: GradeName
 ) -> GradedAnswers | None:
     verdicts = source.verdicts(version.id)
-    people = max((source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids))
+    people = max(
+        (source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids)
+    )
     graded_as = next(grade for grade in GRADES if source.people(grade) is people)
     quality = np.where(verdicts.quality > 0, verdicts.quality, np.nan)
     columns = {"groundedness": verdicts.groundedness, "quality": quality}
@@ -335,7 +362,11 @@ def _by_other_grade(
         return None
     n, rows = len(rows), rows[np.isin(ids[rows], _representative(connection, version, graded_as))]
     codes = people.values[np.searchsorted(people.response_ids, ids[rows])]
-    values = positions_of_codes(codes, SCALES["label"]) if graded_as == "label" else codes.astype(np.float64)
+    values = (
+        positions_of_codes(codes, SCALES["label"])
+        if graded_as == "label"
+        else codes.astype(np.float64)
+    )
     groups = verdicts.evidence_groups[rows]
     with_facts = _with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values)
     return replace(with_facts, same=False, graded=n)
@@ -346,7 +377,11 @@ def _representative(connection: Connection, version: StoredVersion, grade: Grade
 
 
 def _with_facts(
-    connection: Connection, response_ids: IntArray, groups: IntArray, judge: FloatArray, people: FloatArray
+    connection: Connection,
+    response_ids: IntArray,
+    groups: IntArray,
+    judge: FloatArray,
+    people: FloatArray,
 ) -> GradedAnswers:
     lengths, models = health.answer_facts(connection, response_ids)
     return GradedAnswers(judge, people, lengths, groups, models.codes, models.names)
@@ -369,7 +404,9 @@ class KeptRecords:
         self._kept: OrderedDict[int, tuple[health.RecordMark, float, JudgeRecord]] = OrderedDict()
         self._lock = Lock()
 
-    def read(self, connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
+    def read(
+        self, connection: Connection, version: StoredVersion, models: ModelTable
+    ) -> JudgeRecord:
         """Return the record of a version; from the cache if it is still valid and the connection hides no rows."""
         if hides_rows(connection):
             return read_record(connection, version, models)

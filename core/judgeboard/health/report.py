@@ -60,7 +60,10 @@ def _of_method(method: Registration) -> Mapping[str, tuple[str | None, TitledChe
     """Return the checks of a method, each with the place that shows how to make what it reads."""
     if method.checks is None:
         return {}
-    return {name: (method.checks.maker, check) for name, check in load_object(method.checks.checks).items()}
+    return {
+        name: (method.checks.maker, check)
+        for name, check in load_object(method.checks.checks).items()
+    }
 
 
 _OF_METHODS = with_methods(
@@ -70,7 +73,11 @@ _OF_METHODS = with_methods(
     reserved=(*_BEFORE_METHODS, *_AFTER_METHODS),
 )
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
-    {**_BEFORE_METHODS, **{name: check.measure for name, (_, check) in _OF_METHODS.items()}, **_AFTER_METHODS}
+    {
+        **_BEFORE_METHODS,
+        **{name: check.measure for name, (_, check) in _OF_METHODS.items()},
+        **_AFTER_METHODS,
+    }
 )
 """Checks by name, in the order of command and page. To add a check, write its function and add a line above."""
 
@@ -99,8 +106,8 @@ _TITLES = {
 class HealthReport(AskCounts):
     """Every check of one judge version, in the order of ``CHECKS``.
 
-    The counts cover its calls in all methods. ``not_reached`` counts calls that its unfinished runs have yet to make.
-    ``warnings`` counts the checks that warn.
+    The counts cover its calls in all methods. ``not_reached`` counts calls that its unfinished runs
+    have yet to make. ``warnings`` counts the checks that warn.
     """
 
     judge: str
@@ -170,15 +177,23 @@ def judges_in_use(connection: Connection) -> tuple[StoredVersion, ...]:
     return tuple(sorted(newest, key=lambda version: version is not first))
 
 
-def health_page(connection: Connection, version: StoredVersion, records: KeptRecords | None = None) -> HealthPage:
+def health_page(
+    connection: Connection, version: StoredVersion, records: KeptRecords | None = None
+) -> HealthPage:
     """Return the page of a version; ``records`` caches the data of earlier pages of the same database."""
     models = model_table(load_settings().families)
     read = read_record if records is None else records.read
     record = read(connection, version, models)
     report = report_on(record, not_reached(connection, version.id))
-    picked = [(check, id_) for check in report.in_state(State.WARNING) for id_ in check.response_ids[:MOST_SHOWN]]
+    picked = [
+        (check, id_)
+        for check in report.in_state(State.WARNING)
+        for id_ in check.response_ids[:MOST_SHOWN]
+    ]
     known = answer_starts(connection, {id_ for _, id_ in picked})
-    return HealthPage(report, record, tuple((check, known[id_]) for check, id_ in picked if id_ in known))
+    return HealthPage(
+        report, record, tuple((check, known[id_]) for check, id_ in picked if id_ in known)
+    )
 
 
 def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
@@ -215,7 +230,9 @@ def figure_words(check: Check) -> str | None:
 def health_notes(report: HealthReport) -> tuple[Note, ...]:
     """Return which of the checks found faults; checks that do not apply do not count."""
     warnings = report.in_state(State.WARNING)
-    measured = sum(len(report.in_state(each)) for each in (State.WARNING, State.OK, State.NOT_CONCLUSIVE))
+    measured = sum(
+        len(report.in_state(each)) for each in (State.WARNING, State.OK, State.NOT_CONCLUSIVE)
+    )
     if not measured:
         return (note("health_unknown", judge=report.judge, calls=report.asked),)
     scope = note("health_scope")

@@ -33,7 +33,8 @@ LEAST_ENTROPY = 0.35
 def collapse(record: JudgeRecord) -> Check:
     """Warn if one level has more than 80 % of the scores, or their entropy is below 0.35 of log(levels).
 
-    ``levels`` is the number of levels that the judge can give: two for a judge that gives 0 or 1 only.
+    ``levels`` is the number of levels that the judge can give: two for a judge that gives 0 or 1
+    only.
     """
     worst = least_even(record)
     if worst is None:
@@ -45,9 +46,13 @@ def collapse(record: JudgeRecord) -> Check:
     code = "scale_collapsed" if warns else "scale_used"
     notes = [note(code, measure=worst, level=levels.names[use.level], entropy=use.entropy)]
     if not warns:
-        return Check("collapse", State.OK, use.most, tuple(notes), judge_answers(record), share=True)
+        return Check(
+            "collapse", State.OK, use.most, tuple(notes), judge_answers(record), share=True
+        )
     controls, command = record.controls.get("other_answer", ControlScores()), None
-    judged = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
+    judged = max(
+        (int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0
+    )
     if judged >= LEAST:  # nothing more to measure: their check has it
         notes.append(note("controls_show"))
     elif controls.suitable is None or controls.suitable >= LEAST:
@@ -71,7 +76,9 @@ def least_even(record: JudgeRecord) -> str | None:
         for measure, levels in record.levels.items()
         if int(levels.counts.sum()) >= LEAST and len(levels.counts) > 1
     }
-    return max(uses, key=lambda measure: (_collapsed(uses[measure]), -uses[measure].entropy), default=None)
+    return max(
+        uses, key=lambda measure: (_collapsed(uses[measure]), -uses[measure].entropy), default=None
+    )
 
 
 def _collapsed(use: LevelUse) -> bool:
@@ -84,8 +91,8 @@ PER = 100  # characters: the unit of the slope
 def verbosity(record: JudgeRecord) -> Check:
     """Warn if scores rise significantly with the length of the answer, unless people's grades explain it.
 
-    Longer answers may be better, so the correlation at equal human grades decides, if there are enough grades. If there
-    are several scores, the one with the clearest rise is shown.
+    Longer answers may be better, so the correlation at equal human grades decides, if there are
+    enough grades. If there are several scores, the one with the clearest rise is shown.
     """
     by_measure: dict[str, tuple[Estimate, Estimate]] = {}
     for measure in given_by(record.scored.scores):
@@ -94,7 +101,10 @@ def verbosity(record: JudgeRecord) -> Check:
         lengths = record.scored.lengths[rows]
         groups = grouping(record.scored.groups[rows], len(lengths))
         if len(lengths) >= LEAST:
-            by_measure[measure] = spearman(scores[rows], lengths, groups), slope(scores[rows], lengths / PER, groups)
+            by_measure[measure] = (
+                spearman(scores[rows], lengths, groups),
+                slope(scores[rows], lengths / PER, groups),
+            )
     defined = {measure: both for measure, both in by_measure.items() if both[0].value is not None}
     if not defined:
         n = max((int((~np.isnan(each)).sum()) for each in record.scored.scores.values()), default=0)
@@ -106,15 +116,23 @@ def verbosity(record: JudgeRecord) -> Check:
     within = _within(record)
     state, after_grades = _after_grades(correlation, within.get(measure))
     notes = [note("length_correlation", measure=measure)]
-    spans = float(np.ptp(record.scored.lengths[~np.isnan(record.scored.scores[measure] + record.scored.lengths)]))
+    spans = float(
+        np.ptp(
+            record.scored.lengths[~np.isnan(record.scored.scores[measure] + record.scored.lengths)]
+        )
+    )
     if spans >= PER and (_low(rise) > 0 or _high(rise) < 0):
         notes.append(note("change_with_length", change=rise.value or 0.0, characters=PER))
     if after_grades is not None:
         notes.append(after_grades)
-        others = [each for each, same in within.items() if each != measure and half_widths(same, 0) > 1]
+        others = [
+            each for each, same in within.items() if each != measure and half_widths(same, 0) > 1
+        ]
         if others:
             notes.append(note("others_follow_length", measures=others))
-    return Check("verbosity", state, correlation, tuple(notes), also={f"per_{PER}_characters": rise})
+    return Check(
+        "verbosity", state, correlation, tuple(notes), also={f"per_{PER}_characters": rise}
+    )
 
 
 def _after_grades(correlation: Estimate, within: Estimate | None) -> tuple[State, Note | None]:
@@ -145,14 +163,17 @@ MEDIUM = 0.3
 def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     """Warn if scores rise or fall significantly with length among answers with equal human grades.
 
-    The check is ok only if the interval leaves out a medium influence. It shows the score that is farthest from 0.
+    The check is ok only if the interval leaves out a medium influence. It shows the score that is
+    farthest from 0.
     """
     correlations = _within(record)
     if not correlations:
         n = max((each.n for each in _all_within(record).values()), default=0)
         most = max(record.graded.values(), key=lambda each: each.graded or 0, default=None)
         if n >= LEAST:
-            return not_measured("verbosity_at_equal_grades", None, note("length_or_score_constant"), n=n)
+            return not_measured(
+                "verbosity_at_equal_grades", None, note("length_or_score_constant"), n=n
+            )
         why = note("few_equal_grades", n=n, least=LEAST), *(() if most is None else most.of_sample)
         return not_measured("verbosity_at_equal_grades", "judgeboard serve", *why, n=n)
     measure = max(correlations, key=lambda each: half_widths(correlations[each], 0))
@@ -225,7 +246,8 @@ USEFUL = 0.6
 def user_feedback(record: JudgeRecord) -> Check:
     """Warn if the AUROC of the score for negative feedback is significantly below 0.6.
 
-    The check is ok only if the AUROC is above chance; with an interval that includes chance it is not conclusive.
+    The check is ok only if the AUROC is above chance; with an interval that includes chance it is
+    not conclusive.
     """
     feedback = record.feedback
     aurocs: dict[str, Estimate] = {}
@@ -248,4 +270,6 @@ def user_feedback(record: JudgeRecord) -> Check:
         state, code = State.WARNING, "users_disagree"
     elif best.low is not None and best.low > CHANCE:
         state, code = State.OK, "users_agree"
-    return Check("user_feedback", state, best, (note(code, measure=measure),), import_log("feedback"))
+    return Check(
+        "user_feedback", state, best, (note(code, measure=measure),), import_log("feedback")
+    )

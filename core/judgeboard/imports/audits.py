@@ -13,7 +13,11 @@ from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
-from judgeboard.store.judgment_reviews import NewJudgmentReview, recorded_reviews, store_judgment_reviews
+from judgeboard.store.judgment_reviews import (
+    NewJudgmentReview,
+    recorded_reviews,
+    store_judgment_reviews,
+)
 from judgeboard.store.judgments import judgment_ids
 from judgeboard.store.reviews import lock_responses
 
@@ -53,7 +57,14 @@ class AuditImport(RecordedImport[ImportedAudit]):
         **{
             name: (name,)
             for name in (
-                *("source", "judge", "judge_version", "judgment_ask", "judgment_repeat", "supreme_judge"),
+                *(
+                    "source",
+                    "judge",
+                    "judge_version",
+                    "judgment_ask",
+                    "judgment_repeat",
+                    "supreme_judge",
+                ),
                 *("supreme_judge_version", "ask", "correct", "status", "reasoning", "raw", "error"),
                 "inclusion_probability",
             )
@@ -69,12 +80,17 @@ class AuditImport(RecordedImport[ImportedAudit]):
             raise Unusable("correct", f"{word[:40]!r} is not true or false")
         correct, status = _RESULTS[word], cells.choice("status", Status) or Status.OK
         if (correct is None) is (status is Status.OK):
-            raise Unusable("correct", "give a result (true or false), or a status with the reason why there is none")
+            raise Unusable(
+                "correct",
+                "give a result (true or false), or a status with the reason why there is none",
+            )
         probability = cells.number("inclusion_probability")
         if probability is None:
             probability = 1.0
         if type(probability) not in {int, float} or not 0 <= probability <= 1:
-            raise Unusable("inclusion_probability", f"{str(probability)[:40]} is not a number from 0 to 1")
+            raise Unusable(
+                "inclusion_probability", f"{str(probability)[:40]} is not a number from 0 to 1"
+            )
         return ImportedAudit(
             cells.required_name("external_id", MAX_ID),
             cells.required_name("judge"),
@@ -91,17 +107,22 @@ class AuditImport(RecordedImport[ImportedAudit]):
             probability,
         )
 
-    def store(self, connection: Connection, records: Sequence[ImportedAudit], now: datetime) -> Stored:
+    def store(
+        self, connection: Connection, records: Sequence[ImportedAudit], now: datetime
+    ) -> Stored:
         """Store the reviews that are not stored yet, with the flags that they raise."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         answers = self.find_answers(connection, rows, names)
         response_ids = {answer.id for answer in answers.values()}
         locked = lock_responses(connection, response_ids)
-        # The versions of the judges, their judgments of the answers, and the reviews of these judgments.
+        # The versions of the judges, their judgments of the answers, and the reviews of these
+        # judgments.
         judges = dict.fromkeys(judge for index in answers for judge in records[index].judges)
         versions = {judge: recorded_version(connection, judge, now) for judge in judges}
-        judgments = judgment_ids(connection, {version.id for version in versions.values()}, response_ids)
+        judgments = judgment_ids(
+            connection, {version.id for version in versions.values()}, response_ids
+        )
         known = recorded_reviews(connection, judgments.values())
         # The reviews that are new, by supreme judge.
         new: dict[RecordedJudge, list[NewJudgmentReview]] = {}
@@ -110,7 +131,11 @@ class AuditImport(RecordedImport[ImportedAudit]):
             verdict = versions[judge].id, answer.id, record.judgment_ask, record.judgment_repeat
             judgment_id, result = judgments.get(verdict), (record.step.status, record.correct)
             if locked[answer.id].answer is None:
-                rows.refuse(index, "external_id", "its answer is forgotten: reviews of its verdicts are not stored")
+                rows.refuse(
+                    index,
+                    "external_id",
+                    "its answer is forgotten: reviews of its verdicts are not stored",
+                )
             elif judgment_id is None:
                 reason = f"no judgment of {record.response_id!r} by {record.judge}: import the verdicts first"
                 rows.refuse(index, "judge", reason)
@@ -133,5 +158,7 @@ class AuditImport(RecordedImport[ImportedAudit]):
                 rows.refuse(index, "correct", reason, differs=True)
         for supreme, reviews in new.items():
             version = versions[supreme]
-            store_judgment_reviews(connection, version.id, self.run(connection, version, now), reviews, now)
+            store_judgment_reviews(
+                connection, version.id, self.run(connection, version, now), reviews, now
+            )
         return rows.stored()

@@ -21,8 +21,31 @@ class DateOrder(StrEnum):
 _YEAR_LAST = re.compile(r"\s*(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b", re.ASCII)
 _MONTH_BY_NAME = re.compile(r"(?=.*\b\d{4}\b).*[A-Za-z]{3}", re.DOTALL)
 # Hours from UTC. CST and IST are left out: each names several zones.
-_ZONES = {"UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2}
-_ZONES |= {"EEST": 3, "MSK": 3, "JST": 9, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+_ZONES = {
+    "UTC": 0,
+    "GMT": 0,
+    "Z": 0,
+    "WET": 0,
+    "WEST": 1,
+    "BST": 1,
+    "CET": 1,
+    "CEST": 2,
+    "MEZ": 1,
+    "MESZ": 2,
+    "EET": 2,
+}
+_ZONES |= {
+    "EEST": 3,
+    "MSK": 3,
+    "JST": 9,
+    "EST": -5,
+    "EDT": -4,
+    "CDT": -5,
+    "MST": -7,
+    "MDT": -6,
+    "PST": -8,
+    "PDT": -7,
+}
 _SECONDS = {zone: hours * 3600 for zone, hours in _ZONES.items()}
 
 
@@ -30,7 +53,8 @@ _SECONDS = {zone: hours * 3600 for zone, hours in _ZONES.items()}
 class DatesOfColumn:
     """What a column shows of the order of day and month.
 
-    ``example`` is the date that decides the ``order``. If none does, it is the first date with the year last.
+    ``example`` is the date that decides the ``order``. If none does, it is the first date with the
+    year last.
     """
 
     column: str
@@ -41,7 +65,8 @@ class DatesOfColumn:
 def dates_of(column: str, values: Iterable[Any]) -> DatesOfColumn | None:
     """Return what the dates of a column show; None if no value is a date with the year last.
 
-    The first date that is possible in one order only decides: 31/02/2026 does not exist and shows nothing.
+    The first date that is possible in one order only decides: 31/02/2026 does not exist and shows
+    nothing.
     """
     undecided: DatesOfColumn | None = None
     for value in values:
@@ -86,9 +111,13 @@ def read_time(value: Any, order: DateOrder | None) -> datetime:
     except ValueError:
         orders = orders_of(value)
         if orders and order not in (None, *orders):
-            raise ValueError(f"{value!r} is not a {order} date, as the others of this file are") from None
+            raise ValueError(
+                f"{value!r} is not a {order} date, as the others of this file are"
+            ) from None
         order = orders[0] if len(orders) == 1 else order
-        by_name = isinstance(value, str) and not _YEAR_LAST.match(value) and _MONTH_BY_NAME.match(value)
+        by_name = (
+            isinstance(value, str) and not _YEAR_LAST.match(value) and _MONTH_BY_NAME.match(value)
+        )
         if not (by_name or (orders and order)):
             raise
     moment = _written(value, day_first=order is DateOrder.DAY_FIRST)
@@ -107,7 +136,9 @@ def _written(text: str, *, day_first: bool) -> datetime | None:
             warnings.simplefilter("error")  # for an unknown zone
             # What the text leaves out comes from the default: then the two times differ.
             for default in (datetime(2000, 1, 1), datetime(2001, 2, 2)):  # noqa: DTZ001 - the text may have a zone
-                moments.add(parser.parse(text, default=default, dayfirst=day_first, tzinfos=_SECONDS))
+                moments.add(
+                    parser.parse(text, default=default, dayfirst=day_first, tzinfos=_SECONDS)
+                )
     except (ValueError, OverflowError, Warning):
         return None
     return moments.pop() if len(moments) == 1 else None

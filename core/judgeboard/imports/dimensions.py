@@ -13,7 +13,9 @@ from judgeboard.imports.values import is_missing
 _PARTS = frozenset({"label", "groundedness", "quality", "aspects", "failure_modes", "fields"})
 _HOW = "a column of numbers"
 _HIGHEST = 10  # of a column of scores beside others; one with higher numbers rather has durations
-_NO_SCORES = frozenset({"id", "index", "unnamed", "column", "row", "count", "seconds", "ms", "duration", "age", "year"})
+_NO_SCORES = frozenset(
+    {"id", "index", "unnamed", "column", "row", "count", "seconds", "ms", "duration", "age", "year"}
+)
 """A column with one of these words in its name has no scores."""
 
 
@@ -21,7 +23,8 @@ _NO_SCORES = frozenset({"id", "index", "unnamed", "column", "row", "count", "sec
 class Dimensions:
     """The dimensions of a file and their ``scales``, as its first rows show them. Each of the ``columns`` is one.
 
-    The numbers of ``unclear`` columns beside a label or such do not show their scale; they are not stored.
+    The numbers of ``unclear`` columns beside a label or such do not show their scale; they are not
+    stored.
     """
 
     columns: list[str] = field(default_factory=list)
@@ -34,8 +37,12 @@ class Dimensions:
         is_graded = not _PARTS.isdisjoint(taken)
         if "dimension" not in taken:
             others = () if is_graded else (name for cells in rows for name in cells.extra)
-            likely = (name for name in others if _NO_SCORES.isdisjoint(simple_name(name).split("_")))
-            self.columns = list(dict.fromkeys([*likely, *(taken[name] for name in ("score",) if name in taken)]))
+            likely = (
+                name for name in others if _NO_SCORES.isdisjoint(simple_name(name).split("_"))
+            )
+            self.columns = list(
+                dict.fromkeys([*likely, *(taken[name] for name in ("score",) if name in taken)])
+            )
         values: dict[str, list[Any]] = defaultdict(list)
         scales: set[NumberScale] = set()
         for cells in rows:
@@ -43,18 +50,33 @@ class Dimensions:
                 scales |= {scale_in("scale", text) for text in (cells.text("scale"),) if text}
                 for name, value in self._numbers(cells).items():
                     values[name].append(value)
-        numbers = {name: [value for value in each if type(value) in {int, float}] for name, each in values.items()}
-        numbers = {name: each for name, each in numbers.items() if 2 * len(each) > len(values[name])}
+        numbers = {
+            name: [value for value in each if type(value) in {int, float}]
+            for name, each in values.items()
+        }
+        numbers = {
+            name: each for name, each in numbers.items() if 2 * len(each) > len(values[name])
+        }
         if scales:
-            of_all = [name for name in numbers if any(scale.has_most(numbers[name]) for scale in scales)]
+            of_all = [
+                name for name in numbers if any(scale.has_most(numbers[name]) for scale in scales)
+            ]
             self.columns = [name for name in self.columns if name in of_all]
             return {}
-        self.scales = {name: scale for name, each in numbers.items() if (scale := shown_scale(each))}
+        self.scales = {
+            name: scale for name, each in numbers.items() if (scale := shown_scale(each))
+        }
         unclear = [name for name in numbers if name not in self.scales]
-        self.unclear = [name for name in unclear if max(numbers[name]) <= _HIGHEST] if self.scales else unclear
+        self.unclear = (
+            [name for name in unclear if max(numbers[name]) <= _HIGHEST] if self.scales else unclear
+        )
         self.columns = [name for name in self.columns if name in self.scales]
         if self.unclear and not is_graded:
-            return {"scale": str(possible_scale([number for each in numbers.values() for number in each]))}
+            return {
+                "scale": str(
+                    possible_scale([number for each in numbers.values() for number in each])
+                )
+            }
         return {}
 
     def messages(self) -> Iterator[str]:
@@ -67,7 +89,9 @@ class Dimensions:
     def uses(self, columns: Sequence[ColumnUse]) -> tuple[ColumnUse, ...]:
         """Return the report on the columns with those that are read as scores."""
         return tuple(
-            replace(use, ours=f"aspects.{use.theirs}", how=_HOW, unasked=False) if use.theirs in self.columns else use
+            replace(use, ours=f"aspects.{use.theirs}", how=_HOW, unasked=False)
+            if use.theirs in self.columns
+            else use
             for use in columns
         )
 
@@ -83,7 +107,11 @@ class Dimensions:
         if not scores:
             return cells
         aspects = {**(cells.object("aspects") or {}), **scores}
-        return replace(cells, values={**cells.values, "aspects": aspects}, taken={**cells.taken, "aspects": "aspects"})
+        return replace(
+            cells,
+            values={**cells.values, "aspects": aspects},
+            taken={**cells.taken, "aspects": "aspects"},
+        )
 
     def _numbers(self, cells: Cells) -> dict[str, Any]:
         """Return what a row has as the number of each dimension."""
@@ -94,7 +122,9 @@ class Dimensions:
         if "dimension" in cells.taken:
             columns = {cells.required_name("dimension"): cells.taken.get("score", "")}
         for name, column in columns.items():
-            numbers[name] = replace(cells, taken={"score": column} if column else {}).number("score")
+            numbers[name] = replace(cells, taken={"score": column} if column else {}).number(
+                "score"
+            )
             if is_missing(numbers[name]) and "dimension" in cells.taken:
                 raise Unusable("score", "no score")
         return {name: number for name, number in numbers.items() if not is_missing(number)}

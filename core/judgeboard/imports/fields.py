@@ -22,8 +22,9 @@ Plan = tuple[Mapping[str, str], tuple[str, ...]]
 """For rows with one set of columns: the column of each field, and the other columns."""
 
 EXTRA = "extra"  # with --map COLUMN=extra, the column is not recognised as a field
-# These names are fields only in files with a column `external_id`, such as Judgeboard's own exports. In other files, a
-# "source" can be the address of a document, and a "kind" can be anything. A kind of files may have more of them.
+# These names are fields only in files with a column `external_id`, such as Judgeboard's own
+# exports. In other files, a "source" can be the address of a document, and a "kind" can be
+# anything. A kind of files may have more of them.
 OWN_EXPORT_ONLY = frozenset({"source", "kind"})
 
 PER_PERSON = frozenset({"human"})
@@ -39,9 +40,10 @@ _BY_MAP, _BY_NAME = "mapped", "recognised by name"
 class ColumnUse:
     """The use of a column: ``ours`` is its field, ``how`` the reason for the choice, ``example`` a first value.
 
-    A column that is not a field has ``ours`` None. A field without a column has ``theirs`` None. ``sure`` is False if a
-    person must choose the meaning of the column. ``unasked`` is True if the column has values, is not read, and no
-    mapping excludes it. ``times`` is the number of values in the column.
+    A column that is not a field has ``ours`` None. A field without a column has ``theirs`` None.
+    ``sure`` is False if a person must choose the meaning of the column. ``unasked`` is True if the
+    column has values, is not read, and no mapping excludes it. ``times`` is the number of values in
+    the column.
     """
 
     ours: str | None
@@ -72,7 +74,9 @@ MAX_NESTED = 200
 
 def nested_names(values: Mapping[str, Any]) -> list[str]:
     """Return the names of values inside objects and in the first items of lists, such as ``input.question``."""
-    waiting: list[tuple[tuple[str | int, ...], Any]] = [((name,), value) for name, value in values.items() if name]
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [
+        ((name,), value) for name, value in values.items() if name
+    ]
     names: list[str] = []
     while waiting and len(names) < MAX_NESTED:
         path, value = waiting.pop(0)
@@ -100,18 +104,23 @@ def _without(values: dict[str, Any], path: Sequence[Any]) -> dict[str, Any]:
     if key not in values or (rest and not isinstance(values[key], dict)):
         return values
     inner = _without(values[key], rest) if rest else {}
-    return {name: inner if name == key else value for name, value in values.items() if name != key or inner}
+    return {
+        name: inner if name == key else value
+        for name, value in values.items()
+        if name != key or inner
+    }
 
 
 class Columns:
     """Decides which column is which field, for each set of columns in the rows of a file.
 
-    ``fields`` has the other names of each field. ``mapping``, ``{theirs: ours}``, takes precedence over names; with
-    dots, ``theirs`` may be the path to a value inside a column, and ``ours`` the name of a value in a field of `PARTS`.
-    ``constants`` has the values of fields that are the same in all rows. ``left_over`` is the report's text for columns
-    that are not fields. ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
-    Feedback with one of the ``meanings`` is not ambiguous. ``own_export_only`` are fields that only files with a column
-    `external_id` have.
+    ``fields`` has the other names of each field. ``mapping``, ``{theirs: ours}``, takes precedence
+    over names; with dots, ``theirs`` may be the path to a value inside a column, and ``ours`` the
+    name of a value in a field of `PARTS`. ``constants`` has the values of fields that are the same
+    in all rows. ``left_over`` is the report's text for columns that are not fields.
+    ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
+    Feedback with one of the ``meanings`` is not ambiguous. ``own_export_only`` are fields that only
+    files with a column `external_id` have.
     """
 
     def __init__(
@@ -127,11 +136,22 @@ class Columns:
     ) -> None:
         self._fields = fields
         self._own_export_only = own_export_only
-        self._parts = {theirs: part for theirs, ours in (mapping or {}).items() if (part := _part(fields, ours))}
-        whole = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs not in self._parts}
-        self._mapping = {theirs: field_meant(fields, theirs, ours) for theirs, ours in whole.items()}
+        self._parts = {
+            theirs: part
+            for theirs, ours in (mapping or {}).items()
+            if (part := _part(fields, ours))
+        }
+        whole = {
+            theirs: ours for theirs, ours in (mapping or {}).items() if theirs not in self._parts
+        }
+        self._mapping = {
+            theirs: field_meant(fields, theirs, ours) for theirs, ours in whole.items()
+        }
         self._nested = dict(_nested_paths([*self._mapping, *self._parts]))
-        self._constants = {field_meant(fields, ours, ours, "--set"): value for ours, value in (constants or {}).items()}
+        self._constants = {
+            field_meant(fields, ours, ours, "--set"): value
+            for ours, value in (constants or {}).items()
+        }
         self._unseen_parts = set(self._parts)
         if doubled := self._constants.keys() & {*self._mapping.values()}:
             raise BadInput(f"--set and --map both give {min(doubled)}: keep one")
@@ -140,16 +160,23 @@ class Columns:
         self._meant = (meanings or {}).get("feedback", {})
         self._plans: dict[tuple[str, ...], Plan] = {}
         self._seen: dict[str, ColumnUse] = {}
-        self._unsure: dict[str, set[int]] = {}  # values of columns of feedback that may be thumbs or stars
+        self._unsure: dict[
+            str, set[int]
+        ] = {}  # values of columns of feedback that may be thumbs or stars
         mapped = [ours for ours in self._mapping.values() if ours != EXTRA]
         if twice := next((ours for ours in mapped if mapped.count(ours) > 1), None):
-            both = " and ".join(repr(theirs) for theirs, ours in self._mapping.items() if ours == twice)
+            both = " and ".join(
+                repr(theirs) for theirs, ours in self._mapping.items() if ours == twice
+            )
             raise BadInput(f"--map maps two columns to {twice}, {both}: keep one")
 
     @property
     def unseen(self) -> list[str]:
         """The columns in the mapping that are in no row so far."""
-        return [*(theirs for theirs in self._mapping if theirs not in self._seen), *sorted(self._unseen_parts)]
+        return [
+            *(theirs for theirs in self._mapping if theirs not in self._seen),
+            *sorted(self._unseen_parts),
+        ]
 
     def known(self, *, nested: bool) -> list[str]:
         """Return the first columns of the rows so far. With ``nested``, add the names of values inside them."""
@@ -159,7 +186,8 @@ class Columns:
     def unfolded(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return a row with a separate column for each value inside a column that the mapping names.
 
-        Columns that are parts of a field become its object. Constants become columns with the names of their fields.
+        Columns that are parts of a field become its object. Constants become columns with the names
+        of their fields.
         """
         row = values
         for theirs, path in self._nested.items():
@@ -171,8 +199,18 @@ class Columns:
                 self._unseen_parts.discard(theirs)
                 inner, value = _object_in(row.get(ours)), row[theirs]
                 if not is_missing(value):
-                    inner = {**inner, name: spelled_number(value) if isinstance(value, str) else value}
-                row = {**{each: kept for each, kept in row.items() if each != theirs or is_beside(ours)}, ours: inner}
+                    inner = {
+                        **inner,
+                        name: spelled_number(value) if isinstance(value, str) else value,
+                    }
+                row = {
+                    **{
+                        each: kept
+                        for each, kept in row.items()
+                        if each != theirs or is_beside(ours)
+                    },
+                    ours: inner,
+                }
         return {**row, **self._constants} if self._constants else row
 
     def parts_of(self, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -200,13 +238,27 @@ class Columns:
         """Return a line for every field, and for every column that is not a field."""
         lines: list[ColumnUse] = []
         folded = {ours for ours, _ in self._parts.values()}
-        persons = [ours for ours in self._mapping.values() if ours != EXTRA and ours not in self._fields]
+        persons = [
+            ours for ours in self._mapping.values() if ours != EXTRA and ours not in self._fields
+        ]
         for ours in (*self._fields, *persons):
-            uses = [self._line(column) for column in self._seen.values() if column.ours == ours and ours not in folded]
-            lines += uses or ([ColumnUse(ours, None, "not in the file")] if self._fields.get(ours) else [])
-        parts = {theirs: part for theirs, part in self._parts.items() if theirs not in self._unseen_parts}
-        lines += [ColumnUse(f"{ours}.{name}", theirs, _BY_MAP) for theirs, (ours, name) in parts.items()]
-        read = self._reads_left_over({column.ours for column in self._seen.values() if column.ours is not None})
+            uses = [
+                self._line(column)
+                for column in self._seen.values()
+                if column.ours == ours and ours not in folded
+            ]
+            lines += uses or (
+                [ColumnUse(ours, None, "not in the file")] if self._fields.get(ours) else []
+            )
+        parts = {
+            theirs: part for theirs, part in self._parts.items() if theirs not in self._unseen_parts
+        }
+        lines += [
+            ColumnUse(f"{ours}.{name}", theirs, _BY_MAP) for theirs, (ours, name) in parts.items()
+        ]
+        read = self._reads_left_over(
+            {column.ours for column in self._seen.values() if column.ours is not None}
+        )
         for theirs, column in self._seen.items():
             if column.ours is None and theirs not in parts:
                 unasked = column.example is not None and theirs not in self._mapping and not read
@@ -224,16 +276,26 @@ class Columns:
         return replace(column, how=how, sure=False)
 
     def _decide(self, names: tuple[str, ...]) -> Plan:
-        taken = {self._mapping[name]: name for name in names if self._mapping.get(name, EXTRA) != EXTRA}
+        taken = {
+            self._mapping[name]: name for name in names if self._mapping.get(name, EXTRA) != EXTRA
+        }
         how = dict.fromkeys(taken.values(), _BY_MAP)
-        how |= {name: f"{_BY_MAP}: {self._left_over}" for name in names if self._mapping.get(name) == EXTRA}
+        how |= {
+            name: f"{_BY_MAP}: {self._left_over}"
+            for name in names
+            if self._mapping.get(name) == EXTRA
+        }
         simple: dict[str, str] = {}
         for name in names:
             if name not in self._mapping:
                 simple.setdefault(simple_name(name), name)
         own_export = "external_id" in simple
         for ours, called in self._fields.items():
-            candidates = [simple[name] for name in called if name in simple and simple[name] not in taken.values()]
+            candidates = [
+                simple[name]
+                for name in called
+                if name in simple and simple[name] not in taken.values()
+            ]
             if not candidates or (ours in self._own_export_only and not own_export):
                 continue
             if ours not in taken:
@@ -248,9 +310,12 @@ class Columns:
                 self._seen[name] = ColumnUse(uses.get(name), name, how.get(name, self._left_over))
             elif known is not None and known.ours is None and name in uses:
                 known.ours, known.how = uses[name], how[name]
-        # The metadata of an answer also keep the columns of verdicts and grades: other mappings are the same answer.
+        # The metadata of an answer also keep the columns of verdicts and grades: other mappings are
+        # the same answer.
         return taken, tuple(
-            name for name in names if (name not in uses or is_beside(uses[name])) and not is_beside(name)
+            name
+            for name in names
+            if (name not in uses or is_beside(uses[name])) and not is_beside(name)
         )
 
     def _note(self, values: Mapping[str, Any], times: int) -> None:
@@ -261,7 +326,11 @@ class Columns:
             column.times += times
             if column.example is None:
                 column.example = value if not isinstance(value, str) else value[:200]
-            if column.ours == "feedback" and may_be_either(value) and word_of(value) not in self._meant:
+            if (
+                column.ours == "feedback"
+                and may_be_either(value)
+                and word_of(value) not in self._meant
+            ):
                 self._unsure.setdefault(name, set()).add(int(spelled_number(str(value))))
 
 
@@ -338,10 +407,11 @@ class Unusable(Exception):
 class Cells:
     """One row, with the columns of its fields. Its methods raise Unusable for a value of the wrong type.
 
-    ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value. ``parsed`` has the
-    values read from texts, by column. ``meanings`` has the values that replace words. With ``dates``, dates with the
-    year last are read in this order. ``unread`` has, by column, the field and the reason of optional values that cannot
-    be read. An answer is ``judged`` if a verdict or a grade comes with it.
+    ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value.
+    ``parsed`` has the values read from texts, by column. ``meanings`` has the values that replace
+    words. With ``dates``, dates with the year last are read in this order. ``unread`` has, by
+    column, the field and the reason of optional values that cannot be read. An answer is ``judged``
+    if a verdict or a grade comes with it.
     """
 
     values: Mapping[str, Any]
@@ -363,11 +433,16 @@ class Cells:
         """Return the row as a JSON object. Reading this object gives the same values."""
         if not self.textual:
             return dict(self.values)
-        return {name: self.parsed.get(name, None if value == "" else value) for name, value in self.values.items()}
+        return {
+            name: self.parsed.get(name, None if value == "" else value)
+            for name, value in self.values.items()
+        }
 
     def raw(self, field: str) -> Any:
         """Return the value of a field as the file has it, None if it is absent."""
-        if field not in self.taken:  # a default name would not be safe: a column can have any name, even ""
+        if (
+            field not in self.taken
+        ):  # a default name would not be safe: a column can have any name, even ""
             return None
         value = self.values.get(self.taken[field])
         return None if value == "" and self.textual else value
@@ -378,7 +453,9 @@ class Cells:
         value = meanings.get(word_of(value) or "", value) if meanings else value
         return None if meanings and value == "" else value
 
-    def optional(self, field: str, read: Callable[[str], Value], default: Default) -> Value | Default:
+    def optional(
+        self, field: str, read: Callable[[str], Value], default: Default
+    ) -> Value | Default:
         """Return an optional field, or the ``default`` if it cannot be read: `metadata_in` then keeps it."""
         if field not in self.taken:
             return default
@@ -569,14 +646,19 @@ def _text_fault(text: str) -> str | None:
 
 def json_text(value: Any) -> str | None:
     """Return a text unchanged, None for None, and the JSON text of any other value."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (
+        value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def metadata_in(cells: Cells, more: Mapping[str, object] | None = None) -> dict[str, Any]:
     """Return the row's metadata, with the columns that are not fields or not readable, and the values of ``more``."""
     own: dict[str, Any] | None = cells.optional("metadata", cells.object, None)
     metadata = dict(own or {})
-    for name, value in {**{name: cells.values[name] for name in (*cells.extra, *cells.unread)}, **(more or {})}.items():
+    for name, value in {
+        **{name: cells.values[name] for name in (*cells.extra, *cells.unread)},
+        **(more or {}),
+    }.items():
         if value is not None and not (cells.textual and value == ""):
             key = name
             while key in metadata:

@@ -26,7 +26,15 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports import known_names
 from judgeboard.imports.dimensions import Dimensions
-from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnNames, ColumnUse, Unusable, checked
+from judgeboard.imports.fields import (
+    MAX_ID,
+    OWN_EXPORT_ONLY,
+    Cells,
+    ColumnNames,
+    ColumnUse,
+    Unusable,
+    checked,
+)
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
@@ -73,13 +81,15 @@ class ImportedPreference:
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     """Grades and preferences by people. In one file, a person can give each part of a grade of a response only once.
 
-    A grade adds to the person's grades from earlier imports: it replaces only the parts that it has, also if they are
-    changed back. But a grade that another file has changed stays changed if this file had it before.
+    A grade adds to the person's grades from earlier imports: it replaces only the parts that it
+    has, also if they are changed back. But a grade that another file has changed stays changed if
+    this file had it before.
 
-    A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure modes. If a row has a
-    ``scale``, all its numbers are on that scale: its groundedness is converted, and its quality and the numbers in
-    ``aspects`` are scores on it. `Dimensions` reads other scores. A row of an export has the number of its ``review``.
-    Then a person may have several reviews, and a review may be a decision without a grade.
+    A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure
+    modes. If a row has a ``scale``, all its numbers are on that scale: its groundedness is
+    converted, and its quality and the numbers in ``aspects`` are scores on it. `Dimensions` reads
+    other scores. A row of an export has the number of its ``review``. Then a person may have
+    several reviews, and a review may be a decision without a grade.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -87,17 +97,38 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         "external_id": known_names.RESPONSE_ID,
         "source": ("source",),
         "annotator": (
-            *("annotator", "reviewer", "grader", "rater", "labeler", "annotator_id", "reviewer_id", "completed_by"),
+            *(
+                "annotator",
+                "reviewer",
+                "grader",
+                "rater",
+                "labeler",
+                "annotator_id",
+                "reviewer_id",
+                "completed_by",
+            ),
             *("author", "annotated_by"),
         ),
         "label": ("label", "human_label", "gold_label", "verdict"),
         "label_implied": ("label_implied",),
-        "groundedness": ("groundedness", "human_groundedness", "faithfulness", "groundedness_score"),
+        "groundedness": (
+            "groundedness",
+            "human_groundedness",
+            "faithfulness",
+            "groundedness_score",
+        ),
         "quality": ("quality", "human_quality", "quality_score"),
         "spans": ("spans", "highlights"),
         "aspects": ("aspects", "scores", "dimensions"),
         "scale": ("scale",),
-        "dimension": ("dimension", "dimension_name", "metric", "metric_name", "criterion", "aspect"),
+        "dimension": (
+            "dimension",
+            "dimension_name",
+            "metric",
+            "metric_name",
+            "criterion",
+            "aspect",
+        ),
         "score": ("score", "rating", "value"),
         "failure_modes": ("failure_modes", "failure_mode"),
         "label_schema": ("label_schema", "schema"),
@@ -107,7 +138,17 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         "shown": ("shown", "order", "order_shown"),
         **{name: (name, *text.names) for name, text in GRADE_TEXTS.items()},
         "at": (
-            *("at", "graded_at", "reviewed_at", "annotated_at", "created_at", "timestamp", "ts", "time", "date"),
+            *(
+                "at",
+                "graded_at",
+                "reviewed_at",
+                "annotated_at",
+                "created_at",
+                "timestamp",
+                "ts",
+                "time",
+                "date",
+            ),
             "updated_at",
         ),
         **{name: (name,) for name in _OF_REVIEWS},
@@ -125,8 +166,12 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._spellings: dict[str, set[str]] = {}
-        self._stored: dict[str, set[str]] | None = None  # the reviewers before this import, by their spelling
-        self._respelled: set[tuple[str, str]] = set()  # ids and reviewers graded before in another spelling
+        self._stored: dict[str, set[str]] | None = (
+            None  # the reviewers before this import, by their spelling
+        )
+        self._respelled: set[tuple[str, str]] = (
+            set()
+        )  # ids and reviewers graded before in another spelling
         self._reviews = FileReviews()
         self._dimensions = Dimensions()
         self._changed = 0
@@ -159,13 +204,20 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         annotator = self._annotator(cells)
         scale = own_scale(cells)
         scores = scores_in(cells, scale, "aspects")
-        # The marks on statements. Ids of judgments are left out: they are those of another database.
+        # The marks on statements. Ids of judgments are left out: they are those of another
+        # database.
         marks = []
         for mark in cells.objects("claim_marks") or ():
             text, ends = mark.get("text", ""), (mark.get("start"), mark.get("end"))
-            if not isinstance(text, str) or not all(end is None or isinstance(end, int) for end in ends):
-                raise Unusable("claim_marks", "each mark needs a text, and start and end as whole numbers")
-            marks.append(ClaimMark(checked("claim_marks", ClaimStatus, mark.get("status")), text, *ends))
+            if not isinstance(text, str) or not all(
+                end is None or isinstance(end, int) for end in ends
+            ):
+                raise Unusable(
+                    "claim_marks", "each mark needs a text, and start and end as whole numbers"
+                )
+            marks.append(
+                ClaimMark(checked("claim_marks", ClaimStatus, mark.get("status")), text, *ends)
+            )
         grade = Grade(
             label=self.labels.read(cells),
             label_implied=_is_true(cells, "label_implied"),
@@ -183,7 +235,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         label_set, word = self.labels.label_set, self.labels.word(cells)
         if label_set is not None and word is not None:
             if schema is not None:
-                raise Unusable("label_schema", "a row of a label set cannot have another label schema")
+                raise Unusable(
+                    "label_schema", "a row of a label set cannot have another label schema"
+                )
             schema, fields = label_set, {**fields, label_set: word}
         if fields and schema is None:
             raise Unusable("label_schema", "fields need the name of their label schema")
@@ -197,29 +251,58 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         else:
             parts = {*grade.graded, *fields, *(score.dimension for score in scores)}
             content = [cells.raw(field) for field in cells.taken]
-            if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator, parts, content):
-                raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
-        return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields, review)
+            if not self._is_first(
+                f"{source or ''}\0{response_id}", response_id, annotator, parts, content
+            ):
+                raise Unusable(
+                    "external_id",
+                    f"{annotator} has graded {response_id!r} in an earlier row of this file",
+                )
+        return ImportedGrade(
+            response_id, annotator, grade, source, at, scores, schema, fields, review
+        )
 
     def store(
-        self, connection: Connection, records: Sequence[ImportedGrade | ImportedPreference], now: datetime
+        self,
+        connection: Connection,
+        records: Sequence[ImportedGrade | ImportedPreference],
+        now: datetime,
     ) -> Stored:
         """Store the grades and preferences whose response or pair is stored."""
         rows = RowOutcomes(len(records))
         self._stored = author_spellings(connection) if self._stored is None else self._stored
-        grades = {index: record for index, record in enumerate(records) if isinstance(record, ImportedGrade)}
-        preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
+        grades = {
+            index: record
+            for index, record in enumerate(records)
+            if isinstance(record, ImportedGrade)
+        }
+        preferences = {
+            index: record
+            for index, record in enumerate(records)
+            if isinstance(record, ImportedPreference)
+        }
         named = {index: (record.response_id, record.annotator) for index, record in grades.items()}
         for index in self._refuse_respelled(connection, rows, "external_id", named):
             del grades[index]
-        of_pairs = {index: (record.pair_id, record.preference.annotator) for index, record in preferences.items()}
+        of_pairs = {
+            index: (record.pair_id, record.preference.annotator)
+            for index, record in preferences.items()
+        }
         for index in self._refuse_respelled(connection, rows, "pair_id", of_pairs):
             del preferences[index]
-        grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
+        grade_names = {
+            index: (record.response_id, record.source) for index, record in grades.items()
+        }
         known = self.find_answers(connection, rows, grade_names)
         if (label_set := self.labels.label_set) is not None:
-            words = {i: grades[i].fields[label_set] for i in known if i in grades and label_set in grades[i].fields}
-            options = set(label_set_field(connection, label_set, words.values(), self.actor, now).values)
+            words = {
+                i: grades[i].fields[label_set]
+                for i in known
+                if i in grades and label_set in grades[i].fields
+            }
+            options = set(
+                label_set_field(connection, label_set, words.values(), self.actor, now).values
+            )
             for index, word in words.items():
                 if word not in options:
                     rows.refuse(index, "label", no_option(label_set, word))
@@ -230,10 +313,21 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             for index, response in known.items()
             if index in grades
         ]
-        ensure_modes(connection, {mode for each in graded for mode in each.imported.grade.modes}, self.actor, now)
+        ensure_modes(
+            connection,
+            {mode for each in graded for mode in each.imported.grade.modes},
+            self.actor,
+            now,
+        )
         new = self._insert_grades(connection, graded, now) if graded else 0
-        pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
-        pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
+        pair_names = {
+            index: (record.pair_id, record.source) for index, record in preferences.items()
+        }
+        pairs = (
+            pairs_named(connection, {name for name, _ in pair_names.values()})
+            if preferences
+            else {}
+        )
         preferred = {
             index: PreferenceOf(
                 pair.id,
@@ -250,15 +344,24 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         stored.unchanged -= new
         return stored
 
-    def _insert_grades(self, connection: Connection, grades: Sequence[GradeOf], now: datetime) -> int:
+    def _insert_grades(
+        self, connection: Connection, grades: Sequence[GradeOf], now: datetime
+    ) -> int:
         """Store grades, and return how many are new."""
         plain = [each for each in grades if each.imported.review is None]
         new, changed = insert_grades(connection, plain, self.batch_id, now)
         self._changed += changed
-        recorded = [(each.imported.review, each) for each in grades if each.imported.review is not None]
+        recorded = [
+            (each.imported.review, each) for each in grades if each.imported.review is not None
+        ]
         if recorded:
-            reviewers = imported_reviewers(connection, {each.imported.annotator for _, each in recorded})
-            reviews = [(record, review_of_grade(each, reviewers, self.batch_id, now)) for record, each in recorded]
+            reviewers = imported_reviewers(
+                connection, {each.imported.annotator for _, each in recorded}
+            )
+            reviews = [
+                (record, review_of_grade(each, reviewers, self.batch_id, now))
+                for record, each in recorded
+            ]
             new += len(self._reviews.store(connection, reviews))
         return new
 
@@ -267,17 +370,22 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     ) -> set[int]:
         """Store preferences, and return the rows of the new ones."""
         plain = {index: each for index, each in preferences.items() if each.review is None}
-        are_new = store_preferences(connection, list(plain.values()), self.batch_id, now) if plain else []
+        are_new = (
+            store_preferences(connection, list(plain.values()), self.batch_id, now) if plain else []
+        )
         new = {index for index, is_new in zip(plain, are_new, strict=True) if is_new}
         recorded = {index: each for index, each in preferences.items() if index not in plain}
         if recorded:
             names = {each.preference.annotator for each in recorded.values()}
             reviewers = imported_reviewers(connection, names)
             reviews = {
-                index: review_of_preference(each, reviewers, self.batch_id, now) for index, each in recorded.items()
+                index: review_of_preference(each, reviewers, self.batch_id, now)
+                for index, each in recorded.items()
             }
             records = [(each.review, reviews[index]) for index, each in recorded.items()]
-            keys = self._reviews.store(connection, [(record, review) for record, review in records if record])
+            keys = self._reviews.store(
+                connection, [(record, review) for record, review in records if record]
+            )
             new |= {index for index, review in reviews.items() if review.request_key in keys}
         return new
 
@@ -289,7 +397,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         for spelling, written in self._spellings.items():
             stored = (self._stored or {}).get(spelling, set())
             names = written | stored
-            if len(names) > 1 and len(stored) < 2:  # people who are stored in two spellings are two people
+            if (
+                len(names) > 1 and len(stored) < 2
+            ):  # people who are stored in two spellings are two people
                 yield f"one reviewer: {' and '.join(map(repr, sorted(names)))}"
 
     def _annotator(self, cells: Cells) -> str:
@@ -297,7 +407,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         self._spellings.setdefault(one_spelling(annotator), set()).add(annotator)
         return annotator
 
-    def _is_first(self, key: str, graded: str, annotator: str, parts: Collection[str], content: object) -> bool:
+    def _is_first(
+        self, key: str, graded: str, annotator: str, parts: Collection[str], content: object
+    ) -> bool:
         """Whether the reviewer gives these parts of a grade of ``key`` first, or again in an equal row.
 
         Notes whether another spelling of the reviewer's name has given them.
@@ -315,7 +427,11 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             raise Unusable("review", f"an earlier row of this file has the review {review.number}")
 
     def _refuse_respelled(
-        self, connection: Connection, rows: RowOutcomes, field: str, named: Mapping[int, tuple[str, str]]
+        self,
+        connection: Connection,
+        rows: RowOutcomes,
+        field: str,
+        named: Mapping[int, tuple[str, str]],
     ) -> set[int]:
         """Refuse, and return, the rows of a reviewer who graded the same before in another spelling of the name.
 
@@ -323,7 +439,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         """
         again = {index: name for index, name in named.items() if name in self._respelled}
         apart = several_of_spelling(connection) if again else set()
-        refused = {index for index, (_, annotator) in again.items() if one_spelling(annotator) not in apart}
+        refused = {
+            index for index, (_, annotator) in again.items() if one_spelling(annotator) not in apart
+        }
         for index in refused:
             graded, annotator = again[index]
             reason = f"{annotator!r}, in another spelling, has graded {graded!r} in an earlier row of this file"
@@ -337,12 +455,22 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))
         review = _review_record(cells)
         if not (aspects or review):
-            raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
+            raise Unusable(
+                None,
+                "no preference: give preference (A, B or tie), or aspects with sides or grades",
+            )
         if review is not None:
             self._check_number(review)
-        elif not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator, [""], aspects):
-            raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
-        preference = GivenPreference(annotator, aspects, shown, Grade(**_texts(cells, NOTES)), cells.time("at"))
+        elif not self._is_first(
+            f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator, [""], aspects
+        ):
+            raise Unusable(
+                "pair_id",
+                f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file",
+            )
+        preference = GivenPreference(
+            annotator, aspects, shown, Grade(**_texts(cells, NOTES)), cells.time("at")
+        )
         return ImportedPreference(pair_id, preference, source, review)
 
 
@@ -356,10 +484,14 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
     if number is None:
         return None
     seconds = cells.number("seconds")
-    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0):
+    if seconds is not None and (
+        isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0
+    ):
         raise Unusable("seconds", "not a number of seconds")
     seen = cells.json("seen")
-    if seen is not None and not (isinstance(seen, list) and all(isinstance(each, str) for each in seen)):
+    if seen is not None and not (
+        isinstance(seen, list) and all(isinstance(each, str) for each in seen)
+    ):
         raise Unusable("seen", "not a list of texts")
     flags = cells.objects("flags") or ()
     rules = [flag.get("rule") for flag in flags]
@@ -374,11 +506,15 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
         seconds=None if seconds is None else float(seconds),
         seen=None if seen is None else tuple(seen),
         rules=tuple(map(str, rules)),
-        still_open=frozenset(str(flag["rule"]) for flag in flags if flag.get("state") == FlagState.OPEN),
+        still_open=frozenset(
+            str(flag["rule"]) for flag in flags if flag.get("state") == FlagState.OPEN
+        ),
     )
 
 
-def _with_fields(connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade | Any]) -> dict[int, int]:
+def _with_fields(
+    connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade | Any]
+) -> dict[int, int]:
     """Add the fields of label schemas to the grades, and return the schema's id by row. Refuse invalid fields.
 
     In an export, a span of a field has the field's name. Such a span becomes a value of the field.
@@ -389,7 +525,9 @@ def _with_fields(connection: Connection, rows: RowOutcomes, grades: dict[int, Im
         if record.schema is None:
             continue
         try:
-            stored = known[record.schema] = known.get(record.schema) or schema_named(connection, record.schema)
+            stored = known[record.schema] = known.get(record.schema) or schema_named(
+                connection, record.schema
+            )
             values = stored.schema.values(record.grade) | dict(record.fields)
             grade = stored.schema.grade(values, record.grade)
         except NotFound as error:
@@ -410,7 +548,11 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
     if aspects is not None:
         return aspects
     names = (*cells.extra, *(cells.taken[field] for field in _ASPECTS if field in cells.taken))
-    return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
+    return {
+        name: cells.values[name]
+        for name in names
+        if not (cells.textual and cells.values[name] == "")
+    }
 
 
 def _is_true(cells: Cells, field: str) -> bool:
@@ -427,7 +569,9 @@ def _modes(cells: Cells) -> tuple[str, ...]:
     modes = cells.get("failure_modes")
     if isinstance(modes, str):
         modes = cells.json("failure_modes") if modes.startswith("[") else modes.split(";")
-    if not isinstance(modes or [], list) or not all(isinstance(mode, str) and len(mode) <= 60 for mode in modes or ()):
+    if not isinstance(modes or [], list) or not all(
+        isinstance(mode, str) and len(mode) <= 60 for mode in modes or ()
+    ):
         raise Unusable("failure_modes", "not a list of names with at most 60 characters")
     return tuple(sorted({name for mode in modes or () if (name := " ".join(mode.split()))}))
 
@@ -440,6 +584,7 @@ def _spans(cells: Cells) -> tuple[dict[str, Any], ...] | None:
         are_offsets = all(isinstance(value, int) and not isinstance(value, bool) for value in ends)
         if ends != [None, None] and not (are_offsets and 0 <= ends[0] <= ends[1]):
             raise Unusable(
-                "spans", f"span {number} needs start and end as whole numbers from 0, and end must not be below start"
+                "spans",
+                f"span {number} needs start and end as whole numbers from 0, and end must not be below start",
             )
     return spans

@@ -21,7 +21,14 @@ from judgeboard.imports.fields import (
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, ImportKind, Stored, kind_class
 from judgeboard.imports.labels import LabelWord, in_other_words, labels_sentence
 from judgeboard.imports.mapping import FileMapping
-from judgeboard.imports.reading import RESPONSES, ImportRequest, Reading, UnclearFile, Unread, clear_records
+from judgeboard.imports.reading import (
+    RESPONSES,
+    ImportRequest,
+    Reading,
+    UnclearFile,
+    Unread,
+    clear_records,
+)
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_path
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.store.clock import utc_now
@@ -48,17 +55,18 @@ read (None: unknown). An error in the function ends the import."""
 class ImportSummary:
     """The result of an import: rows = new + unchanged + rejected.
 
-    Rejected rows include ``differing`` rows, whose id is stored with other content. ``unreadable`` is the reason if the
-    file could not be read to its end. ``before`` is the time of an earlier import of the same bytes.
-    ``older_file`` has the rejected rows of an earlier import, if this one rejected none. ``first_differing`` is a
-    separate list because all unusable rows of a batch come before its differing rows.
-    ``labels`` are the words that the file has for labels, ``messages`` tell what else people should know. ``export`` is
-    what the file was recognised as, if it is an export of another tool, ``of_traces`` if its answers are those of
-    traces; ``others`` counts its rows of other kinds.
-    ``tool_source`` is the source of its answers, if none was chosen.
-    ``mapping``, ``left_out``, ``unread`` and ``encoding`` are those of the `Reading`. ``dates`` shows how dates with
-    the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised. ``number`` is
-    that of the import, None if it stored nothing. ``earlier`` has the numbers of the imports with the differing rows.
+    Rejected rows include ``differing`` rows, whose id is stored with other content. ``unreadable``
+    is the reason if the file could not be read to its end. ``before`` is the time of an earlier
+    import of the same bytes. ``older_file`` has the rejected rows of an earlier import, if this one
+    rejected none. ``first_differing`` is a separate list because all unusable rows of a batch come
+    before its differing rows. ``labels`` are the words that the file has for labels, ``messages``
+    tell what else people should know. ``export`` is what the file was recognised as, if it is an
+    export of another tool, ``of_traces`` if its answers are those of traces; ``others`` counts its
+    rows of other kinds. ``tool_source`` is the source of its answers, if none was chosen.
+    ``mapping``, ``left_out``, ``unread`` and ``encoding`` are those of the `Reading`. ``dates``
+    shows how dates with the year last were read, if the file decided it. ``flags`` counts the flags
+    that the new rows raised. ``number`` is that of the import, None if it stored nothing.
+    ``earlier`` has the numbers of the imports with the differing rows.
     """
 
     file: str
@@ -111,7 +119,9 @@ class ImportSummary:
     @property
     def not_read(self) -> dict[str, int]:
         """The columns that are not read, although no mapping excludes them, with their numbers of values."""
-        return {use.theirs: use.times for use in self.columns if use.unasked and use.theirs is not None}
+        return {
+            use.theirs: use.times for use in self.columns if use.unasked and use.theirs is not None
+        }
 
     @property
     def id_from_content(self) -> bool:
@@ -127,16 +137,22 @@ class ImportSummary:
         class_ = kind_class(self.kind)
         is_beside = self.mapping is not None and self.mapping.kind != self.kind
         not_read = {} if is_beside else self.not_read
-        names = [f"{shown_name(name)} ({counted(times, 'time')})" for name, times in not_read.items()]
+        names = [
+            f"{shown_name(name)} ({counted(times, 'time')})" for name, times in not_read.items()
+        ]
         dates = self.dates
         facts = {
             "recognised": self.export,
             "source": self.tool_source if self.rows and class_.brings_answers else None,
             "also has": ", ".join(counted(n, KINDS[kind].noun) for kind, n in others.items()),
             "not read": f"{listed_some(names, MOST_NAMED)} ({class_.left_over})" if names else None,
-            "ids": "derived from the content" if names and self.new and self.id_from_content else None,
+            "ids": "derived from the content"
+            if names and self.new and self.id_from_content
+            else None,
             **{
-                shown_name(theirs): f"{counted(each.times, 'value')} not read as {each.ours} (first: {each.reason})"
+                shown_name(
+                    theirs
+                ): f"{counted(each.times, 'value')} not read as {each.ours} (first: {each.reason})"
                 for theirs, each in self.unread.items()
             },
             "left out": listed_some([*map(shown_name, self.left_out)], MOST_NAMED),
@@ -160,18 +176,20 @@ def import_file(
 ) -> ImportSummary:
     """Import one file. Importing the same file again changes nothing.
 
-    Rows are stored in batches of at most 1,000, each in one transaction. After a crash, import the file again.
-    Rejected rows are written to a file with line, field and reason. If no row is rejected, such a file of an earlier
-    import stays, because it may be of another database.
+    Rows are stored in batches of at most 1,000, each in one transaction. After a crash, import the
+    file again. Rejected rows are written to a file with line, field and reason. If no row is
+    rejected, such a file of an earlier import stays, because it may be of another database.
 
-    ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not. The keys of `ImportRequest` are
-    keyword arguments: ``import_file(store, file, kind="grades", source="shop")``.
-    With a ``batch``, the rows belong to it, and the caller finishes it. ``on_rejected`` gets each rejected row, also in
-    a dry run, and replaces the file of rejected rows.
+    ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not. The keys of
+    `ImportRequest` are keyword arguments: ``import_file(store, file, kind="grades",
+    source="shop")``. With a ``batch``, the rows belong to it, and the caller finishes it.
+    ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected
+    rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
-        UnclearFile: A required field has no column, or the order of day and month is not clear; nothing is stored.
+        UnclearFile: A required field has no column, or the order of day and month is not clear;
+            nothing is stored.
         BadInput: The file, format, kind or mapping cannot be used; nothing is stored.
     """
     digest = _sha256(file)
@@ -183,7 +201,11 @@ def import_file(
             on_progress(summary.rows, share)
 
     with _opened(store, file, request, note) as reading:
-        summary.file, summary.format, summary.kind = reading.name, reading.format.title, reading.kind_name
+        summary.file, summary.format, summary.kind = (
+            reading.name,
+            reading.format.title,
+            reading.kind_name,
+        )
         if digest is not None:
             with store.reading() as connection:
                 summary.before = same_file_before(connection, digest, summary.kind)
@@ -193,7 +215,9 @@ def import_file(
             reject = on_rejected or (rejects.add if not dry_run else lambda _rejected: None)
             opened = batch or OpenBatch(Path(reading.name).name, digest)
             reading.kind.runs = opened.runs
-            rows = _Rows(store, reading.kind, summary, reject, request.get("actor", "library"), opened)
+            rows = _Rows(
+                store, reading.kind, summary, reject, request.get("actor", "library"), opened
+            )
             flushed = 0  # bytes of the file
             for item in reading:
                 rows.add(reading, item)
@@ -209,15 +233,31 @@ def import_file(
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
         summary.messages = tuple(reading.messages())
-        summary.dates, summary.others, summary.unread = reading.dates, dict(reading.others), reading.unread
-        summary.mapping, summary.left_out, summary.encoding = reading.mapping, reading.left_out, reading.encoding
+        summary.dates, summary.others, summary.unread = (
+            reading.dates,
+            dict(reading.others),
+            reading.unread,
+        )
+        summary.mapping, summary.left_out, summary.encoding = (
+            reading.mapping,
+            reading.left_out,
+            reading.encoding,
+        )
         if reading.export is not None:
             summary.export, summary.of_traces = reading.export.title, reading.export.of_traces
             summary.tool_source = reading.kind.tool_source
         summary.unreadable = reading.unreadable
-        summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
+        summary.rejected_file = (
+            target if rejects.count and not dry_run and rejects.problem is None else None
+        )
         summary.rejected_problem = rejects.problem
-        if on_rejected is None and not dry_run and not rejects.count and target.is_file() and str(target) != str(file):
+        if (
+            on_rejected is None
+            and not dry_run
+            and not rejects.count
+            and target.is_file()
+            and str(target) != str(file)
+        ):
             with suppress(OSError):  # another user's file; this import is done
                 summary.older_file = target if is_rejected_file(target) else None
     return summary
@@ -235,7 +275,10 @@ _MAPPING = ("mapping", "constants", "values", "dates")
 
 
 def _opened(
-    store: Store, file: str | Path | BinaryIO, request: ImportRequest, note: Callable[[float | None], None]
+    store: Store,
+    file: str | Path | BinaryIO,
+    request: ImportRequest,
+    note: Callable[[float | None], None],
 ) -> Reading:
     """Open a file. If its mapping is not certain, the mapping that its source had before is taken, if it fits."""
     start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
@@ -244,7 +287,10 @@ def _opened(
     except UnclearFile:
         with store.reading() as connection:
             remembered = remembered_mapping(connection, _source(request))
-        other_kind = remembered is not None and request.get("kind") not in {None, remembered["kind"]}
+        other_kind = remembered is not None and request.get("kind") not in {
+            None,
+            remembered["kind"],
+        }
         if remembered is None or other_kind or request.get("mapping"):
             raise
         with suppress(BadInput):  # the file may have other columns
@@ -259,7 +305,10 @@ def _remember(store: Store, kind: str, request: ImportRequest) -> None:
     if "mapping" in mapping:
         with store.writing() as connection:
             remember_mapping(
-                connection, _source(request), mapping | {"kind": kind}, actor_name(request.get("actor", "library"))
+                connection,
+                _source(request),
+                mapping | {"kind": kind},
+                actor_name(request.get("actor", "library")),
             )
 
 
@@ -271,8 +320,9 @@ def _source(request: ImportRequest) -> str:
 class OpenBatch:
     """An import batch of one kind of rows, of one file or of several that come one after the other.
 
-    ``name`` is what the list of imports shows as the file. ``digest`` is the hash of a single file. ``runs`` are the
-    runs of recorded judges, by judge version. ``id`` is None while nothing new was stored.
+    ``name`` is what the list of imports shows as the file. ``digest`` is the hash of a single file.
+    ``runs`` are the runs of recorded judges, by judge version. ``id`` is None while nothing new was
+    stored.
     """
 
     name: str
@@ -297,16 +347,19 @@ def undo_import(
 ) -> ImportUndo:
     """Withdraw the rows of an import (default: the latest), with what was derived from them, in one transaction.
 
-    The ids are free then: the file can be imported again. Answers and pairs on which people decided stay, unless
-    ``with_reviews`` is given.
+    The ids are free then: the file can be imported again. Answers and pairs on which people decided
+    stay, unless ``with_reviews`` is given.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
         NotFound: There is no such import.
-        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other imports.
+        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other
+            imports.
     """
     with allowed(store, actor, Action.IMPORT) as connection:
-        return withdraw_import(connection, number, with_reviews=with_reviews, actor=actor_name(actor))
+        return withdraw_import(
+            connection, number, with_reviews=with_reviews, actor=actor_name(actor)
+        )
 
 
 @dataclass(slots=True)
@@ -363,7 +416,9 @@ class _Rows:
         summary.earlier |= stored.imports
         for problem in stored.problems:
             line, row = self.rows[problem.index]
-            self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))
+            self._reject(
+                Rejected(line, problem.field, problem.reason, row, differs=problem.differs)
+            )
         self.records, self.rows = [], []
         self.kind.file_answers.clear()
         self.kind.row_ids.clear()

@@ -1,6 +1,7 @@
 """KINDS lists the kinds of files that can be imported. `ImportKind` is the base class of a kind.
 
-The help lists the kinds, and `judgeboard --help` loads no SQLAlchemy: the store is imported where rows are stored.
+The help lists the kinds, and `judgeboard --help` loads no SQLAlchemy: the store is imported where
+rows are stored.
 """
 
 import re
@@ -118,17 +119,19 @@ class Stored:
 class ImportKind(ABC, Generic[Record]):
     """Builds the records of one file and stores them.
 
-    ``source`` is the source of rows that name no source. For kinds that refer to stored responses or pairs, it is their
-    source (None: any). ``columns`` has the other names of each field. The fields ``needed`` show the kind of a row.
-    ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
-    only refer to stored responses or pairs. ``choices`` has the values of fields with few values. Fields in
-    ``own_export_only`` are read only in files with a column ``external_id``. ``labels`` counts the
-    words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
-    the import batch of the records that are stored next, None if they came without a file. ``runs`` has the runs of
-    recorded judges by judge version. With ``of_traces``, the answers are those of traces: a trace is one answer,
-    whichever way and source it came by. ``tool_source`` is the source of the tool whose export is read, if no source
-    was chosen. ``file_answers`` has the answers in the file, by id, to which the records that are stored next belong.
-    ``row_ids`` has the ids of the rows with the conversations of these answers. ``aspects_added`` counts the stored
+    ``source`` is the source of rows that name no source. For kinds that refer to stored responses
+    or pairs, it is their source (None: any). ``columns`` has the other names of each field. The
+    fields ``needed`` show the kind of a row. ``left_over`` tells people how columns that are not
+    fields are handled. ``brings_answers`` is False for kinds that only refer to stored responses or
+    pairs. ``choices`` has the values of fields with few values. Fields in ``own_export_only`` are
+    read only in files with a column ``external_id``. ``labels`` counts the words for labels. With
+    ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is the
+    import batch of the records that are stored next, None if they came without a file. ``runs`` has
+    the runs of recorded judges by judge version. With ``of_traces``, the answers are those of
+    traces: a trace is one answer, whichever way and source it came by. ``tool_source`` is the
+    source of the tool whose export is read, if no source was chosen. ``file_answers`` has the
+    answers in the file, by id, to which the records that are stored next belong. ``row_ids`` has
+    the ids of the rows with the conversations of these answers. ``aspects_added`` counts the stored
     verdicts on pairs that got further aspects.
     """
 
@@ -188,13 +191,18 @@ class ImportKind(ABC, Generic[Record]):
     def store(self, connection: "Connection", records: Sequence[Record], now: datetime) -> Stored:
         """Store the new records of a batch in the caller's transaction."""
 
-    def responses_named(self, connection: "Connection", ids: Collection[str]) -> dict[str, list["Named"]]:
+    def responses_named(
+        self, connection: "Connection", ids: Collection[str]
+    ) -> dict[str, list["Named"]]:
         """Return the responses with these external ids; those of traces also by the id of the span of the answer."""
         from judgeboard.store.responses import responses_named, responses_of_spans
 
         named = responses_named(connection, ids)
-        # Only ids of spans are looked for: that reads all responses, and ids of traces without an answer are common.
-        others = {id_ for id_ in set(ids) - named.keys() if self.of_traces and len(id_) == SPAN_DIGITS}
+        # Only ids of spans are looked for: that reads all responses, and ids of traces without an
+        # answer are common.
+        others = {
+            id_ for id_ in set(ids) - named.keys() if self.of_traces and len(id_) == SPAN_DIGITS
+        }
         return named | (responses_of_spans(connection, others) if others else {})
 
     def find_answers(
@@ -205,7 +213,8 @@ class ImportKind(ABC, Generic[Record]):
     ) -> dict[int, "Named"]:
         """Return the stored response of each row (`RowOutcomes.find`).
 
-        A row of an export belongs to an answer in the file. It is refused if its answer is stored with other content.
+        A row of an export belongs to an answer in the file. It is refused if its answer is stored
+        with other content.
         """
         from judgeboard.store.responses import stored_contents
 
@@ -214,11 +223,17 @@ class ImportKind(ABC, Generic[Record]):
         with_answer = [each.id for external_id in in_file for each in named[external_id]]
         contents = stored_contents(connection, with_answer) if with_answer else {}
         own = {
-            external_id: self._of_tool([each for each in same_id if self._is_same(external_id, contents.get(each.id))])
+            external_id: self._of_tool(
+                [each for each in same_id if self._is_same(external_id, contents.get(each.id))]
+            )
             for external_id, same_id in named.items()
         }
         for index, (external_id, source) in names.items():
-            of_source = [each for each in named.get(external_id, ()) if source is None or each.source == source]
+            of_source = [
+                each
+                for each in named.get(external_id, ())
+                if source is None or each.source == source
+            ]
             if of_source and not set(of_source) & set(own[external_id]):
                 reason = f"its answer is rejected: {external_id!r} is stored with other content"
                 rows.refuse(index, "external_id", reason, differs=True)
@@ -232,12 +247,14 @@ class ImportKind(ABC, Generic[Record]):
     def is_same(self, answer: "Response", stored: "StoredContent") -> bool:
         """Whether a stored answer with the id of an answer in the file is this answer.
 
-        The answer of a trace may differ. But an id that an application chose, such as "chat-1", may be another trace's.
-        Then the question differs.
+        The answer of a trace may differ. But an id that an application chose, such as "chat-1", may
+        be another trace's. Then the question differs.
         """
         from judgeboard.store.responses import content_hash
 
-        if self.of_traces and (_OWN_ID_OF_TRACE.fullmatch(answer.external_id) or stored.query in {None, answer.query}):
+        if self.of_traces and (
+            _OWN_ID_OF_TRACE.fullmatch(answer.external_id) or stored.query in {None, answer.query}
+        ):
             return True
         return stored.content_hash == content_hash(answer)
 
@@ -246,7 +263,10 @@ class ImportKind(ABC, Generic[Record]):
         if self.tool_source is None or len(stored) < 2:
             return stored
         sources = [self.tool_source, DEFAULT_SOURCE]
-        return next((own for name in sources if (own := [each for each in stored if each.source == name])), stored)
+        return next(
+            (own for name in sources if (own := [each for each in stored if each.source == name])),
+            stored,
+        )
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
         """Finish after the last batch. Return how many rows are new that `store` counted as unchanged."""
@@ -276,8 +296,8 @@ class RowOutcomes:
     ) -> dict[int, "Named"]:
         """Return the stored response or pair of each row. Refuse a row that matches none or several.
 
-        ``what`` is "response" or "pair". ``names`` has, by row, the value of ``field_`` and the source (None: any). The
-        answer of a trace may be in another source.
+        ``what`` is "response" or "pair". ``names`` has, by row, the value of ``field_`` and the
+        source (None: any). The answer of a trace may be in another source.
         """
         matches: dict[int, Named] = {}
         for index, (external_id, source) in names.items():
@@ -288,12 +308,15 @@ class RowOutcomes:
             if len(candidates) == 1:
                 matches[index] = candidates[0]
                 continue
-            reason = f"no {what} {external_id!r}{'' if source is None else f' in source {source!r}'}"
+            reason = (
+                f"no {what} {external_id!r}{'' if source is None else f' in source {source!r}'}"
+            )
             reason += f": import the {what}s first"
             if candidates:
                 sources = " and ".join(repr(each.source) for each in candidates)
                 reason = (
-                    f"{external_id!r} is in the sources {sources}: choose one with --source, or in the field source"
+                    f"{external_id!r} is in the sources {sources}: choose one with --source, or "
+                    f"in the field source"
                 )
             self.refuse(index, field_, reason)
         return matches
@@ -311,8 +334,9 @@ _CONTENT_BITS = 16
 class SeenIds:
     """Texts that were seen, as 64-bit hashes, each with 16 bits of a hash of its content: ten bytes for each text.
 
-    A set or a dict of numbers takes a hundred bytes for each. The first bits of a hash tell its array, the others stand
-    there. Two texts share a hash in about one of thirty million files with a million texts.
+    A set or a dict of numbers takes a hundred bytes for each. The first bits of a hash tell its
+    array, the others stand there. Two texts share a hash in about one of thirty million files with
+    a million texts.
     """
 
     def __init__(self) -> None:
@@ -341,6 +365,8 @@ class SeenIds:
 
     def _place(self, key: str) -> tuple["array[int]", int]:
         """Return the array of a text, and what stands there for a text with a content whose hash is 0."""
-        number = int.from_bytes(self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+        number = int.from_bytes(
+            self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        )
         which, rest = divmod(number, 1 << 48)
         return self._arrays[which], rest << _CONTENT_BITS

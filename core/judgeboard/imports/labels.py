@@ -1,6 +1,7 @@
 """The labels in the words of files, such as "inconsistent", "no" or 0, and label sets with more classes.
 
-`judgeboard --help` loads this file, with the kinds of files: label schemas are imported where a label set is stored.
+`judgeboard --help` loads this file, with the kinds of files: label schemas are imported where a
+label set is stored.
 """
 
 from collections import Counter
@@ -38,12 +39,21 @@ _DESCRIPTIONS = (
     ("passed", "failed"),
     ("good", "bad"),
 )
-# Words that answer the question of their column: "yes" is good in a column "faithful" and bad in a column
-# "hallucination".
+# Words that answer the question of their column: "yes" is good in a column "faithful" and bad in a
+# column "hallucination".
 _ANSWERS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _LABELS = {good: _GOOD for good, _ in _DESCRIPTIONS} | {bad: _BAD for _, bad in _DESCRIPTIONS}
 _LABELS |= {f"not {word}": _BAD if label is _GOOD else _GOOD for word, label in _LABELS.items()}
-_ASK_FOR_BAD = ("halluc", "ungrounded", "inconsisten", "incorrect", "unfaithful", "unsupported", "fail", "bad")
+_ASK_FOR_BAD = (
+    "halluc",
+    "ungrounded",
+    "inconsisten",
+    "incorrect",
+    "unfaithful",
+    "unsupported",
+    "fail",
+    "bad",
+)
 _NEGATIONS = frozenset({"no", "not", "non", "without"})
 
 _MAX_UNKNOWN = 20
@@ -54,7 +64,8 @@ _MAX_WORD = 60  # characters
 class LabelWord:
     """A word for a label in a file, and its number of rows. ``label`` is None if the word is not known.
 
-    ``sure`` is False if the word could also mean the other label: "yes" depends on what the column asks.
+    ``sure`` is False if the word could also mean the other label: "yes" depends on what the column
+    asks.
     """
 
     word: str
@@ -77,24 +88,30 @@ class LabelWords:
             return None
         word = _short(value)
         mapped = cells.meanings.get("label", {}).get(word)
-        if mapped == "" or (mapped is None and word in MISSING - {"none"}):  # "none" may be a class: no hallucination
+        if mapped == "" or (
+            mapped is None and word in MISSING - {"none"}
+        ):  # "none" may be a class: no hallucination
             return None
         label = _known(word, cells.taken["label"]) if mapped is None else Label(mapped)
         key = word, label, mapped is not None or word not in _ANSWERS
         if label is not None or key in self._rows or len(self._rows) < _MAX_UNKNOWN:
             self._rows[key] += 1
         if label is None:
-            ways = " or ".join(f"{map_option(word, each)} ({rating})" for each, rating in RATINGS.items())
+            ways = " or ".join(
+                f"{map_option(word, each)} ({rating})" for each, rating in RATINGS.items()
+            )
             ways += " or --map-value label:none= (missing)" if word == "none" else ""
             raise Unusable(
-                "label", f"unknown label {word!r}: to read it, use {ways}. For other classes, use --label-set NAME"
+                "label",
+                f"unknown label {word!r}: to read it, use {ways}. For other classes, use --label-set NAME",
             )
         return label
 
     def is_no_verdict(self, cells: Cells) -> bool:
         """Whether the label of a row says that the judge gave no usable verdict: "Invalid", "N/A", "error".
 
-        "none" is not among them: it may be the class of answers without a hallucination, so `read` asks what it means.
+        "none" is not among them: it may be the class of answers without a hallucination, so `read`
+        asks what it means.
         """
         value = cells.raw("label")
         word = None if value is None else _short(value)
@@ -114,7 +131,9 @@ class LabelWords:
         """Return the words of the rows so far, by word."""
         return tuple(
             LabelWord(word, label, rows, sure)
-            for (word, label, sure), rows in sorted(self._rows.items(), key=lambda item: (item[0][0], -item[1]))
+            for (word, label, sure), rows in sorted(
+                self._rows.items(), key=lambda item: (item[0][0], -item[1])
+            )
         )
 
 
@@ -123,9 +142,9 @@ def label_set_field(
 ) -> "SchemaField":
     """Return the category of a label set, which is the only field of the label schema with the same name.
 
-    New words become its last options, in a new version. So a word keeps its number in the scores of judges. Words
-    beyond the largest number of options are left out: `no_option` says why their rows are refused. Raises BadInput if
-    the label schema has other fields.
+    New words become its last options, in a new version. So a word keeps its number in the scores of
+    judges. Words beyond the largest number of options are left out: `no_option` says why their rows
+    are refused. Raises BadInput if the label schema has other fields.
     """
     from judgeboard.formats.label_schema import MOST_OPTIONS, FieldType, stored_schema
     from judgeboard.store.label_schemas import ensure_schema, schema_named
@@ -136,7 +155,9 @@ def label_set_field(
         schema = stored_schema(name, [{"name": name, "type": FieldType.CATEGORY.value}])
     field = schema.fields[0]
     if not schema.is_label_set:
-        raise BadInput(f"--label-set {name}: a label schema with other fields has this name, choose another name")
+        raise BadInput(
+            f"--label-set {name}: a label schema with other fields has this name, choose another name"
+        )
     new = sorted(set(words) - set(field.values))[: MOST_OPTIONS - len(field.values)]
     if not new:
         return field
@@ -148,7 +169,9 @@ def label_set_field(
 
 def no_option(name: str, word: str) -> str:
     """Return why a word did not become an option of a label set."""
-    return f"{word!r} is a label too many: the label set {name!r} has the most labels that it can have"
+    return (
+        f"{word!r} is a label too many: the label set {name!r} has the most labels that it can have"
+    )
 
 
 def map_option(word: str, label: Label) -> str:
@@ -165,7 +188,9 @@ def labels_sentence(words: Sequence[LabelWord]) -> str:
     """Return which word was read as which label: "hallucinated (bad) from 'no' (3 rows), grounded (good) from …"."""
     parts = []
     for label, rating in RATINGS.items():
-        its = [f"{each.word!r} ({counted(each.rows, 'row')})" for each in words if each.label is label]
+        its = [
+            f"{each.word!r} ({counted(each.rows, 'row')})" for each in words if each.label is label
+        ]
         if its:
             parts.append(f"{label} ({rating}) from {' and '.join(its)}")
     return ", ".join(parts)
@@ -174,7 +199,9 @@ def labels_sentence(words: Sequence[LabelWord]) -> str:
 def other_way(words: Sequence[LabelWord]) -> str:
     """Return the options that turn around the words that are not sure; empty if there are none."""
     turned = {_GOOD: _BAD, _BAD: _GOOD}
-    return " ".join(map_option(each.word, turned[each.label]) for each in words if not each.sure and each.label)
+    return " ".join(
+        map_option(each.word, turned[each.label]) for each in words if not each.sure and each.label
+    )
 
 
 def label_of(value: Any, column: str | None) -> Label | None:
@@ -197,5 +224,7 @@ def _known(word: str, column: str | None) -> Label | None:
     if column is None or word not in _ANSWERS:
         return _LABELS.get(word)
     parts = simple_name(column.rpartition(".")[2]).split("_")
-    asks_for_bad = any(part.startswith(_ASK_FOR_BAD) for part in parts) != (not _NEGATIONS.isdisjoint(parts))
+    asks_for_bad = any(part.startswith(_ASK_FOR_BAD) for part in parts) != (
+        not _NEGATIONS.isdisjoint(parts)
+    )
     return _BAD if _ANSWERS[word] is asks_for_bad else _GOOD

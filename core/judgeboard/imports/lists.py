@@ -26,7 +26,9 @@ class ListImport(RecordedImport[Value]):
             left_out = f"{column!r} is left out in {counted(rows, 'row')}"
             yield f"{left_out}: the length of its list differs from that of the samples"
 
-    def beside(self, cells: Cells, field: str, read: Callable[[Any], Item], length: int) -> list[Item] | None:
+    def beside(
+        self, cells: Cells, field: str, read: Callable[[Any], Item], length: int
+    ) -> list[Item] | None:
         """Return a list beside the samples; None if it is absent, or if it has another length, which is counted."""
         values = listed(cells, field, read)
         if values is not None and len(values) != length:

@@ -32,7 +32,9 @@ LEAST_FIT = 0.95
 TIMES = frozenset({"asked_at", "at"})
 TEXTS = ("query", "answer", "context")
 _TEXTS = frozenset({"query", "answer"})  # an object in these fields has the text inside
-_OPTIONAL = frozenset({"context"})  # optional fields that are read in columns with any name if the values show them
+_OPTIONAL = frozenset(
+    {"context"}
+)  # optional fields that are read in columns with any name if the values show them
 _LABEL, _BY_PERSON = "grades.label", {"grades.annotator": "human"}  # a label without a name
 _EXAMPLES = 50  # rows from which fields are proposed
 
@@ -50,12 +52,13 @@ class MappedField:
 class FileMapping:
     """How the columns of a file are read.
 
-    ``kind`` is that of its rows. ``columns``, ``{theirs: ours}``, and ``constants``, ``{ours: value}``, are what the
-    names of the columns do not say. ``missing`` are the required fields without a column. ``left_over`` are the columns
-    that are not read. ``dates`` is a column of dates with the year last, and their order if one of them shows it.
-    ``rows`` were tried. ``fit`` is the share of the tried
-    rows that can be stored. ``is_certain`` is False if a person must look at the mapping first.
-    ``further`` is the column of a label that a person may have given, and its field.
+    ``kind`` is that of its rows. ``columns``, ``{theirs: ours}``, and ``constants``, ``{ours:
+    value}``, are what the names of the columns do not say. ``missing`` are the required fields
+    without a column. ``left_over`` are the columns that are not read. ``dates`` is a column of
+    dates with the year last, and their order if one of them shows it. ``rows`` were tried. ``fit``
+    is the share of the tried rows that can be stored. ``is_certain`` is False if a person must look
+    at the mapping first. ``further`` is the column of a label that a person may have given, and its
+    field.
     """
 
     file: str
@@ -85,8 +88,12 @@ class FileMapping:
     def words(self, typed: Collection[str] = (), *, kind: bool = True) -> tuple[str, ...]:
         """Return the options of `judgeboard import` that take the mapping, without what was ``typed`` before."""
         of_kind = ("--kind", self.kind) if kind and self.kind != "responses" else ()
-        columns = [f"{theirs}={ours}" for theirs, ours in self.columns.items() if theirs not in typed]
-        constants = [f"{ours}={value}" for ours, value in self.constants.items() if ours not in typed]
+        columns = [
+            f"{theirs}={ours}" for theirs, ours in self.columns.items() if theirs not in typed
+        ]
+        constants = [
+            f"{ours}={value}" for ours, value in self.constants.items() if ours not in typed
+        ]
         pairs = [*(("--map", each) for each in columns), *(("--set", each) for each in constants)]
         return (*of_kind, *itertools.chain.from_iterable(pairs))
 
@@ -108,7 +115,8 @@ class FileMapping:
 class FirstRows:
     """The first rows of a file, and how they are read.
 
-    In rows ``of_turns``, passages may be in the metadata, and scores may be about the whole conversation.
+    In rows ``of_turns``, passages may be in the metadata, and scores may be about the whole
+    conversation.
     """
 
     file: str
@@ -118,7 +126,9 @@ class FirstRows:
     dates: DateOrder | None
     of_turns: bool = False
 
-    def mapping(self, kind: str, mapped: Mapping[str, str], constants: Mapping[str, str]) -> FileMapping:
+    def mapping(
+        self, kind: str, mapped: Mapping[str, str], constants: Mapping[str, str]
+    ) -> FileMapping:
         """Return the mapping of the rows as a kind; ``mapped`` and ``constants`` are those of a request."""
         class_ = kind_class(kind)
         taken = self._taken(columns_of(class_, mapped, constants, self.meanings))
@@ -137,10 +147,16 @@ class FirstRows:
             columns[rated] = "stars"
         if kind == "responses" and not self.of_turns:
             names = {name for row in self.rows[:_EXAMPLES] for name in row}
-            top = {name: values for name, values in self._columns(set(mapped)).items() if name in names}
+            top = {
+                name: values for name, values in self._columns(set(mapped)).items() if name in names
+            }
             for name, beside in judged_columns(top).items():
                 if not any(ours.startswith(f"{name}.") for ours in (*mapped.values(), *constants)):
-                    columns |= {theirs: ours for theirs, ours in beside.columns.items() if theirs not in mapped}
+                    columns |= {
+                        theirs: ours
+                        for theirs, ours in beside.columns.items()
+                        if theirs not in mapped
+                    }
                     values_of_all |= beside.constants
                     sure &= beside.is_sure
         if missing or class_.brings_answers:
@@ -155,8 +171,14 @@ class FirstRows:
         label = next((name for name in mapping.left_over if simple_name(name) == "label"), None)
         if kind != "responses" or label is None or not mapping.is_certain:
             return mapping
-        tried = self._tried(kind, {**columns, label: _LABEL}, {**values_of_all, **_BY_PERSON}, mapped, sure=True)
-        return replace(mapping, further=(label, _LABEL)) if _LABEL in tried.columns.values() else mapping
+        tried = self._tried(
+            kind, {**columns, label: _LABEL}, {**values_of_all, **_BY_PERSON}, mapped, sure=True
+        )
+        return (
+            replace(mapping, further=(label, _LABEL))
+            if _LABEL in tried.columns.values()
+            else mapping
+        )
 
     def texts(self, mapped: Mapping[str, str]) -> list[str]:
         """Return the columns of question, answer and passages, as far as names or values show them."""
@@ -167,12 +189,20 @@ class FirstRows:
         columns = {name: values for name, values in free.items() if name not in taken.values()}
         taken |= {
             ours: theirs
-            for theirs, ours in propose(class_.columns, _TEXTS.intersection(missing), missing, columns).items()
+            for theirs, ours in propose(
+                class_.columns, _TEXTS.intersection(missing), missing, columns
+            ).items()
         }
         return [taken[ours] for ours in TEXTS if ours in taken]
 
     def _tried(
-        self, kind: str, columns: dict[str, str], constants: dict[str, str], mapped: Mapping[str, str], *, sure: bool
+        self,
+        kind: str,
+        columns: dict[str, str],
+        constants: dict[str, str],
+        mapped: Mapping[str, str],
+        *,
+        sure: bool,
     ) -> FileMapping:
         """Return the mapping without what does not fit the rows."""
         while True:
@@ -180,15 +210,27 @@ class FirstRows:
             if trial.likely.keys() - constants.keys():
                 constants, sure = {**trial.likely, **constants}, False
                 continue
-            unfit = trial.unfit - mapped.keys() if kind == "responses" else trial.unfit & columns.keys() - mapped.keys()
+            unfit = (
+                trial.unfit - mapped.keys()
+                if kind == "responses"
+                else trial.unfit & columns.keys() - mapped.keys()
+            )
             if not unfit:
                 break
             for theirs in unfit:
                 ours = columns.get(theirs, EXTRA)
                 group, dot, _ = ours.partition(".")
                 if dot and group in BESIDE:  # the verdict or the grade cannot be read as a whole
-                    columns = {name: each for name, each in columns.items() if not each.startswith(f"{group}.")}
-                    constants = {name: each for name, each in constants.items() if not name.startswith(f"{group}.")}
+                    columns = {
+                        name: each
+                        for name, each in columns.items()
+                        if not each.startswith(f"{group}.")
+                    }
+                    constants = {
+                        name: each
+                        for name, each in constants.items()
+                        if not name.startswith(f"{group}.")
+                    }
                 elif theirs in columns and ours != EXTRA:
                     del columns[theirs]
                 else:
@@ -207,7 +249,10 @@ class FirstRows:
         """Return the first values of the columns, and of the values inside columns that are not used."""
         values: dict[str, list[Any]] = {}
         for row in self.rows[:_EXAMPLES]:
-            for name in [*row, *nested_names({name: each for name, each in row.items() if name not in used})]:
+            for name in [
+                *row,
+                *nested_names({name: each for name, each in row.items() if name not in used}),
+            ]:
                 try:
                     path = (name,) if name in row else metadata_path(name)
                 except BadInput:  # a name that --map cannot give
@@ -219,7 +264,9 @@ class FirstRows:
 class _Trial:
     """Reads the first rows with a mapping, and keeps which columns do not fit."""
 
-    def __init__(self, first: FirstRows, kind: str, columns: Mapping[str, str], constants: Mapping[str, str]) -> None:
+    def __init__(
+        self, first: FirstRows, kind: str, columns: Mapping[str, str], constants: Mapping[str, str]
+    ) -> None:
         self.first, self.kind, self.columns, self.constants = first, kind, columns, constants
         self._class = kind_class(kind)
         self._plans = columns_of(self._class, columns, constants, first.meanings)
@@ -257,7 +304,9 @@ class _Trial:
         """The columns whose values do not fit. Fields by their names stay so, but a column that repeats is no id."""
         tried = {*self.columns, *(self.taken[name] for name in {"external_id"} & self.taken.keys())}
         faults = {name: self._faults[name] for name in tried} | self._files
-        return {name for name, count in faults.items() if count > (1 - LEAST_FIT) * self._times[name]}
+        return {
+            name for name, count in faults.items() if count > (1 - LEAST_FIT) * self._times[name]
+        }
 
     def _try(self, cells: Cells) -> None:
         """Read a row, and count the columns that cannot be read."""
@@ -265,15 +314,25 @@ class _Trial:
         self._times.update(theirs for ours, theirs in taken.items() if cells.get(ours) is not None)
         if fault_in(dict(cells.values)):
             return
-        texts = [(taken[ours], cells.get(ours)) for ours in _TEXTS & taken.keys() if taken[ours] != ours]
-        self._files.update(name for name, text in texts if isinstance(text, str) and FILE_NAME.fullmatch(text.strip()))
+        texts = [
+            (taken[ours], cells.get(ours)) for ours in _TEXTS & taken.keys() if taken[ours] != ours
+        ]
+        self._files.update(
+            name
+            for name, text in texts
+            if isinstance(text, str) and FILE_NAME.fullmatch(text.strip())
+        )
         try:
             record = self._reading.build(cells)
         except Unusable as error:
-            self._faults.update([taken[error.field]] if error.field is not None and error.field in taken else ())
+            self._faults.update(
+                [taken[error.field]] if error.field is not None and error.field in taken else ()
+            )
             return
         self.read += 1
-        undecided = self.dates.column if self.dates is not None and self.dates.order is None else None
+        undecided = (
+            self.dates.column if self.dates is not None and self.dates.order is None else None
+        )
         self._faults.update(cells.unread.keys() - {taken.get("external_id"), undecided})
         for ours, theirs in taken.items():
             if theirs not in cells.unread and (value := cells.get(ours)) is not None:
@@ -286,7 +345,9 @@ class _Trial:
                 if own is not None:
                     importing.build(own)
             except Unusable:
-                self._faults.update(theirs for ours, theirs in taken.items() if ours.startswith(f"{name}."))
+                self._faults.update(
+                    theirs for ours, theirs in taken.items() if ours.startswith(f"{name}.")
+                )
 
     def _show(self, ours: str, value: str) -> None:
         examples = self.values.setdefault(ours, [])
@@ -297,15 +358,23 @@ class _Trial:
         """Return the mapping that was tried."""
         first, taken = self.first, self.taken
         missing = tuple(ours for ours in self._class.required(taken) if ours not in taken)
-        whole = {**taken, **{ours: theirs for theirs, ours in self.columns.items() if ours != EXTRA}}
+        whole = {
+            **taken,
+            **{ours: theirs for theirs, ours in self.columns.items() if ours != EXTRA},
+        }
         fields = [
             MappedField(ours, theirs, tuple(self.values.get(ours, ())))
             for ours, theirs in whole.items()
             if ours != theirs or ours in self._class.columns or ours in self.constants
         ]
         read = {*whole.values()}
-        others = [{name: value for name, value in row.items() if name not in read} for row in first.rows[:_EXAMPLES]]
-        inside = {name: nested_names({name: value}) for row in others for name, value in row.items()}
+        others = [
+            {name: value for name, value in row.items() if name not in read}
+            for row in first.rows[:_EXAMPLES]
+        ]
+        inside = {
+            name: nested_names({name: value}) for row in others for name, value in row.items()
+        }
         left_over = dict.fromkeys(
             each for name, names in inside.items() for each in names or [name] if each not in read
         )
@@ -318,7 +387,10 @@ class _Trial:
         return FileMapping(
             first.file,
             self.kind,
-            tuple(replace(each, theirs=None) if each.ours in self.constants else each for each in fields),
+            tuple(
+                replace(each, theirs=None) if each.ours in self.constants else each
+                for each in fields
+            ),
             self.columns,
             self.constants,
             missing,
@@ -332,7 +404,9 @@ class _Trial:
 
     def _dates(self) -> DatesOfColumn | None:
         """Return the column of dates with the year last, unless other dates than such show no order."""
-        for theirs in (self.taken[ours] for ours in TIMES & self.taken.keys() if self.first.dates is None):
+        for theirs in (
+            self.taken[ours] for ours in TIMES & self.taken.keys() if self.first.dates is None
+        ):
             values = [value for row in self.first.rows if not is_missing(value := row.get(theirs))]
             shown = dates_of(theirs, values)
             if shown is not None and (shown.order is not None or not any(map(is_time, values))):
@@ -342,7 +416,11 @@ class _Trial:
 
 def _of_texts(taken: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of fields without a question or an answer that is an object: its text is inside."""
-    return {ours: theirs for ours, theirs in taken.items() if not (ours in _TEXTS and isinstance(values[theirs], dict))}
+    return {
+        ours: theirs
+        for ours, theirs in taken.items()
+        if not (ours in _TEXTS and isinstance(values[theirs], dict))
+    }
 
 
 def _stored(record: Any, ours: str, value: Any) -> str:
@@ -366,7 +444,8 @@ def columns_of(
 ) -> Columns:
     """Return what decides which column is which field of a kind, and of the kinds beside answers.
 
-    With ``names_source``, a column ``source`` is the source also in files without a column ``external_id``.
+    With ``names_source``, a column ``source`` is the source also in files without a column
+    ``external_id``.
     """
     return Columns(
         fields_of(kind),
@@ -391,13 +470,22 @@ def fields_of(kind: type[ImportKind[Any]]) -> dict[str, tuple[str, ...]]:
 def beside_cells(cells: Cells, kind: str, answer: Response) -> Cells | None:
     """Return the verdict or the grade in the row of an answer, None if the row has none."""
     prefix = f"{kind}."
-    taken = {ours.removeprefix(prefix): theirs for ours, theirs in cells.taken.items() if ours.startswith(prefix)}
+    taken = {
+        ours.removeprefix(prefix): theirs
+        for ours, theirs in cells.taken.items()
+        if ours.startswith(prefix)
+    }
     values = [
-        cells.get(f"{prefix}{name}") for name in ("label", "groundedness", "quality", "scores", "aspects", "status")
+        cells.get(f"{prefix}{name}")
+        for name in ("label", "groundedness", "quality", "scores", "aspects", "status")
     ]
     if all(value in (None, "", {}) for value in values):
         return None
-    meanings = {name.removeprefix(prefix): words for name, words in cells.meanings.items() if name.startswith(prefix)}
+    meanings = {
+        name.removeprefix(prefix): words
+        for name, words in cells.meanings.items()
+        if name.startswith(prefix)
+    }
     own = {"external_id": answer.external_id, "source": answer.source or None}
     return replace(
         cells,
@@ -417,7 +505,9 @@ def kinds_of(row: Mapping[str, Any]) -> list[str]:
         own = columns_of(kind_class(name), {}, {}, {}).plan(row, counts=False)[0]
         if all(ours in own for ours in kind_class(name).required(own)):
             fit.append(name)
-    return sorted(fit, key=lambda name: (not kind_class(name).brings_answers, -len(kind_class(name).needed)))
+    return sorted(
+        fit, key=lambda name: (not kind_class(name).brings_answers, -len(kind_class(name).needed))
+    )
 
 
 def mapping_of(
@@ -425,7 +515,12 @@ def mapping_of(
 ) -> FileMapping:
     """Return the mapping of a file. Without a kind, its rows are answers, unless only another kind fits."""
     # An exported flag repeats a verdict, and is none.
-    if kind is None and first.rows and not _has_texts(first, mapped) and "raise_key" not in first.rows[0]:
+    if (
+        kind is None
+        and first.rows
+        and not _has_texts(first, mapped)
+        and "raise_key" not in first.rows[0]
+    ):
         for name in (*kinds_of(first.rows[0]), "responses", "grades"):
             mapping = first.mapping(name, mapped, constants)
             if mapping.is_usable:

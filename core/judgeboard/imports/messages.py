@@ -7,14 +7,39 @@ from judgeboard.imports.fields import Unusable, parsed_json, simple_name
 
 USER, ASSISTANT = "user", "assistant"
 _ROLES: Mapping[str, str] = {
-    **dict.fromkeys(("user", "human", "customer", "client", "visitor", "end_user", "kunde", "caller"), USER),
-    **dict.fromkeys(("assistant", "ai", "bot", "chatbot", "agent", "gpt", "llm", "model", "assistent"), ASSISTANT),
+    **dict.fromkeys(
+        ("user", "human", "customer", "client", "visitor", "end_user", "kunde", "caller"), USER
+    ),
+    **dict.fromkeys(
+        ("assistant", "ai", "bot", "chatbot", "agent", "gpt", "llm", "model", "assistent"),
+        ASSISTANT,
+    ),
     **{role: role for role in ("system", "developer", "tool", "function")},
 }
-ROLE_NAMES = ("role", "sender", "speaker", "author", "from", "type", "message_role", "author_role", "sender_type")
+ROLE_NAMES = (
+    "role",
+    "sender",
+    "speaker",
+    "author",
+    "from",
+    "type",
+    "message_role",
+    "author_role",
+    "sender_type",
+)
 TEXT_NAMES = ("content", "text", "message", "value", "body", "utterance", "message_text", "msg")
 MESSAGES_NAMES = (
-    *("messages", "turns", "conversation", "conversations", "chat_history", "dialogue", "dialog", "history", "chat"),
+    *(
+        "messages",
+        "turns",
+        "conversation",
+        "conversations",
+        "chat_history",
+        "dialogue",
+        "dialog",
+        "history",
+        "chat",
+    ),
     *("transcript", "chat_messages", "chatbot"),
 )
 
@@ -51,9 +76,17 @@ def as_messages(value: Any) -> list[dict[str, Any]]:
             value = parsed_json("", value)
         except Unusable:
             return []
-    if isinstance(value, list) and value and all(isinstance(each, list) and len(each) == 2 for each in value):
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(each, list) and len(each) == 2 for each in value)
+    ):
         # Pairs of a question and its answer, as chat widgets keep them.
         roles = (USER, ASSISTANT)
-        value = [{"role": role, "content": text} for pair in value for role, text in zip(roles, pair, strict=True)]
+        value = [
+            {"role": role, "content": text}
+            for pair in value
+            for role, text in zip(roles, pair, strict=True)
+        ]
     messages = [as_message(item) for item in value] if isinstance(value, list) else []
     return [message for message in messages if message is not None] if None not in messages else []

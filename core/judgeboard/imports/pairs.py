@@ -23,23 +23,50 @@ from judgeboard.imports.fields import (
     simple_name,
 )
 from judgeboard.imports.kinds import RowOutcomes, Stored
-from judgeboard.imports.preferences import higher, human_in, list_or_object, preference_word, verdict_in
-from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
+from judgeboard.imports.preferences import (
+    higher,
+    human_in,
+    list_or_object,
+    preference_word,
+    verdict_in,
+)
+from judgeboard.imports.recorded import (
+    RecordedImport,
+    RecordedJudge,
+    recorded_version,
+    store_recorded,
+)
+from judgeboard.store.comparisons import (
+    NewComparison,
+    key_of,
+    store_comparisons,
+    stored_comparisons,
+)
 from judgeboard.store.pairs import ids_of_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 
 
 def _named(*words: str, places: str) -> tuple[str, ...]:
     """Return the usual names of columns of one answer, such as answer_a, answer_1 and answer1."""
-    return tuple(f"{word}{mark}" for word in words for mark in (f"_{places[0]}", f"_{places[1]}", places[1]))
+    return tuple(
+        f"{word}{mark}" for word in words for mark in (f"_{places[0]}", f"_{places[1]}", places[1])
+    )
 
 
 _ORDERS = {"verdict_order_ab": Shown.AB, "verdict_order_ba": Shown.BA}
 _RAWS = {"raw_ab": Shown.AB, "raw_ba": Shown.BA}
 _OF_JUDGE = {*_ORDERS, *_RAWS, "raw", "winner", "score_a", "score_b"}
 PAIR_COLUMNS: ColumnNames = {
-    "external_id": ("external_id", "pair_id", "id", "item_id", "question_id", "record_id", "sample_id", "uuid"),
+    "external_id": (
+        "external_id",
+        "pair_id",
+        "id",
+        "item_id",
+        "question_id",
+        "record_id",
+        "sample_id",
+        "uuid",
+    ),
     "source": ("source",),
     "question": known_names.QUESTION,
     "options": ("options", "choices"),
@@ -77,8 +104,9 @@ class ImportedPair:
 class _JudgeRows:
     """The rows of one judge. ``orders`` are the orders in which it has a verdict on any pair.
 
-    ``missing`` has the raw texts of pairs and orders without a verdict. ``known`` has those of them whose row is not
-    new. A pair is identified by source and external id, because pairs in a dry run have no lasting ids.
+    ``missing`` has the raw texts of pairs and orders without a verdict. ``known`` has those of them
+    whose row is not new. A pair is identified by source and external id, because pairs in a dry run
+    have no lasting ids.
     """
 
     orders: set[Shown] = field(default_factory=set)
@@ -89,18 +117,20 @@ class _JudgeRows:
 class PairImport(RecordedImport[ImportedPair]):
     """Pairs with recorded verdicts of judges and people's preferences. A pair has a row per judge or per person.
 
-    ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first. Both
-    name the stored answers: A, B, tie, another word like `model_a` or `tie (bothbad)`, the name of a model, or two
-    numbers (the scores of A and B). ``winner`` is the preference of the ``annotator``, else the verdict of the
-    ``judge`` with A shown first, else the gold label. Instead, ``winner_a``, ``winner_b`` or ``winner_tie`` may be 1.
-    ``score_a`` and ``score_b`` are a judge's scores of both answers. With `chosen` and `rejected`, the chosen answer is
-    A and gold. Map a column of each person to `human.NAME`. People's numbers need a ``scale`` (above 0 B is better); in
-    a list of people it is -2..2 by default.
+    ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B
+    shown first. Both name the stored answers: A, B, tie, another word like `model_a` or `tie
+    (bothbad)`, the name of a model, or two numbers (the scores of A and B). ``winner`` is the
+    preference of the ``annotator``, else the verdict of the ``judge`` with A shown first, else the
+    gold label. Instead, ``winner_a``, ``winner_b`` or ``winner_tie`` may be 1. ``score_a`` and
+    ``score_b`` are a judge's scores of both answers. With `chosen` and `rejected`, the chosen
+    answer is A and gold. Map a column of each person to `human.NAME`. People's numbers need a
+    ``scale`` (above 0 B is better); in a list of people it is -2..2 by default.
 
-    Without an id column, ids are derived from the content. A `question_id` is not the id of a pair if the row names two
-    models: then the rest of the id is derived. A judge was asked in the orders in which it has a verdict on any pair of
-    the file, or with A first if it has no verdict, unless the file has no column of verdicts. Comparisons without a
-    usable verdict are therefore stored after all others.
+    Without an id column, ids are derived from the content. A `question_id` is not the id of a pair
+    if the row names two models: then the rest of the id is derived. A judge was asked in the orders
+    in which it has a verdict on any pair of the file, or with A first if it has no verdict, unless
+    the file has no column of verdicts. Comparisons without a usable verdict are therefore stored
+    after all others.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -130,7 +160,9 @@ class PairImport(RecordedImport[ImportedPair]):
         """Return the command that makes pairs, if the rows are questions with options."""
         is_question = "options" in fields and not {"answer_a", "answer_b"} & {*fields}
         return (
-            "the rows are questions with options: `judgeboard compare make-pairs` makes pairs" if is_question else None
+            "the rows are questions with options: `judgeboard compare make-pairs` makes pairs"
+            if is_question
+            else None
         )
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
@@ -144,10 +176,17 @@ class PairImport(RecordedImport[ImportedPair]):
         judge, annotator = cells.name("judge"), cells.name("annotator")
         of_judge = judge is not None and annotator is None
         self._verdict_columns |= not cells.taken.keys().isdisjoint(_OF_JUDGE)
-        letter, people = human_in(cells, "human" if of_judge or "human" in cells.taken else "winner", models)
-        if letter is None and simple_name(cells.taken.get("answer_a", "").partition(".")[0]) == "chosen":
+        letter, people = human_in(
+            cells, "human" if of_judge or "human" in cells.taken else "winner", models
+        )
+        if (
+            letter is None
+            and simple_name(cells.taken.get("answer_a", "").partition(".")[0]) == "chosen"
+        ):
             letter = Preference.A
-        pair = pair_in(cells, self.source or "", letter, external_id=_id_in(cells, models), more=_kept(cells))
+        pair = pair_in(
+            cells, self.source or "", letter, external_id=_id_in(cells, models), more=_kept(cells)
+        )
         verdicts = {
             shown: verdict
             for name, shown in _ORDERS.items()
@@ -155,23 +194,37 @@ class PairImport(RecordedImport[ImportedPair]):
         }
         if of_judge and not cells.taken.keys() & _ORDERS.keys():
             scores = [cells.number("score_a"), cells.number("score_b")]
-            by_score = {} if None in scores or scores == [-1, -1] else {OVERALL: higher("score_a", scores)}
-            verdicts = {Shown.AB: verdict} if (verdict := verdict_in(cells, "winner", models) or by_score) else {}
+            by_score = (
+                {} if None in scores or scores == [-1, -1] else {OVERALL: higher("score_a", scores)}
+            )
+            verdicts = (
+                {Shown.AB: verdict}
+                if (verdict := verdict_in(cells, "winner", models) or by_score)
+                else {}
+            )
         if verdicts and judge is None:
             raise Unusable("judge", "a verdict without a judge: give the column judge")
         return ImportedPair(pair, judge, verdicts, _raws(cells), people)
 
-    def store(self, connection: Connection, records: Sequence[ImportedPair], now: datetime) -> Stored:
+    def store(
+        self, connection: Connection, records: Sequence[ImportedPair], now: datetime
+    ) -> Stored:
         """Store what is new. Reject a row if the stored pair has other texts, or the judge another verdict on it."""
         rows = RowOutcomes(len(records))
-        ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
+        ids = import_pairs(
+            connection, [record.pair for record in records], self.batch_id, now, rows
+        )
         people = [
             (index, PreferenceOf(pair_id, record.pair.source, record.pair.external_id, preference))
             for index, (record, pair_id) in enumerate(zip(records, ids, strict=True))
             if pair_id is not None
             for preference in record.people
         ]
-        new = store_preferences(connection, [entry for _, entry in people], self.batch_id, now) if people else []
+        new = (
+            store_preferences(connection, [entry for _, entry in people], self.batch_id, now)
+            if people
+            else []
+        )
         rows.new |= {index for (index, _), is_new in zip(people, new, strict=True) if is_new}
         self._store_verdicts(connection, records, ids, rows, now)
         return rows.stored()
@@ -198,7 +251,9 @@ class PairImport(RecordedImport[ImportedPair]):
                 if (pair, shown) in rows.known:
                     late.add((judge, pair))
             if items:
-                store_comparisons(connection, version, self.run(connection, version, now), items, now)
+                store_comparisons(
+                    connection, version, self.run(connection, version, now), items, now
+                )
         super().finish(connection, now)
         return len(late)
 
@@ -215,7 +270,9 @@ class PairImport(RecordedImport[ImportedPair]):
             if record.judge is None or pair_id is None:
                 continue
             by_judge.setdefault(record.judge, {})[index] = [
-                NewComparison(pair_id, shown, StepRecord(Status.OK, raw=record.raws.get(shown)), verdict)
+                NewComparison(
+                    pair_id, shown, StepRecord(Status.OK, raw=record.raws.get(shown)), verdict
+                )
                 for shown, verdict in record.verdicts.items()
             ]
         for judge, comparisons in by_judge.items():
@@ -253,10 +310,20 @@ def _kept(cells: Cells) -> dict[str, Any]:
 
 def _id_in(cells: Cells, models: Mapping[str, Preference]) -> str:
     """Return the id of a pair, derived from its content if the row has no id, or only that of its question."""
-    given = cells.required_name("external_id", MAX_ID - len("pair::a")) if "external_id" in cells.taken else None
-    if given is not None and not (models and simple_name(cells.taken["external_id"]) == "question_id"):
+    given = (
+        cells.required_name("external_id", MAX_ID - len("pair::a"))
+        if "external_id" in cells.taken
+        else None
+    )
+    if given is not None and not (
+        models and simple_name(cells.taken["external_id"]) == "question_id"
+    ):
         return given
-    content = [*models, *map(cells.get, ("question", "answer_a", "answer_b")), cells.values.get("turn")]
+    content = [
+        *models,
+        *map(cells.get, ("question", "answer_a", "answer_b")),
+        cells.values.get("turn"),
+    ]
     digest = blake2b(json.dumps(content).encode(), digest_size=8).hexdigest()
     return digest if given is None else f"{given[:400]}-{digest}"
 
@@ -297,7 +364,11 @@ def pair_in(
 def models_in(cells: Cells) -> dict[str, Preference]:
     """Return the side of each model, by its name in lower case; empty if both answers are of one model."""
     sides = {"model_a": Preference.A, "model_b": Preference.B}
-    names = {name.strip().casefold(): side for field, side in sides.items() if (name := cells.name(field)) is not None}
+    names = {
+        name.strip().casefold(): side
+        for field, side in sides.items()
+        if (name := cells.name(field)) is not None
+    }
     return names if len(names) == len(sides) else {}
 
 
@@ -308,7 +379,11 @@ def _raws(cells: Cells) -> dict[Shown, str]:
         raws = {Shown(shown): json_text(value) for shown, value in raw.items()}
     else:
         raws = dict.fromkeys(Shown, json_text(raw))
-    raws |= {shown: json_text(cells.get(name)) for name, shown in _RAWS.items() if cells.get(name) is not None}
+    raws |= {
+        shown: json_text(cells.get(name))
+        for name, shown in _RAWS.items()
+        if cells.get(name) is not None
+    }
     return {shown: text for shown, text in raws.items() if text is not None}
 
 
@@ -322,7 +397,11 @@ def _options(cells: Cells) -> tuple[str, ...] | None:
 
 
 def import_pairs(
-    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, rows: RowOutcomes
+    connection: Connection,
+    pairs: Sequence[Pair],
+    batch_id: int | None,
+    now: datetime,
+    rows: RowOutcomes,
 ) -> list[int | None]:
     """Store the pairs of a batch, and reject rows that differ. Return the pair id of each row (None: rejected)."""
     result = store_pairs(connection, pairs, batch_id, now)
@@ -356,8 +435,8 @@ class ImportedComparison:
 class ComparisonImport(RecordedImport[ImportedComparison]):
     """Recorded comparisons of stored pairs, with one run per judge and file.
 
-    ``verdict`` names the stored answers A and B; it does not depend on the ``order`` in which they were shown. A row
-    without a verdict is an unusable reply. Its ``status`` can give the reason.
+    ``verdict`` names the stored answers A and B; it does not depend on the ``order`` in which they
+    were shown. A row without a verdict is an unusable reply. Its ``status`` can give the reason.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -387,11 +466,16 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         verdict, aspect = verdict_in(cells, "verdict", shown=shown), cells.name("aspect")
         if aspect is not None and verdict:
             if verdict.keys() != {OVERALL}:
-                raise Unusable("aspect", "a verdict by aspect already names its aspects: remove this field")
+                raise Unusable(
+                    "aspect", "a verdict by aspect already names its aspects: remove this field"
+                )
             verdict = {aspect: verdict[OVERALL]}
         status = cells.choice("status", Status) or (Status.OK if verdict else Status.UNPARSABLE)
         if bool(verdict) != (status is Status.OK):
-            raise Unusable("status", f"a comparison with the status {status} has {'a' if verdict else 'no'} verdict")
+            raise Unusable(
+                "status",
+                f"a comparison with the status {status} has {'a' if verdict else 'no'} verdict",
+            )
         comparison = NewComparison(
             pair_id=0,
             shown=shown,
@@ -402,10 +486,15 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
             reasoning=cells.text("reasoning"),
             ask=_ask(cells),
         )
-        pair_id, source = cells.required_name("external_id", MAX_ID), cells.name("source") or self.source
+        pair_id, source = (
+            cells.required_name("external_id", MAX_ID),
+            cells.name("source") or self.source,
+        )
         return ImportedComparison(pair_id, judge, comparison, source)
 
-    def store(self, connection: Connection, records: Sequence[ImportedComparison], now: datetime) -> Stored:
+    def store(
+        self, connection: Connection, records: Sequence[ImportedComparison], now: datetime
+    ) -> Stored:
         """Store the comparisons whose pair is stored. Reject a row if the stored verdict in this order differs."""
         rows = RowOutcomes(len(records))
         names = {index: (record.pair_id, record.source) for index, record in enumerate(records)}

@@ -6,7 +6,15 @@ from dataclasses import replace
 from shlex import quote
 from typing import Any
 
-from judgeboard.domain import NOTES, OVERALL, AspectPreference, GivenPreference, Grade, Preference, Shown
+from judgeboard.domain import (
+    NOTES,
+    OVERALL,
+    AspectPreference,
+    GivenPreference,
+    Grade,
+    Preference,
+    Shown,
+)
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable, checked, chosen, parsed_json
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
@@ -16,7 +24,10 @@ from judgeboard.text import MAX_NAME, as_utc
 _ANSWERS = ("answer", "response", "output", "model", "assistant", "completion", "candidate")
 _WORDS = {
     "n": Preference.TIE,
-    **dict.fromkeys(("equal", "same", "draw", "both", "neither", "both good", "both bad", "bothbad"), Preference.TIE),
+    **dict.fromkeys(
+        ("equal", "same", "draw", "both", "neither", "both good", "both bad", "bothbad"),
+        Preference.TIE,
+    ),
     **dict.fromkeys(("tie (bothbad)", "tie (both bad)", "a=b", "b=a"), Preference.TIE),
     **{word.value: word for word in Preference},
     **dict.fromkeys(("left", "first", "a>b", "a>>b", "b<a", "b<<a"), Preference.A),
@@ -28,23 +39,31 @@ _PLACES = frozenset({"left", "right", "first", "second"})
 _NO_ASPECT = {"annotator", "shown", "scale", *NOTES, "at", "preference"}
 
 
-def preference_word(field: str, value: Any, models: Mapping[str, Preference] | None = None) -> Preference:
+def preference_word(
+    field: str, value: Any, models: Mapping[str, Preference] | None = None
+) -> Preference:
     """Return the preference of a word: a, b, tie, another word like model_a or "tie (bothbad)", or a model's name.
 
     ``models`` has the side of each model of the pair, by its name in lower case.
     """
     word = value.strip().strip("[]").casefold() if isinstance(value, str) else ""
-    sides = {(models or {}).get(word), _WORDS.get(" ".join(word.replace("_", " ").split()))} - {None}
+    sides = {(models or {}).get(word), _WORDS.get(" ".join(word.replace("_", " ").split()))} - {
+        None
+    }
     if len(sides) == 1:
         return next(each for each in sides if each is not None)
     if sides:
-        raise Unusable(field, f"{value!r:.60} is both a side and the name of a model on the other side")
+        raise Unusable(
+            field, f"{value!r:.60} is both a side and the name of a model on the other side"
+        )
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise Unusable(field, f"{json_kind(value)} is not A, B or tie")
     spelled = str(value)[:20]
     option = f"--map-value {quote(f'{field}:{spelled}=A')}"
     other = ", or keep the column as it is with --map COLUMN=extra" if field == "winner" else ""
-    raise Unusable(field, f"{spelled!r} is not A, B or tie: say what it means, for example {option}{other}")
+    raise Unusable(
+        field, f"{spelled!r} is not A, B or tie: say what it means, for example {option}{other}"
+    )
 
 
 def check_words(field: str, shown: Shown | None, *words: Any) -> None:
@@ -52,16 +71,23 @@ def check_words(field: str, shown: Shown | None, *words: Any) -> None:
     for word in words if shown is Shown.BA else ():
         if isinstance(word, str) and word.strip().strip("[]").casefold() in _PLACES:
             meaning = f"write A or B, or say what it means, for example --map-value {field}:{word.strip()}=B"
-            raise Unusable(field, f"{word.strip()!r} is ambiguous where B was shown first: {meaning}")
+            raise Unusable(
+                field, f"{word.strip()!r} is ambiguous where B was shown first: {meaning}"
+            )
 
 
 def verdict_in(
-    cells: Cells, field: str, models: Mapping[str, Preference] | None = None, *, shown: Shown | None = None
+    cells: Cells,
+    field: str,
+    models: Mapping[str, Preference] | None = None,
+    *,
+    shown: Shown | None = None,
 ) -> dict[str, Preference]:
     """Return a judge's preferences by aspect in the order ``shown``; a single word is for ``overall``.
 
-    Two numbers are the scores of A and B: the answer with the higher score is preferred. Words such as "error", and the
-    scores -1 and -1 that scripts write for them, are no verdict. ``models`` is as in `preference_word`.
+    Two numbers are the scores of A and B: the answer with the higher score is preferred. Words such
+    as "error", and the scores -1 and -1 that scripts write for them, are no verdict. ``models`` is
+    as in `preference_word`.
     """
     value = list_or_object(cells, field)
     if isinstance(value, str) and (scores := _TWO_NUMBERS.fullmatch(value)):
@@ -85,7 +111,13 @@ def list_or_object(cells: Cells, field: str) -> Any:
     marked = field == "winner" and "winner" not in cells.taken
     value: Any = _marked(cells) if marked else cells.get(field)
     start = value.lstrip()[:2] if isinstance(value, str) else "-"
-    return parsed_json(field, value) if start[:1] in {"{", "["} and start != "[[" else value if start else None
+    return (
+        parsed_json(field, value)
+        if start[:1] in {"{", "["} and start != "[["
+        else value
+        if start
+        else None
+    )
 
 
 def _marked(cells: Cells) -> str | None:
@@ -93,7 +125,10 @@ def _marked(cells: Cells) -> str | None:
     marks = {each.value: cells.number(f"winner_{each}") for each in Preference}
     given = [mark for mark in marks.values() if mark is not None]
     if given and sorted(given) != [0] * (len(given) - 1) + [1]:
-        raise Unusable("winner_a", "one of the columns winner_a, winner_b and winner_tie must be 1, and the others 0")
+        raise Unusable(
+            "winner_a",
+            "one of the columns winner_a, winner_b and winner_tie must be 1, and the others 0",
+        )
     return next((each for each, mark in marks.items() if mark == 1), None)
 
 
@@ -102,7 +137,9 @@ _TWO_NUMBERS = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[\s,;]\s*(-?\d+(?:\.\d+)?)\s*
 
 def higher(field: str, scores: Sequence[Any]) -> Preference:
     """Return which of two scores is higher. Differences below 1e-9 are ties, because they are rounding errors."""
-    if len(scores) != 2 or any(isinstance(each, bool) or not isinstance(each, int | float) for each in scores):
+    if len(scores) != 2 or any(
+        isinstance(each, bool) or not isinstance(each, int | float) for each in scores
+    ):
         raise Unusable(field, "expected two numbers, the scores of A and B")
     difference = round(scores[0] - scores[1], 9)
     return Preference.A if difference > 0 else Preference.B if difference < 0 else Preference.TIE
@@ -113,14 +150,19 @@ def human_in(
 ) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
     """Return the gold label and the people's preferences of a row.
 
-    The ``field`` has a word (the gold label) or a list of objects. A person's object has ``annotator`` and optional
-    ``shown``, ``scale``, `NOTES` and ``at``. ``preference`` is about the aspect ``overall``. Every other key is an
-    aspect. People without a preference are left out. A column mapped to ``human.NAME`` has the preference of this
-    person. With the field ``annotator``, the word is the preference of this person. Their numbers need a ``scale``,
-    because 1 may mean that the first answer is better, or that the second one is better by 1.
+    The ``field`` has a word (the gold label) or a list of objects. A person's object has
+    ``annotator`` and optional ``shown``, ``scale``, `NOTES` and ``at``. ``preference`` is about the
+    aspect ``overall``. Every other key is an aspect. People without a preference are left out. A
+    column mapped to ``human.NAME`` has the preference of this person. With the field ``annotator``,
+    the word is the preference of this person. Their numbers need a ``scale``, because 1 may mean
+    that the first answer is better, or that the second one is better by 1.
     """
     value = list_or_object(cells, field)
-    words = {(name, name.partition(".")[2]): cells.get(name) for name in cells.taken if name.startswith("human.")}
+    words = {
+        (name, name.partition(".")[2]): cells.get(name)
+        for name in cells.taken
+        if name.startswith("human.")
+    }
     annotator = cells.name("annotator")
     if annotator is not None and not isinstance(value, list):
         words[field, annotator], value = value, None
@@ -132,13 +174,19 @@ def human_in(
     if isinstance(value, list):
         if not all(isinstance(item, dict) for item in value):
             raise Unusable(field, "expected a word or a list of objects, found another list")
-        people += tuple(person for person in (_person(entry, models) for entry in value) if person.aspects)
+        people += tuple(
+            person for person in (_person(entry, models) for entry in value) if person.aspects
+        )
     if len({(person.annotator, person.shown) for person in people}) < len(people):
         raise Unusable(field, "a person occurs twice with the same order shown")
-    return None if value is None or isinstance(value, list) else preference_word(field, value, models), people
+    return None if value is None or isinstance(value, list) else preference_word(
+        field, value, models
+    ), people
 
 
-def _side_or_grade(field: str, value: Any, cells: Cells, models: Mapping[str, Preference] | None) -> AspectPreference:
+def _side_or_grade(
+    field: str, value: Any, cells: Cells, models: Mapping[str, Preference] | None
+) -> AspectPreference:
     scale = cells.text("scale")
     if scale is None:
         return AspectPreference(preference_word(field, value, models))
@@ -157,28 +205,38 @@ def aspects_in(
     ``preference`` is the word for the aspect ``overall``, which may also have a grade.
     """
     aspects = {
-        _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale, models)
+        _aspect(field, aspect): _preference(
+            f"{field}.{aspect}" if field else aspect, value, scale, models
+        )
         for aspect, value in cells.items()
         if value is not None
     }
     if preference is not None:
         grade = aspects.get(OVERALL) or AspectPreference(Preference.TIE)
-        aspects[OVERALL] = replace(grade, preference=preference_word(field or "preference", preference, models))
+        aspects[OVERALL] = replace(
+            grade, preference=preference_word(field or "preference", preference, models)
+        )
     return aspects
 
 
 def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -> GivenPreference:
     name = entry.get("annotator")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
-        raise Unusable("human", f"each entry needs an annotator with a name of 1 to {MAX_NAME} characters")
+        raise Unusable(
+            "human", f"each entry needs an annotator with a name of 1 to {MAX_NAME} characters"
+        )
     scale = entry.get("scale")
     notes: dict[str, Any] = {each: entry.get(each) for each in NOTES}
     if not all(value is None or isinstance(value, str) for value in (scale, *notes.values())):
-        raise Unusable("human", f"{', '.join(('scale', *NOTES[:-1]))} and {NOTES[-1]} of {name} must be texts")
+        raise Unusable(
+            "human", f"{', '.join(('scale', *NOTES[:-1]))} and {NOTES[-1]} of {name} must be texts"
+        )
     aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
     shown = chosen("human", entry.get("shown"), Shown)
     check_words("human", shown, entry.get("preference"), *aspects.values())
-    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"), models)
+    preferences = aspects_in(
+        "human", aspects, scale_of_pairs("human", scale), entry.get("preference"), models
+    )
     at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
     return GivenPreference(name, preferences, shown, Grade(**notes), at)
 
@@ -191,7 +249,11 @@ def _preference(
         if grade is None:
             return AspectPreference(preference_word(field, side, models))
         of_grade = _preference(field, grade, scale_of_pairs(field, own), models)
-        return of_grade if side is None else replace(of_grade, preference=preference_word(field, side, models))
+        return (
+            of_grade
+            if side is None
+            else replace(of_grade, preference=preference_word(field, side, models))
+        )
     number = spelled_number(value) if isinstance(value, str) else value
     if isinstance(number, int | float) and not isinstance(number, bool):
         return AspectPreference(None, scale.checked(field, number), str(scale))

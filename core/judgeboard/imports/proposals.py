@@ -18,7 +18,8 @@ from judgeboard.imports.scales import USUAL, possible_scale, shown_scale
 from judgeboard.imports.values import is_missing, python_list, spelled_number, word_of
 from judgeboard.text import as_utc
 
-# Words in the name of a column: one of the first group alone makes a proposal, the others need fitting values.
+# Words in the name of a column: one of the first group alone makes a proposal, the others need
+# fitting values.
 _HINTS: Mapping[str, tuple[str, str]] = {
     "query": (
         "question query frage anfrage pregunta consulta vraag domanda pergunta prompt utterance вопрос 質問 问题",
@@ -64,32 +65,65 @@ _HINTS: Mapping[str, tuple[str, str]] = {
 _FEEDBACK = frozenset({"thumbs", "stars", "feedback"})
 _ENOUGH = 2.0  # the smallest score of a proposal
 _ACCENT = re.compile("[\u0300-\u036f]")
-_SYLLABLE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # Chinese and Japanese write no blanks; two are about a word
+_SYLLABLE = re.compile(
+    "[\u3040-\u30ff\u4e00-\u9fff]"
+)  # Chinese and Japanese write no blanks; two are about a word
 _PART = 5  # letters; a hint of this length also counts inside a longer word, as in "Kundenfrage"
 _ASKS = re.compile("[?\uff1f]")  # U+FF1F is the question mark of Chinese and Japanese texts
 _PASSAGE = 40  # words; a longer text is rather a passage than a question
 _LONGEST_ID = 64  # characters
 _EPOCH = 1e9  # seconds; smaller numbers are rather durations than times
 # With these words in its name, a text is no answer and no question.
-_GOLD = frozenset({"gold", "golden", "truth", "expected", "ideal", "reference", "target", "correct", "title", "name"})
+_GOLD = frozenset(
+    {
+        "gold",
+        "golden",
+        "truth",
+        "expected",
+        "ideal",
+        "reference",
+        "target",
+        "correct",
+        "title",
+        "name",
+    }
+)
 _CODE = re.compile(
     r"[A-Za-z]{1,10}[-_]?\d{2,}|[0-9a-f]{8}-?[0-9a-f-]{8,}"
 )  # such values are ids, whatever their name is
 FILE_NAME = re.compile(r"\S+\.\w{1,5}")
 # With these words in its name, an id is not that of an answer.
 _OTHER_IDS = frozenset(
-    {"user", "customer", "client", "agent", "session", "conversation", "chat", "thread", "org", "tenant", "bot"}
+    {
+        "user",
+        "customer",
+        "client",
+        "agent",
+        "session",
+        "conversation",
+        "chat",
+        "thread",
+        "org",
+        "tenant",
+        "bot",
+    }
 )
-_UNTELLING = frozenset({"0", "1", "true", "false", "yes", "no"})  # columns of other meanings have these values
+_UNTELLING = frozenset(
+    {"0", "1", "true", "false", "yes", "no"}
+)  # columns of other meanings have these values
 
 
 def propose(
-    fields: ColumnNames, needed: Collection[str], free: Collection[str], columns: Mapping[str, Sequence[Any]]
+    fields: ColumnNames,
+    needed: Collection[str],
+    free: Collection[str],
+    columns: Mapping[str, Sequence[Any]],
 ) -> dict[str, str]:
     """Return the likely field of each column, ``{theirs: ours}``; columns without a likely field are absent.
 
-    ``columns`` has the first values of the columns that are not used, ``free`` the fields that have no column. A field
-    that is ``needed`` gets its best column even if the names say nothing. No values are changed or read as a field.
+    ``columns`` has the first values of the columns that are not used, ``free`` the fields that have
+    no column. A field that is ``needed`` gets its best column even if the names say nothing. No
+    values are changed or read as a field.
     """
     looks = {theirs: _Look.of(values) for theirs, values in columns.items()}
     scores: list[tuple[float, str, str]] = []
@@ -102,14 +136,22 @@ def propose(
             words = _words(theirs)
             fit = _fit(ours, look, words)
             # The id of an answer is its own, and no part of a list.
-            if ours == "external_id" and "answer" in fields and (not look.distinct or re.search(r"\.\d", theirs)):
+            if (
+                ours == "external_id"
+                and "answer" in fields
+                and (not look.distinct or re.search(r"\.\d", theirs))
+            ):
                 continue
             if fit is not None and (score := _name_score(words, *(hints or ((), ()))) + fit) > 0:
                 scores.append((score, ours, theirs))
     proposed: dict[str, str] = {}
     for score, ours, theirs in sorted(scores, key=lambda item: -item[0]):
         taken = _FEEDBACK if ours in _FEEDBACK else {ours}  # one column of feedback is enough
-        if theirs not in proposed and taken.isdisjoint(proposed.values()) and (score >= _ENOUGH or ours in needed):
+        if (
+            theirs not in proposed
+            and taken.isdisjoint(proposed.values())
+            and (score >= _ENOUGH or ours in needed)
+        ):
             proposed[theirs] = ours
     return {theirs: proposed[theirs] for theirs in columns if theirs in proposed}
 
@@ -133,7 +175,9 @@ class _Look:
         return cls(
             present,
             median(map(_word_count, texts)) if texts else 0.0,
-            _share(lambda value: isinstance(value, str) and _ASKS.search(value) is not None, present),
+            _share(
+                lambda value: isinstance(value, str) and _ASKS.search(value) is not None, present
+            ),
             _share(_is_prose, present),
             1.0 if dates_of("", texts) is not None else _share(is_time, present),
             _share(_has_passages, present),
@@ -154,7 +198,9 @@ def _is_prose(value: Any) -> bool:
     if not isinstance(value, str) or value.lstrip()[:1] in {"[", "{"}:
         return False
     words = value.split()
-    code = _word_count(value) == 1 and (re.search(r"\d|://|@", words[0]) or FILE_NAME.fullmatch(words[0]))
+    code = _word_count(value) == 1 and (
+        re.search(r"\d|://|@", words[0]) or FILE_NAME.fullmatch(words[0])
+    )
     return not code and re.search(r"[^\W\d_]{2}", value) is not None and not is_time(value)
 
 
@@ -183,11 +229,17 @@ def _has_passages(value: Any) -> bool:
     """Whether a value is a list of passages, or a text with several of them."""
     if isinstance(value, str):
         listed = python_list(value) or objects_in(value)
-        value = listed if listed is not None else re.split(r"\n{2,}|\s*(?:\|+|-{3,}|;)\s*", value.strip())
+        value = (
+            listed
+            if listed is not None
+            else re.split(r"\n{2,}|\s*(?:\|+|-{3,}|;)\s*", value.strip())
+        )
         if len(value) < 2 and listed is None:
             return False
     texts = value if isinstance(value, list) else []
-    return any(isinstance(each, dict) or (isinstance(each, str) and " " in each.strip()) for each in texts)
+    return any(
+        isinstance(each, dict) or (isinstance(each, str) and " " in each.strip()) for each in texts
+    )
 
 
 def _hints_of(ours: str, fields: ColumnNames) -> tuple[Collection[str], Collection[str]]:
@@ -202,7 +254,10 @@ def _name_score(words: Collection[str], strong: Collection[str], weak: Collectio
     """Return 2 for a word that suffices, 1 for a weaker one, and 0.25 for each further one."""
 
     def count(hints: Collection[str]) -> int:
-        return sum(any(word == hint or (len(hint) >= _PART and hint in word) for hint in hints) for word in words)
+        return sum(
+            any(word == hint or (len(hint) >= _PART and hint in word) for hint in hints)
+            for word in words
+        )
 
     of_strong, of_weak = count(strong), count(weak)
     if not of_strong + of_weak:
@@ -215,13 +270,19 @@ def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
     if not look.values:
         return None
     if ours in {"query", "answer", "reference"}:
-        return None if ours != "reference" and not _GOLD.isdisjoint(words) else _fit_of_text(ours, look)
+        return (
+            None
+            if ours != "reference" and not _GOLD.isdisjoint(words)
+            else _fit_of_text(ours, look)
+        )
     if ours in _FEEDBACK:
         return _fit_of_feedback(ours, look)
     if ours == "context":
         is_list = any(isinstance(value, list) for value in look.values)
         listed = 0.0 if look.passages <= 0.5 else 2.0 if is_list else 1.5
-        is_text = look.prose > 0.5 and look.words > 1  # one word is rather the id or name of a passage
+        is_text = (
+            look.prose > 0.5 and look.words > 1
+        )  # one word is rather the id or name of a passage
         return listed + (look.words > _PASSAGE) if listed or is_text else None
     if ours in _OF_GENERATOR and not _JUDGES.union(_PEOPLE).isdisjoint(words):
         return None
@@ -231,7 +292,10 @@ def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
             2.0 if all(_CODE.fullmatch(str(value)) for value in look.values) else 1.0,
         ),
         "asked_at": (look.times > 0.8, 2.0),
-        "generator_cost": (all(isinstance(_number(value), int | float) for value in look.values), 0.0),
+        "generator_cost": (
+            all(isinstance(_number(value), int | float) for value in look.values),
+            0.0,
+        ),
         "generator_model": (_are_names(look), 0.0),
         "query_type": (_are_names(look), 0.0),
     }.get(ours, (True, 0.0))
@@ -239,8 +303,14 @@ def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
 
 
 def _are_ids(values: Sequence[Any]) -> bool:
-    texts = [str(value).strip() for value in values if isinstance(value, str | int) and not isinstance(value, bool)]
-    return len(texts) == len(values) and all(len(text) <= _LONGEST_ID and len(text.split()) == 1 for text in texts)
+    texts = [
+        str(value).strip()
+        for value in values
+        if isinstance(value, str | int) and not isinstance(value, bool)
+    ]
+    return len(texts) == len(values) and all(
+        len(text) <= _LONGEST_ID and len(text.split()) == 1 for text in texts
+    )
 
 
 def _are_names(look: _Look) -> bool:
@@ -251,7 +321,8 @@ def _fit_of_text(ours: str, look: _Look) -> float | None:
     if look.prose <= 0.5:
         return None
     in_words = 0.5 if look.words >= 3 else 0.0
-    # Short answers are often repeated. With less than -1, a text of several words is still a likely answer.
+    # Short answers are often repeated. With less than -1, a text of several words is still a likely
+    # answer.
     repeated = -0.75 if len({*map(str, look.values)}) * 2 <= len(look.values) else 0.0
     if ours == "query":
         return min(2.0, 3 * look.questions) + in_words + repeated - (look.words > _PASSAGE)
@@ -269,7 +340,11 @@ def are_stars(values: Sequence[Any]) -> bool:
 def _fit_of_feedback(ours: str, look: _Look) -> float | None:
     words = {str(word_of(value)) for value in look.values}
     if ours == "feedback":
-        return 0.0 if all(word in set("12345") or thumbs_up(word) is not None for word in words) else None
+        return (
+            0.0
+            if all(word in set("12345") or thumbs_up(word) is not None for word in words)
+            else None
+        )
     if ours == "stars":
         return 0.0 if are_stars(look.values) else None
     if any(word not in {"-1", "0", "1"} and thumbs_up(word) is None for word in words):
@@ -279,10 +354,21 @@ def _fit_of_feedback(ours: str, look: _Look) -> float | None:
 
 _OF_GENERATOR = frozenset({"generator_model", "query_type", "asked_at"})
 _JUDGES = frozenset({"judge", "evaluator", "eval", "evaluation", "grader", "autorater", "critic"})
-_PEOPLE = frozenset({"human", "annotator", "rater", "reviewer", "expert", "labeler", "labeller", "manual"})
+_PEOPLE = frozenset(
+    {"human", "annotator", "rater", "reviewer", "expert", "labeler", "labeller", "manual"}
+)
 _METRICS = frozenset(
     {
-        *("faithfulness", "groundedness", "relevancy", "relevance", "correctness", "precision", "recall", "similarity"),
+        *(
+            "faithfulness",
+            "groundedness",
+            "relevancy",
+            "relevance",
+            "correctness",
+            "precision",
+            "recall",
+            "similarity",
+        ),
         *(
             "coherence",
             "fluency",
@@ -296,10 +382,14 @@ _METRICS = frozenset(
         ),
     }
 )
-_OF_PASSAGES = frozenset({"similarity", "similarity_score", "relevance_score", "retrieval_score", "rank"})
+_OF_PASSAGES = frozenset(
+    {"similarity", "similarity_score", "relevance_score", "retrieval_score", "rank"}
+)
 _LABEL_WORDS = frozenset({"label", "verdict", "decision", "passed", "outcome", "result"})
 _SCORE_WORDS = frozenset({"score", "rating", "grade", "value", "points", "stars"})
-_REASON_WORDS = frozenset({"reason", "reasoning", "rationale", "explanation", "critique", "comment", "justification"})
+_REASON_WORDS = frozenset(
+    {"reason", "reasoning", "rationale", "explanation", "critique", "comment", "justification"}
+)
 _USERS = frozenset({"user", "customer", "thumbs", "thumb", "id", "ids"})
 _WHO_WORDS = frozenset({"model", "name", "id", "llm"})
 
@@ -333,24 +423,35 @@ _JUDGED = (
 def judged_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Beside]:
     """Return the columns of a judge's verdicts (``verdicts``) and of people's grades (``grades``) beside answers.
 
-    ``columns`` has the first values of each column. Names say who judges and what a column has; values must fit.
+    ``columns`` has the first values of each column. Names say who judges and what a column has;
+    values must fit.
     """
     who = {
         each.kind: [
             name
             for name, values in columns.items()
-            if each.words & _words(name) and simple_name(name) in each.fields[each.who] and _are_texts(values)
+            if each.words & _words(name)
+            and simple_name(name) in each.fields[each.who]
+            and _are_texts(values)
         ]
         for each in _JUDGED
     }
     # A metric is a judge's, unless only a person is named.
     owner = "grades" if who["grades"] and not who["verdicts"] else "verdicts"
-    judged = {each.kind: _judged(each, columns, who[each.kind], owns=each.kind == owner) for each in _JUDGED}
+    judged = {
+        each.kind: _judged(each, columns, who[each.kind], owns=each.kind == owner)
+        for each in _JUDGED
+    }
     return {kind: beside for kind, beside in judged.items() if beside is not None}
 
 
-def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]], who: list[str], *, owns: bool) -> Beside | None:
-    present = {name: [value for value in values if not is_missing(value)] for name, values in columns.items()}
+def _judged(
+    by: _Judged, columns: Mapping[str, Sequence[Any]], who: list[str], *, owns: bool
+) -> Beside | None:
+    present = {
+        name: [value for value in values if not is_missing(value)]
+        for name, values in columns.items()
+    }
     own = {name: by.words & _words(name) for name in columns}
     parts: dict[str, str] = {}
     reasons: list[str] = []
@@ -392,10 +493,20 @@ def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]], who: list[str], *
     )
 
 
-def _scores(by: _Judged, scores: Mapping[str, Sequence[Any]]) -> tuple[dict[str, str], str | None, bool]:
+def _scores(
+    by: _Judged, scores: Mapping[str, Sequence[Any]]
+) -> tuple[dict[str, str], str | None, bool]:
     """Return the fields of scores on one scale, the scale (None: that of the fields), and whether it is certain."""
-    scales = {name: str(usual) for name, numbers in scores.items() if (usual := possible_scale(numbers)) in USUAL}
-    groundedness = [name for name in scales if simple_name(name) in by.fields["groundedness"] and scales[name] == "0-1"]
+    scales = {
+        name: str(usual)
+        for name, numbers in scores.items()
+        if (usual := possible_scale(numbers)) in USUAL
+    }
+    groundedness = [
+        name
+        for name in scales
+        if simple_name(name) in by.fields["groundedness"] and scales[name] == "0-1"
+    ]
     quality = [
         name
         for name in scores
@@ -410,7 +521,11 @@ def _scores(by: _Judged, scores: Mapping[str, Sequence[Any]]) -> tuple[dict[str,
     scale = "0-1" if groundedness else Counter(others.values()).most_common(1)[0][0]
     same = [name for name in others if others[name] == scale]
     for name in same:
-        plain = bool(_SCORE_WORDS & _words(name)) and not _METRICS & _words(name) and "quality" not in mapped.values()
+        plain = (
+            bool(_SCORE_WORDS & _words(name))
+            and not _METRICS & _words(name)
+            and "quality" not in mapped.values()
+        )
         mapped[name] = "quality" if plain else f"{by.scores}.{simple_name(name)}"
     is_certain = scale == "0-1" or all(shown_scale(scores[name]) is not None for name in same)
     return mapped, scale if same else None, is_certain
@@ -423,8 +538,17 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _number(value: Any) -> Any:
-    return None if isinstance(value, bool) else spelled_number(value) if isinstance(value, str) else value
+    return (
+        None
+        if isinstance(value, bool)
+        else spelled_number(value)
+        if isinstance(value, str)
+        else value
+    )
 
 
 def _are_texts(values: Sequence[Any]) -> bool:
-    return all(is_missing(value) or (isinstance(value, str) and isinstance(_number(value), str)) for value in values)
+    return all(
+        is_missing(value) or (isinstance(value, str) and isinstance(_number(value), str))
+        for value in values
+    )

@@ -10,7 +10,16 @@ from typing import Any, BinaryIO, TypedDict, Unpack
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
-from judgeboard.formats.files import AUTO, HELD_BYTES, UTF_8, ByteSource, Row, Unreadable, find_format, first_items
+from judgeboard.formats.files import (
+    AUTO,
+    HELD_BYTES,
+    UTF_8,
+    ByteSource,
+    Row,
+    Unreadable,
+    find_format,
+    first_items,
+)
 from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
 from judgeboard.imports.exports.export import (
     AnswersOfExport,
@@ -35,7 +44,15 @@ from judgeboard.imports.mapping import (
 )
 from judgeboard.imports.rejected_rows import rejected_before
 from judgeboard.imports.responses import ResponseImport
-from judgeboard.imports.shapes import MessageRows, PassageRows, Rows, Shape, TurnRow, inner_rows, unwrapped
+from judgeboard.imports.shapes import (
+    MessageRows,
+    PassageRows,
+    Rows,
+    Shape,
+    TurnRow,
+    inner_rows,
+    unwrapped,
+)
 from judgeboard.imports.values import meanings_of
 from judgeboard.people.permissions import Actor, actor_name
 from judgeboard.text import MAX_NAME, counted
@@ -49,19 +66,21 @@ LABELLED = ("grades", "verdicts")  # kinds of files with labels
 class ImportRequest(TypedDict, total=False):
     """How a file is imported.
 
-    ``kind`` is one of `KINDS` (default: as the columns show), ``format`` is ``auto`` (the default) or one of `FORMATS`,
-    ``mapping`` is ``{theirs: ours}`` for columns that are not recognised. ``values``, ``{field: {word: value}}``, has
-    the values of words in a field; an empty value means missing. ``constants``, ``{field: value}``, has the values of
-    fields that are the same in all rows.
-    ``source`` is the log of rows without a source (default: ``default``; of an export, the source of its tool). For
-    kinds that refer to stored responses or pairs, it is the log with these (default: any). With ``names_source``, a
-    column ``source`` is the source also in files without a column ``external_id``. With a ``label_set``, the labels of
-    grades and verdicts are options of a label schema with this name. ``dates`` is the order of day and month in dates
-    with the year last (default: as the file shows). ``export`` reads the rows of another tool (default: it is
-    recognised). With ``beside``, the rows are those of ``kind`` beside the answers of the file. With ``newer_counts``,
-    a verdict that differs from the stored one is stored as a newer one.
-    ``name`` names a stream in messages. ``actor`` is who imports (default: ``library``). A ``dry_run`` stores and
-    writes nothing. ``rejected`` is the file of the rejected rows (default: ``FILE.rejected.jsonl``).
+    ``kind`` is one of `KINDS` (default: as the columns show), ``format`` is ``auto`` (the default)
+    or one of `FORMATS`, ``mapping`` is ``{theirs: ours}`` for columns that are not recognised.
+    ``values``, ``{field: {word: value}}``, has the values of words in a field; an empty value means
+    missing. ``constants``, ``{field: value}``, has the values of fields that are the same in all
+    rows. ``source`` is the log of rows without a source (default: ``default``; of an export, the
+    source of its tool). For kinds that refer to stored responses or pairs, it is the log with these
+    (default: any). With ``names_source``, a column ``source`` is the source also in files without a
+    column ``external_id``. With a ``label_set``, the labels of grades and verdicts are options of a
+    label schema with this name. ``dates`` is the order of day and month in dates with the year last
+    (default: as the file shows). ``export`` reads the rows of another tool (default: it is
+    recognised). With ``beside``, the rows are those of ``kind`` beside the answers of the file.
+    With ``newer_counts``, a verdict that differs from the stored one is stored as a newer one.
+    ``name`` names a stream in messages. ``actor`` is who imports (default: ``library``). A
+    ``dry_run`` stores and writes nothing. ``rejected`` is the file of the rejected rows (default:
+    ``FILE.rejected.jsonl``).
     """
 
     kind: str | None
@@ -86,7 +105,11 @@ class UnclearFile(BadInput):
     """A file whose `mapping` must be looked at before it is imported; nothing was stored."""
 
     def __init__(self, mapping: FileMapping) -> None:
-        fields = ", ".join(f"{each.ours} from {each.theirs!r}" for each in mapping.fields if each.theirs is not None)
+        fields = ", ".join(
+            f"{each.ours} from {each.theirs!r}"
+            for each in mapping.fields
+            if each.theirs is not None
+        )
         order = () if mapping.asks_dates is None else ("--dates", DateOrder.DAY_FIRST)
         words = (*mapping.words(), *order)
         advice = f" To import it so ({fields}), use {join(words)}" if mapping.is_usable else ""
@@ -97,12 +120,13 @@ class UnclearFile(BadInput):
 class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     """Reads an import file: an iterator over its records and its `Rejected` rows.
 
-    If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
-    the number of the last line or row, ``row`` its values. In a file of rejected rows, the original rows are read.
-    ``export`` is what the file was recognised as. ``mapping`` says how the columns are read, None for an export whose
-    entries are read. ``others`` counts the rows of other kinds beside the answers so far. ``left_out`` has the parts of
-    a file around its rows. ``unread`` counts the optional values that could not be read, by column, field and reason of
-    the first one.
+    If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the
+    reason. ``line`` is the number of the last line or row, ``row`` its values. In a file of
+    rejected rows, the original rows are read. ``export`` is what the file was recognised as.
+    ``mapping`` says how the columns are read, None for an export whose entries are read. ``others``
+    counts the rows of other kinds beside the answers so far. ``left_out`` has the parts of a file
+    around its rows. ``unread`` counts the optional values that could not be read, by column, field
+    and reason of the first one.
     """
 
     def __init__(self, source: ByteSource, request: ImportRequest) -> None:
@@ -125,8 +149,11 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         ahead, rows = first_items(self._rows_of_file, LOOK_AHEAD, self._is_full)
         first = [item.values for item in ahead if isinstance(item, Row)]
         constants = request.get("constants") or {}
-        # A format says how to read the file, and so does a mapping of question and answer: nothing is recognised.
-        recognises = request.get("format", AUTO) == AUTO and {"query", "answer"}.isdisjoint(self._mapped.values())
+        # A format says how to read the file, and so does a mapping of question and answer: nothing
+        # is recognised.
+        recognises = request.get("format", AUTO) == AUTO and {"query", "answer"}.isdisjoint(
+            self._mapped.values()
+        )
         with_mapping = bool(self._mapped or constants)
         export = request.get("export")
         if export is None and recognises:
@@ -234,7 +261,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         kind = request.get("kind")
         answers = RESPONSES if request.get("beside") else kind or RESPONSES
         class_ = kind_class(answers)
-        meanings = meanings_of(request.get("values") or {}, fields_of(class_), class_.choices, self._mapped)
+        meanings = meanings_of(
+            request.get("values") or {}, fields_of(class_), class_.choices, self._mapped
+        )
         order = request.get("dates")
         self._order = None if order is None else DateOrder(order)
         mapped = self._mapped
@@ -242,17 +271,33 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         # The fields of a request to a server have their names.
         if has_columns and not request.get("names_source"):
             of_turns = export is not None
-            rows = FirstRows(self.name, first, self.format.textual, meanings, self._order, of_turns=of_turns)
-            self.mapping = mapping_of(rows, answers if request.get("beside") else kind, mapped, constants)
-            mapped, constants, answers = self.mapping.columns, self.mapping.constants, self.mapping.kind
+            rows = FirstRows(
+                self.name, first, self.format.textual, meanings, self._order, of_turns=of_turns
+            )
+            self.mapping = mapping_of(
+                rows, answers if request.get("beside") else kind, mapped, constants
+            )
+            mapped, constants, answers = (
+                self.mapping.columns,
+                self.mapping.constants,
+                self.mapping.kind,
+            )
             if self.mapping.dates is not None and self.mapping.asks_dates is None:
                 self.dates, self._order = self.mapping.dates, self.mapping.dates.order
         self.kind_name = kind or answers
         self._meanings = meanings
-        fields = () if self.mapping is None else (each.ours.partition(".")[0] for each in self.mapping.fields)
+        fields = (
+            ()
+            if self.mapping is None
+            else (each.ours.partition(".")[0] for each in self.mapping.fields)
+        )
         self._kinds_beside = sorted({*BESIDE} & {*fields})
         self._columns = columns_of(
-            kind_class(answers), mapped, constants, meanings, names_source=request.get("names_source", False)
+            kind_class(answers),
+            mapped,
+            constants,
+            meanings,
+            names_source=request.get("names_source", False),
         )
         source = request.get("source") or DEFAULT_SOURCE
         self._answer_kind = None if self.kind_name == answers else ResponseImport(source)
@@ -286,12 +331,22 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         taken, others = self._columns.plan(values, counts=counts)
         order = self._order_of(values, taken)
         judged = (isinstance(row, ExportedRow) and row.judged) or bool(self._kinds_beside)
-        return Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order, judged=judged)
+        return Cells(
+            values,
+            taken,
+            others,
+            self.format.textual,
+            meanings=self._meanings,
+            dates=order,
+            judged=judged,
+        )
 
     def _cells_beside(self, cells: Cells, answers: ResponseImport) -> Cells | None:
         """Return the verdict or the grade in the row of an answer, None if the row has none."""
         answer = answers.build(cells)
-        if not answers.take_repeated():  # otherwise, an earlier row has the answer with its metadata
+        if (
+            not answers.take_repeated()
+        ):  # otherwise, an earlier row has the answer with its metadata
             self.kind.file_answers[answer.external_id] = answer
         return beside_cells(cells, self.kind_name, answer)
 
@@ -300,7 +355,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if isinstance(row, ExportedRow) and row.answer is not None and self._answers is not None:
             answer = self._answers.of(row.answer, row.line)
             if isinstance(answer, Rejected):
-                return Rejected(row.line, answer.field, f"answer rejected: {answer.reason}", row.values)
+                return Rejected(
+                    row.line, answer.field, f"answer rejected: {answer.reason}", row.values
+                )
             self.kind.file_answers[answer.external_id] = answer
         cells = self._cells(row, counts=True)
         taken = cells.taken
@@ -309,7 +366,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
         try:
-            own = cells if self._answer_kind is None else self._cells_beside(cells, self._answer_kind)
+            own = (
+                cells if self._answer_kind is None else self._cells_beside(cells, self._answer_kind)
+            )
             if own is None:
                 return None
             record = self.kind.build(own)
@@ -319,7 +378,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         for theirs, (ours, reason) in cells.unread.items():
             self.unread.setdefault(theirs, Unread(ours, reason)).times += 1
         if self.kind_name == RESPONSES and self.export is None:
-            self.others.update(kind for kind in self._kinds_beside if beside_cells(cells, kind, record) is not None)
+            self.others.update(
+                kind for kind in self._kinds_beside if beside_cells(cells, kind, record) is not None
+            )
         if isinstance(row, TurnRow):
             self.kind.row_ids[record.external_id] = str(row.row_id or record.external_id)
         return record
@@ -358,23 +419,34 @@ def _kind(name: str, request: ImportRequest) -> ImportKind[Any]:
 
 
 def read_records(
-    file: str | Path | BinaryIO, on_read: Callable[[float | None], None] | None = None, **request: Unpack[ImportRequest]
+    file: str | Path | BinaryIO,
+    on_read: Callable[[float | None], None] | None = None,
+    **request: Unpack[ImportRequest],
 ) -> Reading:
     """Read a file of one kind lazily: a path, ``-`` for standard input, or a stream of bytes, gzipped or not.
 
     ``on_read`` is that of `ByteSource`.
     """
     if unknown := request.keys() - ImportRequest.__optional_keys__:
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}: {', '.join(ImportRequest.__annotations__)}")
+        raise TypeError(
+            f"unexpected keyword argument {min(unknown)!r}: {', '.join(ImportRequest.__annotations__)}"
+        )
     source, label_set = request.get("source"), request.get("label_set")
     check_known("--dates", request.get("dates"), [*DateOrder])
-    if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
+    if source is not None and (
+        not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})
+    ):
         raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
     if label_set is not None:
-        from judgeboard.formats.label_schema import BUILT_IN, checked_name  # few imports store a label set
+        from judgeboard.formats.label_schema import (
+            BUILT_IN,
+            checked_name,
+        )  # few imports store a label set
 
         if label_set in BUILT_IN:
-            raise BadInput(f"--label-set {label_set}: a part of the built-in grade has this name, choose another name")
+            raise BadInput(
+                f"--label-set {label_set}: a part of the built-in grade has this name, choose another name"
+            )
         try:
             checked_name(label_set)
         except ValueError as error:
@@ -390,18 +462,24 @@ def read_records(
 
 
 def clear_records(
-    file: str | Path | BinaryIO, request: ImportRequest, on_read: Callable[[float | None], None] | None = None
+    file: str | Path | BinaryIO,
+    request: ImportRequest,
+    on_read: Callable[[float | None], None] | None = None,
 ) -> Reading:
     """Read a file lazily whose mapping is certain, is that of another tool's export, or was said by a person.
 
-    If the first dates do not show the order of day and month, the file is read to the first date that does.
-    Raises UnclearFile if the mapping must be looked at.
+    If the first dates do not show the order of day and month, the file is read to the first date
+    that does. Raises UnclearFile if the mapping must be looked at.
     """
     reading = read_records(file, on_read, **request)
     mapping = reading.mapping
     if mapping is None or mapping.is_certain or not mapping.rows or reading.export is not None:
         return reading
-    if mapping.is_usable and mapping.asks_dates is None and (request.get("mapping") or request.get("constants")):
+    if (
+        mapping.is_usable
+        and mapping.asks_dates is None
+        and (request.get("mapping") or request.get("constants"))
+    ):
         return reading  # a person said how to read it
     # Later dates may show the order of day and month. A pipe can be read only once.
     dates = None

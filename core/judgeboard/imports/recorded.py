@@ -22,7 +22,15 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.imports import known_names
-from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnNames, Unusable, checked, json_text
+from judgeboard.imports.fields import (
+    MAX_ID,
+    OWN_EXPORT_ONLY,
+    Cells,
+    ColumnNames,
+    Unusable,
+    checked,
+    json_text,
+)
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.scales import groundedness_in, own_scale, scores_in
@@ -36,11 +44,23 @@ from judgeboard.store.comparisons import (
     store_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version, refuse_retired
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    ensure_version,
+    find_version,
+    refuse_retired,
+)
 from judgeboard.store.judgments import NewJudgment, RecordedVerdict, recorded_verdicts
 from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import Named, judge_inputs
-from judgeboard.store.runs import IMPORT, RECEIVED, finish_run, is_run_of, run_of_today, start_import_run
+from judgeboard.store.runs import (
+    IMPORT,
+    RECEIVED,
+    finish_run,
+    is_run_of,
+    run_of_today,
+    start_import_run,
+)
 from judgeboard.store.storing import JudgmentsOfVersion, store_judgments_of_versions
 
 
@@ -71,7 +91,8 @@ class RecordedImport(ImportKind[Record]):
         if self.batch_id is None:
             return run_of_today(connection, IMPORT, version, RECEIVED, actor=self.actor, now=now).id
         begun = self.runs.get(version.id)
-        # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing new).
+        # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing
+        # new).
         if begun is None or not is_run_of(connection, begun, version.id):
             begun = self.runs[version.id] = start_import_run(
                 connection, version, self.actor, now, import_batch_id=self.batch_id
@@ -96,11 +117,14 @@ def store_recorded(
 ) -> None:
     """Store the comparisons of one judge version. They are given by the index of their row.
 
-    A stored verdict stays unchanged. Verdicts on further aspects are added to it. A contradicting row is rejected.
+    A stored verdict stays unchanged. Verdicts on further aspects are added to it. A contradicting
+    row is rejected.
     """
     pair_ids = {item.pair_id for items in comparisons.values() for item in items}
     stored = stored_comparisons(connection, version.id, pair_ids)
-    statuses: dict[ComparisonKey, str] = {key: comparison.status for key, comparison in stored.items()}
+    statuses: dict[ComparisonKey, str] = {
+        key: comparison.status for key, comparison in stored.items()
+    }
     preferences = {
         key: {aspect: Preference(value) for aspect, value in comparison.preferences.items()}
         for key, comparison in stored.items()
@@ -122,7 +146,9 @@ def store_recorded(
         for item in items:
             key = key_of(item)
             known = preferences.setdefault(key, {})
-            added = {aspect: value for aspect, value in item.preferences.items() if aspect not in known}
+            added = {
+                aspect: value for aspect, value in item.preferences.items() if aspect not in known
+            }
             known |= added
             if key not in statuses:
                 statuses[key], new[key] = item.record.status, item
@@ -142,7 +168,8 @@ def store_recorded(
 class ImportedVerdict:
     """A recorded verdict, with the external id of its response; ``word`` is its label in a label set.
 
-    ``ask`` and ``repeat`` are numbers from 0, as in an export. Without an ``ask``, it is the judge's first verdict.
+    ``ask`` and ``repeat`` are numbers from 0, as in an export. Without an ``ask``, it is the
+    judge's first verdict.
     """
 
     response_id: str
@@ -164,12 +191,13 @@ class ImportedVerdict:
 class VerdictImport(RecordedImport[ImportedVerdict]):
     """Recorded judgments, with one run per judge and file.
 
-    In one file, a judge version can judge a response only once, unless the rows have different numbers ``ask`` (judged
-    again later) and ``repeat`` (the same judge called again). With ``newer_counts``, a later row is a newer verdict.
+    In one file, a judge version can judge a response only once, unless the rows have different
+    numbers ``ask`` (judged again later) and ``repeat`` (the same judge called again). With
+    ``newer_counts``, a later row is a newer verdict.
 
-    A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status`` (unparsable,
-    refused, error). If a row has a ``scale``, all its numbers are on that scale: its groundedness is converted, and its
-    quality and the numbers in ``scores`` are scores on it.
+    A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status``
+    (unparsable, refused, error). If a row has a ``scale``, all its numbers are on that scale: its
+    groundedness is converted, and its quality and the numbers in ``scores`` are scores on it.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -179,7 +207,12 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         "judge_version": known_names.JUDGE_VERSION,
         "judge_model": ("judge_model", "evaluator_model"),
         "label": ("label", "verdict", "prediction", "predicted_label"),
-        "groundedness": ("groundedness", "faithfulness", "groundedness_score", "faithfulness_score"),
+        "groundedness": (
+            "groundedness",
+            "faithfulness",
+            "groundedness_score",
+            "faithfulness_score",
+        ),
         "quality": ("quality", "quality_score"),
         "scores": ("scores", "dimensions"),
         "scale": ("scale",),
@@ -202,12 +235,19 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         version, model = cells.name("judge_version"), cells.name("judge_model")
         status = cells.choice("status", Status) or Status.OK
         said_nothing = self.labels.label_set is None and self.labels.is_no_verdict(cells)
-        label, word = (None, None) if said_nothing else (self.labels.read(cells), self.labels.word(cells))
+        label, word = (
+            (None, None) if said_nothing else (self.labels.read(cells), self.labels.word(cells))
+        )
         groundedness = groundedness_in(cells)
         scale = own_scale(cells)
         quality = None if scale else checked("quality", checked_quality, cells.number("quality"))
         scores = scores_in(cells, scale, "scores")
-        has_verdict = bool(scores) or (label, word, groundedness, quality) != (None, None, None, None)
+        has_verdict = bool(scores) or (label, word, groundedness, quality) != (
+            None,
+            None,
+            None,
+            None,
+        )
         if said_nothing and not has_verdict and status is Status.OK:
             status = Status.UNPARSABLE
         ask, repeat = cells.whole_number("ask"), cells.whole_number("repeat")
@@ -217,7 +257,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         if has_value and status is not Status.OK:
             raise Unusable("status", f"a row with a verdict cannot have the status {status}")
         if not has_verdict and status is Status.OK:
-            raise Unusable(None, "no verdict: give label, groundedness or quality, or a status with the reason")
+            raise Unusable(
+                None, "no verdict: give label, groundedness or quality, or a status with the reason"
+            )
         verdict = Verdict(
             status=status,
             groundedness=groundedness,
@@ -231,17 +273,27 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         )
         source = cells.name("source") or self.source
         number = () if ask is None and repeat is None else (str(ask or 0), str(repeat or 0))
-        is_first = self.seen.add("\0".join((source or "", response_id, judge, version or "", model or "", *number)))
+        is_first = self.seen.add(
+            "\0".join((source or "", response_id, judge, version or "", model or "", *number))
+        )
         if not (is_first or self.newer_counts):
-            raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
-        return ImportedVerdict(response_id, judge, verdict, source, word, version, model, ask, repeat or 0)
+            raise Unusable(
+                "external_id", f"{judge} has judged {response_id!r} in an earlier row of this file"
+            )
+        return ImportedVerdict(
+            response_id, judge, verdict, source, word, version, model, ask, repeat or 0
+        )
 
-    def responses_named(self, connection: Connection, ids: Collection[str]) -> dict[str, list[Named]]:
+    def responses_named(
+        self, connection: Connection, ids: Collection[str]
+    ) -> dict[str, list[Named]]:
         """Return the responses with these external ids, also empty answers, which only a pair can have."""
         named = super().responses_named(connection, ids)
         return named | sides_named(connection, set(ids) - named.keys())
 
-    def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
+    def store(
+        self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime
+    ) -> Stored:
         """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
@@ -254,7 +306,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         waiting: dict[int, _NewVerdicts] = {}  # by version
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
-            if version.id in waiting:  # a version can have two names, and its verdicts are compared with stored ones
+            if (
+                version.id in waiting
+            ):  # a version can have two names, and its verdicts are compared with stored ones
                 _store(connection, waiting, rows, now)
             if self.batch_id is None and (problem := _problem_of_sent(judge, version)):
                 for index in response_ids:
@@ -266,7 +320,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                     rows.refuse(index, "judge_version", reason)
             elif new:
                 run_id = self.run(connection, version, now)
-                waiting[version.id] = _NewVerdicts(JudgmentsOfVersion(version, run_id, [*new.values()]), [*new])
+                waiting[version.id] = _NewVerdicts(
+                    JudgmentsOfVersion(version, run_id, [*new.values()]), [*new]
+                )
         _store(connection, waiting, rows, now)
         return rows.stored()
 
@@ -290,7 +346,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             if index in scores:
                 verdict = replace(verdict, scores=(*verdict.scores, scores[index]))
             if verdict.claims and (item := inputs.get(response_id)) is not None:
-                claims = tuple(located(claim, item.answer, item.passages) for claim in verdict.claims)
+                claims = tuple(
+                    located(claim, item.answer, item.passages) for claim in verdict.claims
+                )
                 verdict = replace(verdict, claims=claims)
             record = records[index]
             newest = latest.get(response_id, 0) if self.newer_counts else 0
@@ -318,7 +376,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         scores = {}
         for index, word in words.items():
             if word in numbers:
-                scores[index] = DimensionScore(self.labels.label_set, numbers[word], f"1-{len(numbers)}")
+                scores[index] = DimensionScore(
+                    self.labels.label_set, numbers[word], f"1-{len(numbers)}"
+                )
             else:
                 rows.refuse(index, "label", no_option(self.labels.label_set, word))
         return scores
@@ -331,9 +391,13 @@ class _NewVerdicts(NamedTuple):
     indexes: list[int]
 
 
-def _store(connection: Connection, waiting: dict[int, _NewVerdicts], rows: RowOutcomes, now: datetime) -> None:
+def _store(
+    connection: Connection, waiting: dict[int, _NewVerdicts], rows: RowOutcomes, now: datetime
+) -> None:
     """Store the judgments of several versions, whose rows are then new. Empties ``waiting``."""
-    counts = store_judgments_of_versions(connection, [each.judgments for each in waiting.values()], now)
+    counts = store_judgments_of_versions(
+        connection, [each.judgments for each in waiting.values()], now
+    )
     for stored, each in zip(counts, waiting.values(), strict=True):
         # Another process may have stored some of the verdicts in the meantime.
         rows.new |= set(each.indexes[:stored])
@@ -372,12 +436,19 @@ def _claims(cells: Cells) -> tuple[Claim, ...] | None:
         return None
     claims = []
     for number, each in enumerate(objects, start=1):
-        texts = [each.get("text"), *(each.get(name) for name in _QUOTES if each.get(name) is not None)]
+        texts = [
+            each.get("text"),
+            *(each.get(name) for name in _QUOTES if each.get(name) is not None),
+        ]
         passage = each.get("passage")
         if not all(isinstance(text, str) for text in texts):
             raise Unusable("claims", f"claim {number} needs a text; quotes are texts too")
         if passage is not None and (isinstance(passage, bool) or not isinstance(passage, int)):
             raise Unusable("claims", f"claim {number}: the passage must be a number from 1")
         status = checked("claims", ClaimStatus, each.get("status"))
-        claims.append(Claim(each["text"], status, each.get("answer_quote"), passage, each.get("passage_quote")))
+        claims.append(
+            Claim(
+                each["text"], status, each.get("answer_quote"), passage, each.get("passage_quote")
+            )
+        )
     return tuple(claims)

@@ -20,8 +20,9 @@ def rejected_path(file: str | Path) -> Path:
 class RejectedFile(AbstractContextManager["RejectedFile"]):
     """A file of rejected rows: JSON lines with line, field, reason and row. The first row creates the file.
 
-    Only an older file of rejected rows is replaced, because a person may name the log or the database by mistake.
-    ``problem`` is the reason if rows could not be written. The usable rows are stored anyway.
+    Only an older file of rejected rows is replaced, because a person may name the log or the
+    database by mistake. ``problem`` is the reason if rows could not be written. The usable rows are
+    stored anyway.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,6 +87,10 @@ def rejected_line(rejected: Rejected) -> str:
 
 def rejected_before(item: Row | Rejected) -> Row | Rejected:
     """Return the original row in a line of a file of rejected rows. Return any other item unchanged."""
-    if isinstance(item, Row) and tuple(item.values) == _REJECTED and isinstance(item.values["row"], dict):
+    if (
+        isinstance(item, Row)
+        and tuple(item.values) == _REJECTED
+        and isinstance(item.values["row"], dict)
+    ):
         return Row(item.line, item.values["row"])
     return item

@@ -50,40 +50,110 @@ from judgeboard.traces.attributes import as_text
 MAX_COST = 1_000_000.0
 NO_PASSAGES = "no row has passages (context): judges need them to score the groundedness"
 MAX_BESIDE = 30  # names of keys in a message
-_COMMENT = ("comment", "comments", "user_comment", "feedback_comment", "feedback_text", "explanation", "reason", "note")
+_COMMENT = (
+    "comment",
+    "comments",
+    "user_comment",
+    "feedback_comment",
+    "feedback_text",
+    "explanation",
+    "reason",
+    "note",
+)
 
 
 class ResponseImport(ImportKind[Response]):
     """Logged responses. A row is rejected if its id is stored with other content. A question may be missing.
 
-    The column ``source`` is read only in files with a column ``external_id``, such as exports. An id may occur only
-    once in a file. A row without an id gets its content hash as id. The k-th equal row gets ``hash-k``.
+    The column ``source`` is read only in files with a column ``external_id``, such as exports. An
+    id may occur only once in a file. A row without an id gets its content hash as id. The k-th
+    equal row gets ``hash-k``.
     """
 
     columns: ClassVar[ColumnNames] = {
         "external_id": (
-            *("external_id", "id", "response_id", "record_id", "trace_id", "context_trace_id", "run_id", "request_id"),
-            *("sample_id", "span_id", "context_span_id", "uuid", "message_id", "interaction_id", "completion_id"),
+            *(
+                "external_id",
+                "id",
+                "response_id",
+                "record_id",
+                "trace_id",
+                "context_trace_id",
+                "run_id",
+                "request_id",
+            ),
+            *(
+                "sample_id",
+                "span_id",
+                "context_span_id",
+                "uuid",
+                "message_id",
+                "interaction_id",
+                "completion_id",
+            ),
             *("generation_id", "observation_id", "log_id", "example_id", "item_id", "uid"),
         ),
         "source": ("source",),
         "query": known_names.QUESTION,
         "answer": known_names.ANSWER,
-        # A test case may have both: `retrieval_context` has the retrieved passages, `context` the ideal ones.
+        # A test case may have both: `retrieval_context` has the retrieved passages, `context` the
+        # ideal ones.
         "context": (
-            *("retrieved_contexts", "retrieved_context", "retrieval_context", "context", "contexts", "passages"),
-            *("retrieved_passages", "retrieved_documents", "retrieved_docs", "retrieved_chunks", "documents", "docs"),
-            *("source_documents", "chunks", "passage", "document", "retrieval_contexts", "retrieved_passage"),
-            *("retrieved_texts", "retrieved_text", "rag_context", "context_documents", "context_chunks"),
+            *(
+                "retrieved_contexts",
+                "retrieved_context",
+                "retrieval_context",
+                "context",
+                "contexts",
+                "passages",
+            ),
+            *(
+                "retrieved_passages",
+                "retrieved_documents",
+                "retrieved_docs",
+                "retrieved_chunks",
+                "documents",
+                "docs",
+            ),
+            *(
+                "source_documents",
+                "chunks",
+                "passage",
+                "document",
+                "retrieval_contexts",
+                "retrieved_passage",
+            ),
+            *(
+                "retrieved_texts",
+                "retrieved_text",
+                "rag_context",
+                "context_documents",
+                "context_chunks",
+            ),
             *("context_text", "source_chunks", "retrieved_contents", "ctxs", "knowledge"),
         ),
         "query_type": (
-            *("query_type", "type", "category", "task_type", "question_type", "query_category", "task", "intent"),
+            *(
+                "query_type",
+                "type",
+                "category",
+                "task_type",
+                "question_type",
+                "query_category",
+                "task",
+                "intent",
+            ),
             *("intent_name", "detected_intent"),
         ),
         **{name: each.names for name, each in LOG_FIELDS.items()},
         "generator_cost": ("generator_cost", "cost", "total_cost", "token_cost", "llm_cost_total"),
-        "messages": ("messages", "input_messages", "llm_input_messages", "chat_messages", "conversation"),
+        "messages": (
+            "messages",
+            "input_messages",
+            "llm_input_messages",
+            "chat_messages",
+            "conversation",
+        ),
         "reference": known_names.REFERENCE,
         "asked_at": (
             *(
@@ -98,11 +168,36 @@ class ResponseImport(ImportKind[Response]):
                 "logged_at",
                 "created",
             ),
-            *("requested_at", "request_time", "created_on", "created_date", "date_time", "date_and_time", "started_at"),
-            *("sent_at", "received_at", "event_time", "message_timestamp", "timestamp_utc", "query_time", "at"),
+            *(
+                "requested_at",
+                "request_time",
+                "created_on",
+                "created_date",
+                "date_time",
+                "date_and_time",
+                "started_at",
+            ),
+            *(
+                "sent_at",
+                "received_at",
+                "event_time",
+                "message_timestamp",
+                "timestamp_utc",
+                "query_time",
+                "at",
+            ),
         ),
         "metadata": known_names.METADATA,
-        "thumbs": ("thumbs", "thumb", "thumbs_up", "thumbsup", "user_thumbs", "liked", "is_liked", "upvoted"),
+        "thumbs": (
+            "thumbs",
+            "thumb",
+            "thumbs_up",
+            "thumbsup",
+            "user_thumbs",
+            "liked",
+            "is_liked",
+            "upvoted",
+        ),
         "stars": ("stars", "star", "star_rating", "user_stars", "rating_stars", "five_star_rating"),
         "feedback": ("feedback", "user_feedback", "rating", "user_rating", "feedbacks"),
         "kind": ("kind",),
@@ -121,7 +216,9 @@ class ResponseImport(ImportKind[Response]):
         super().__init__(source, actor)
         self._repeated: list[Response] = []  # answers of the next batch that earlier rows have too
         self._copies: dict[str, int] = {}  # the last number used for each hash of several rows
-        self._beside_feedback: Counter[str] = Counter()  # the keys of feedback objects that are not stored
+        self._beside_feedback: Counter[str] = (
+            Counter()
+        )  # the keys of feedback objects that are not stored
         self._built, self._with_passages = 0, 0
 
     def messages(self) -> Iterator[str]:
@@ -143,7 +240,9 @@ class ResponseImport(ImportKind[Response]):
             # The hash, or hash-k for the k-th equal row.
             digest = content_hash(response)
             number = self._copies.get(digest, 0) + 1
-            while not self.seen.add(f"{response.source}\0{digest}" + (f"-{number}" if number > 1 else "")):
+            while not self.seen.add(
+                f"{response.source}\0{digest}" + (f"-{number}" if number > 1 else "")
+            ):
                 number += 1
             if number > 1:
                 self._copies[digest] = number
@@ -154,20 +253,29 @@ class ResponseImport(ImportKind[Response]):
             case True:
                 self._repeated.append(response)
             case False:
-                raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
+                raise Unusable(
+                    "external_id",
+                    f"an earlier row of this file has the id {response.external_id!r} too",
+                )
         return response
 
     def _response(self, cells: Cells) -> Response:
         # The metadata come last: optional values that cannot be read are kept there.
-        passages, details = cells.optional("context", lambda _field: passages_in(cells), (None, None))
-        log_fields: dict[str, Any] = {name: cells.optional(name, cells.name, None) for name in LOG_FIELDS}
+        passages, details = cells.optional(
+            "context", lambda _field: passages_in(cells), (None, None)
+        )
+        log_fields: dict[str, Any] = {
+            name: cells.optional(name, cells.name, None) for name in LOG_FIELDS
+        }
         query = cells.text("query") or ""
-        # Without a question, an answer is of use beside passages, a verdict or a grade. Only exports name a kind.
+        # Without a question, an answer is of use beside passages, a verdict or a grade. Only
+        # exports name a kind.
         if not query.strip() and not (passages or cells.judged or cells.get("kind")):
             query = cells.required_text("query")
         return Response(
             source=cells.name("source") or self.source or "",
-            external_id=cells.optional("external_id", lambda field: cells.name(field, MAX_ID), None) or "",
+            external_id=cells.optional("external_id", lambda field: cells.name(field, MAX_ID), None)
+            or "",
             query=query if query.strip() else "",
             answer=cells.required_text("answer"),
             passages=passages,
@@ -197,13 +305,21 @@ class ResponseImport(ImportKind[Response]):
             again -= elsewhere.keys()
         elif self.tool_source is not None or self.row_ids:
             records = self._as_stored_earlier(connection, records)
-        own = [index for index in range(len(records)) if index not in elsewhere and index not in again]
+        own = [
+            index for index in range(len(records)) if index not in elsewhere and index not in again
+        ]
         stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
-        result = Stored(len(stored.new), stored.unchanged + len(elsewhere) + len(again), stored.feedback_added)
+        result = Stored(
+            len(stored.new), stored.unchanged + len(elsewhere) + len(again), stored.feedback_added
+        )
         differing_ids = {own[place]: stored.ids[place] for place in stored.differing}
         if self.of_traces:
             contents = stored_contents(connection, differing_ids.values())
-            same = {index: id_ for index, id_ in differing_ids.items() if self.is_same(records[index], contents[id_])}
+            same = {
+                index: id_
+                for index, id_ in differing_ids.items()
+                if self.is_same(records[index], contents[id_])
+            }
             known = {id_: records[index].feedback for index, id_ in (elsewhere | same).items()}
             result.feedback_added += len(add_feedback(connection, known, (), self.batch_id, now))
         kept = find_contents(connection, [key_of(records[index]) for index in differing_ids])
@@ -212,21 +328,34 @@ class ResponseImport(ImportKind[Response]):
             record = records[index]
             other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
             reason = f"{record.external_id!r} is stored with other content"
-            reason += f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}" if other else ""
+            reason += (
+                f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}"
+                if other
+                else ""
+            )
             result.problems.append(Problem(index, "id", reason, differs=True))
         return result
 
-    def _as_stored_earlier(self, connection: Connection, records: Sequence[Response]) -> list[Response]:
+    def _as_stored_earlier(
+        self, connection: Connection, records: Sequence[Response]
+    ) -> list[Response]:
         """Return each answer as an earlier import stored it, if one did, with the feedback that it has now.
 
-        The default source was the source of all tools. The turn of a conversation is the stored answer to its question
-        with the same text that has its id or the id of its row, whatever its messages say beside their texts.
+        The default source was the source of all tools. The turn of a conversation is the stored
+        answer to its question with the same text that has its id or the id of its row, whatever its
+        messages say beside their texts.
         """
         places = [
             [
                 (source, id_)
-                for source in (record.source, *([] if self.tool_source is None else [DEFAULT_SOURCE]))
-                for id_ in (record.external_id, self.row_ids.get(record.external_id, record.external_id))
+                for source in (
+                    record.source,
+                    *([] if self.tool_source is None else [DEFAULT_SOURCE]),
+                )
+                for id_ in (
+                    record.external_id,
+                    self.row_ids.get(record.external_id, record.external_id),
+                )
             ]
             for record in records
         ]
@@ -249,14 +378,21 @@ class ResponseImport(ImportKind[Response]):
             for record, keys in zip(records, places, strict=True)
         ]
 
-    def _stored_elsewhere(self, connection: Connection, records: Sequence[Response]) -> dict[int, int]:
+    def _stored_elsewhere(
+        self, connection: Connection, records: Sequence[Response]
+    ) -> dict[int, int]:
         """Return, by index, the response of the same trace that was received or is in another source.
 
-        An id that an application chose, such as "chat-1", may be another trace's there: then the question differs.
+        An id that an application chose, such as "chat-1", may be another trace's there: then the
+        question differs.
         """
         named = responses_named(connection, {record.external_id for record in records})
-        received = received_among(connection, [each.id for same_id in named.values() for each in same_id])
-        contents = stored_contents(connection, [each.id for same_id in named.values() for each in same_id])
+        received = received_among(
+            connection, [each.id for same_id in named.values() for each in same_id]
+        )
+        contents = stored_contents(
+            connection, [each.id for same_id in named.values() for each in same_id]
+        )
         elsewhere: dict[int, int] = {}
         for index, record in enumerate(records):
             same_id = named.get(record.external_id, [])
@@ -284,7 +420,9 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
 
     columns: ClassVar[ColumnNames] = {
         "external_id": known_names.RESPONSE_ID,
-        **{name: ResponseImport.columns[name] for name in ("source", "thumbs", "stars", "feedback")},
+        **{
+            name: ResponseImport.columns[name] for name in ("source", "thumbs", "stars", "feedback")
+        },
         "user": ("user", "user_id"),
         "at": ("at", "timestamp", "created_at", "time", "date"),
         "comment": _COMMENT,
@@ -298,7 +436,10 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
         """Return the required fields: the id, and feedback on one of its scales."""
-        return ("external_id", next((name for name in ("thumbs", "stars", "feedback") if name in fields), "thumbs"))
+        return (
+            "external_id",
+            next((name for name in ("thumbs", "stars", "feedback") if name in fields), "thumbs"),
+        )
 
     def build(self, cells: Cells) -> ImportedFeedback:
         """Return the feedback of a row."""
@@ -310,9 +451,13 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
             replace(each, user=each.user or user, at=each.at or at, comment=each.comment or comment)
             for each in feedback
         )
-        return ImportedFeedback(cells.required_name("external_id", MAX_ID), dated, cells.name("source") or self.source)
+        return ImportedFeedback(
+            cells.required_name("external_id", MAX_ID), dated, cells.name("source") or self.source
+        )
 
-    def store(self, connection: Connection, records: Sequence[ImportedFeedback], now: datetime) -> Stored:
+    def store(
+        self, connection: Connection, records: Sequence[ImportedFeedback], now: datetime
+    ) -> Stored:
         """Store the feedback whose response is stored."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
@@ -331,7 +476,10 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
     def finish(self, connection: Connection, now: datetime) -> int:
         """Store the feedback that the last rows of the file have changed back; return how much."""
         last = [(response_id, [entry]) for (response_id, _, _), entry in self._changed_back.items()]
-        return sum(len(add_feedback(connection, dict(some), (), self.batch_id, now)) for some in batches(last))
+        return sum(
+            len(add_feedback(connection, dict(some), (), self.batch_id, now))
+            for some in batches(last)
+        )
 
 
 def _cost(cells: Cells) -> float | None:
@@ -370,17 +518,19 @@ def differing(response: Response, stored: Response) -> list[str]:
     return [_MAPPED.get(name, name) for name in one | other if one.get(name) != other.get(name)]
 
 
-# The texts that earlier imports read: others would change the hash of answers that are imported again.
+# The texts that earlier imports read: others would change the hash of answers that are imported
+# again.
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "document")
 
 
 def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, Any]] | None]:
     """Return the passages of a row, and the other values of its passage objects.
 
-    Absent or null passages are None: they were not logged. An empty list means that nothing was retrieved. A text is
-    one passage, unless it is blank. An object is one passage, its JSON text. In CSV, a list is written as JSON or as
-    Python writes it. An item of a list is a text or an object with a text (``text``, ``content``, ``page_content``, …).
-    An object without such a text is one passage, its JSON text.
+    Absent or null passages are None: they were not logged. An empty list means that nothing was
+    retrieved. A text is one passage, unless it is blank. An object is one passage, its JSON text.
+    In CSV, a list is written as JSON or as Python writes it. An item of a list is a text or an
+    object with a text (``text``, ``content``, ``page_content``, …). An object without such a text
+    is one passage, its JSON text.
     """
     value = cells.get("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
@@ -421,9 +571,15 @@ def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:
     nested = item.get("document")
     if isinstance(nested, dict):
         text, rest = _passage(number, nested)
-        return text, {name: value for name, value in {**item, "document": rest}.items() if value != {}}
+        return text, {
+            name: value for name, value in {**item, "document": rest}.items() if value != {}
+        }
     # Without a known key, the longest text of several words is the passage.
-    texts = {name: value for name, value in item.items() if isinstance(value, str) and " " in value.strip()}
+    texts = {
+        name: value
+        for name, value in item.items()
+        if isinstance(value, str) and " " in value.strip()
+    }
     if texts:
         longest = max(texts, key=lambda name: len(texts[name]))
         return texts[longest], {name: value for name, value in item.items() if name != longest}
@@ -436,7 +592,19 @@ def _json_text(value: Any) -> str:
 
 _UP = frozenset(
     {
-        *("up", "thumbs up", "thumbs_up", "thumbsup", "👍", "true", "yes", "positive", "like", "liked", "good"),
+        *(
+            "up",
+            "thumbs up",
+            "thumbs_up",
+            "thumbsup",
+            "👍",
+            "true",
+            "yes",
+            "positive",
+            "like",
+            "liked",
+            "good",
+        ),
         *(
             "helpful",
             "upvote",
@@ -452,14 +620,60 @@ _UP = frozenset(
             "sí",
             "si",
         ),
-        *("bueno", "buena", "bonne", "buona", "boa", "да", "positivo", "útil", "sim", "bom", "goed", "buono"),
+        *(
+            "bueno",
+            "buena",
+            "bonne",
+            "buona",
+            "boa",
+            "да",
+            "positivo",
+            "útil",
+            "sim",
+            "bom",
+            "goed",
+            "buono",
+        ),
     }
 )
 _DOWN = frozenset(
     {
-        *("down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "no", "negative", "dislike", "disliked"),
-        *("bad", "unhelpful", "not helpful", "not_helpful", "downvote", "downvoted", "schlecht", "nein", "negativ"),
-        *("nicht hilfreich", "non", "mauvais", "inutile", "malo", "mal", "negativo", "inútil", "não", "mau", "nee"),
+        *(
+            "down",
+            "thumbs down",
+            "thumbs_down",
+            "thumbsdown",
+            "👎",
+            "false",
+            "no",
+            "negative",
+            "dislike",
+            "disliked",
+        ),
+        *(
+            "bad",
+            "unhelpful",
+            "not helpful",
+            "not_helpful",
+            "downvote",
+            "downvoted",
+            "schlecht",
+            "nein",
+            "negativ",
+        ),
+        *(
+            "nicht hilfreich",
+            "non",
+            "mauvais",
+            "inutile",
+            "malo",
+            "mal",
+            "negativo",
+            "inútil",
+            "não",
+            "mau",
+            "nee",
+        ),
         *("slecht", "cattivo", "mala", "mauvaise", "cattiva", "нет"),
     }
 )
@@ -478,11 +692,11 @@ _FIELDS = (("thumbs", FeedbackKind.THUMBS), ("stars", FeedbackKind.STARS), ("fee
 def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     """Return the feedback of a row. The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none.
 
-    Words (up, down, 👍, true, good, …) are thumbs. Numbers follow the column's scale; as thumbs, -1 is down. Without a
-    scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars, so they are left out, and `Columns` reports them. An
-    object names its scale (``{"kind": "stars", "value": 4}``) or has one value under the name of such a column:
-    ``{"thumbs": "up"}``, ``{"rating": 4}``. It may have ``user``, ``at`` and ``comment``. A list may have several
-    objects.
+    Words (up, down, 👍, true, good, …) are thumbs. Numbers follow the column's scale; as thumbs, -1
+    is down. Without a scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars, so they are left
+    out, and `Columns` reports them. An object names its scale (``{"kind": "stars", "value": 4}``)
+    or has one value under the name of such a column: ``{"thumbs": "up"}``, ``{"rating": 4}``. It
+    may have ``user``, ``at`` and ``comment``. A list may have several objects.
     """
     feedback: list[Feedback] = []
     for field, scale in _FIELDS:
@@ -504,7 +718,11 @@ def _feedback_of(cells: Cells, field: str, scale: FeedbackKind | None) -> list[F
 
 def _feedback_value(cells: Cells, field: str) -> Any:
     value = cells.number(field)
-    return parsed_json(field, value) if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} else value
+    return (
+        parsed_json(field, value)
+        if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}
+        else value
+    )
 
 
 def _beside_feedback(cells: Cells) -> Iterator[str]:
@@ -513,14 +731,20 @@ def _beside_feedback(cells: Cells) -> Iterator[str]:
         value = cells.optional(field, lambda field: _feedback_value(cells, field), None)
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, dict):
-                yield from (metadata_field((cells.taken[field], name)) for name in unread_keys(item))
+                yield from (
+                    metadata_field((cells.taken[field], name)) for name in unread_keys(item)
+                )
 
 
 def unread_keys(value: Mapping[str, Any]) -> list[str]:
     """Return the keys of an object of feedback that have a value and are not read, such as a comment."""
-    scales = {"kind", "value"} if value.get("kind") is not None else dict(_named_values(value)).keys()
+    scales = (
+        {"kind", "value"} if value.get("kind") is not None else dict(_named_values(value)).keys()
+    )
     read = {"user", "at", _comment_key(value), *scales}
-    return [name for name, each in value.items() if each not in (None, "", [], {}) and name not in read]
+    return [
+        name for name, each in value.items() if each not in (None, "", [], {}) and name not in read
+    ]
 
 
 def feedback_of_object(field: str, value: Mapping[str, Any]) -> Feedback:
@@ -529,21 +753,31 @@ def feedback_of_object(field: str, value: Mapping[str, Any]) -> Feedback:
     if scale is None:
         named = list(_named_values(value))
         if len(named) != 1:
-            raise Unusable(field, 'an object of feedback is {"thumbs": "up"}, {"stars": 4} or {"rating": "up"}')
+            raise Unusable(
+                field, 'an object of feedback is {"thumbs": "up"}, {"stars": 4} or {"rating": "up"}'
+            )
         [(key, scale)] = named
     score, user, at = value.get(key), value.get("user"), value.get("at")
     if scale is None and may_be_either(score):
-        raise Unusable(field, f'{score} may be thumbs or stars: write {{"thumbs": {score}}} or {{"stars": {score}}}')
+        raise Unusable(
+            field,
+            f'{score} may be thumbs or stars: write {{"thumbs": {score}}} or {{"stars": {score}}}',
+        )
     if user is not None and not isinstance(user, str):
         raise Unusable(field, f"the user is {json_kind(user)}, not a text")
     feedback = _from_value(field, score, chosen(field, scale, FeedbackKind))
     commented = _comment_key(value)
     comment = None if commented is None else storable(value[commented])[0]
-    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at), comment=comment)
+    return replace(
+        feedback, user=user, at=None if at is None else checked(field, as_utc, at), comment=comment
+    )
 
 
 def _comment_key(value: Mapping[str, Any]) -> str | None:
-    return next((name for name in _COMMENT if isinstance(value.get(name), str) and value[name].strip()), None)
+    return next(
+        (name for name in _COMMENT if isinstance(value.get(name), str) and value[name].strip()),
+        None,
+    )
 
 
 def _named_values(value: Mapping[str, Any]) -> Iterator[tuple[str, FeedbackKind | None]]:
@@ -561,7 +795,11 @@ def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
         is_up = thumbs_up(value)
         if is_up is None:
             is_number = not isinstance(spelled_number(str(value)), str)
-            reason = "is a text: write the number without quotes" if is_number else "is neither thumbs nor stars"
+            reason = (
+                "is a text: write the number without quotes"
+                if is_number
+                else "is neither thumbs nor stars"
+            )
             raise Unusable(field, f"{str(value)[:60]!r} {reason}")
         if scale is FeedbackKind.STARS:
             raise Unusable(field, f"{value!r} is not a number of stars")
@@ -570,4 +808,6 @@ def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
         raise Unusable(field, f"expected thumbs or stars, found {json_kind(value)}")
     if scale is FeedbackKind.THUMBS and value == -1:
         value = 0
-    return checked(field, lambda number: Feedback(scale or FeedbackKind.STARS, float(number)), value)
+    return checked(
+        field, lambda number: Feedback(scale or FeedbackKind.STARS, float(number)), value
+    )

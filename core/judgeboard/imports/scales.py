@@ -11,7 +11,9 @@ from judgeboard.imports.fields import Cells, Unusable, checked
 
 _NUMBER = r"([+-]?\d+(?:\.\d+)?)"
 _SCALE = re.compile(rf"\s*{_NUMBER}\s*(?:\.\.+|-|–|to)\s*{_NUMBER}\s*(\(.*\))?\s*", re.DOTALL)
-_A_IS_ABOVE = re.compile(r"positive\b.*\b(?:answer|response|output)?[ _]?(?:1|a|first)\b.*\bbetter", re.IGNORECASE)
+_A_IS_ABOVE = re.compile(
+    r"positive\b.*\b(?:answer|response|output)?[ _]?(?:1|a|first)\b.*\bbetter", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,11 @@ class NumberScale:
 
     def checked(self, field: str, value: object) -> float:
         """Return a number of this scale."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             raise Unusable(field, f"{str(value)[:60]!r} is not a number on the scale {self}")
         if not self.low <= value <= self.high:
             raise Unusable(field, f"{value:g} lies outside the scale {self}")
@@ -53,7 +59,10 @@ USUAL = [NumberScale(*ends) for ends in ((0, 1), (1, 5), (1, 10), (0, 10), (0, 1
 def possible_scale(numbers: Collection[float]) -> NumberScale:
     """Return the first usual scale that has all these numbers, else the scale from the lowest to the highest."""
     low, high = min(numbers), max(numbers)
-    return next((scale for scale in USUAL if scale.low <= low and high <= scale.high), NumberScale(low, high))
+    return next(
+        (scale for scale in USUAL if scale.low <= low and high <= scale.high),
+        NumberScale(low, high),
+    )
 
 
 def shown_scale(numbers: Collection[float]) -> NumberScale | None:
@@ -69,7 +78,9 @@ def scale_in(field: str, text: str) -> NumberScale:
     match = _SCALE.fullmatch(text)
     if match is None or float(match[1]) >= float(match[2]):
         raise Unusable(field, f"{text[:60]!r} is not a scale: write it like 1-5 or -2..2")
-    return NumberScale(float(match[1]), float(match[2]), bool(match[3] and _A_IS_ABOVE.search(match[3])))
+    return NumberScale(
+        float(match[1]), float(match[2]), bool(match[3] and _A_IS_ABOVE.search(match[3]))
+    )
 
 
 def scale_of_pairs(field: str, text: str | None) -> NumberScale:
@@ -78,7 +89,10 @@ def scale_of_pairs(field: str, text: str | None) -> NumberScale:
         return GRADES_OF_PAIRS
     scale = scale_in(field, text)
     if not scale.low < 0 < scale.high:
-        raise Unusable(field, f"the scale of a pair needs 0 for a tie, for example -2..2 with B above 0, not {scale}")
+        raise Unusable(
+            field,
+            f"the scale of a pair needs 0 for a tie, for example -2..2 with B above 0, not {scale}",
+        )
     if scale.a_is_above:
         raise Unusable(field, "numbers above 0 must mean that B is better: change their sign")
     return scale
@@ -113,9 +127,9 @@ def groundedness_in(cells: Cells) -> float | None:
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
     """Return the scores of a row on its own ``scale``: its quality, and the numbers by name in ``field``.
 
-    A score may name a scale of its own, and its ``reasoning``: ``{"value": 4, "scale": "1-5"}``. In a list, each score
-    names its ``dimension``. If ``field`` is absent, the judge's reply (``raw``) is used, if it has only numbers by name
-    on this scale.
+    A score may name a scale of its own, and its ``reasoning``: ``{"value": 4, "scale": "1-5"}``. In
+    a list, each score names its ``dimension``. If ``field`` is absent, the judge's reply (``raw``)
+    is used, if it has only numbers by name on this scale.
     """
     listed = isinstance(cells.json(field), list)
     values = _by_dimension(field, cells.objects(field) or ()) if listed else cells.object(field)
@@ -147,7 +161,9 @@ def _score(field: str, name: str, value: Any, scale: NumberScale | None) -> Dime
             raise Unusable(field, f"the reasoning of {name} is not a text")
     if scale is None:
         raise Unusable("scale", f"{field} need their scale, written like 0-1")
-    return DimensionScore(name, None if value is None else scale.checked(field, value), str(scale), reasoning)
+    return DimensionScore(
+        name, None if value is None else scale.checked(field, value), str(scale), reasoning
+    )
 
 
 def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:

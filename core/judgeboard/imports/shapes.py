@@ -10,7 +10,15 @@ from judgeboard.domain import Rejected
 from judgeboard.formats.files import Row
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import simple_name
-from judgeboard.imports.messages import ASSISTANT, ROLE_NAMES, TEXT_NAMES, USER, as_message, key_named, role_of
+from judgeboard.imports.messages import (
+    ASSISTANT,
+    ROLE_NAMES,
+    TEXT_NAMES,
+    USER,
+    as_message,
+    key_named,
+    role_of,
+)
 from judgeboard.imports.values import is_missing, spelled_number
 
 Rows = Iterator[Row | Rejected]
@@ -28,9 +36,25 @@ Shape = Callable[[Rows], Rows]
 
 _DEPTH = 3  # of the objects around the rows
 _OPEN = 1_000  # conversations whose next message is awaited
-_OF_ALL = ("model", "model_name", "generator_model", "llm", "dataset")  # what an object says of all its rows
+_OF_ALL = (
+    "model",
+    "model_name",
+    "generator_model",
+    "llm",
+    "dataset",
+)  # what an object says of all its rows
 _CONVERSATION = ("dialogue", "dialog", "chat", "ticket_id", "ticket", "case_id")
-_ORDER = ("turn", "position", "index", "sequence", "seq", "message_index", "turn_index", "step", "number")
+_ORDER = (
+    "turn",
+    "position",
+    "index",
+    "sequence",
+    "seq",
+    "message_index",
+    "turn_index",
+    "step",
+    "number",
+)
 
 
 def inner_rows(first: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
@@ -51,7 +75,11 @@ def inner_rows(first: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
 
 def _are_rows(value: Any) -> bool:
     """Whether a value is a list of several objects with texts that are no messages."""
-    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(item, dict) for item in value):
+    if (
+        not isinstance(value, list)
+        or len(value) < 2
+        or not all(isinstance(item, dict) for item in value)
+    ):
         return False
     return as_message(value[0]) is None and any(isinstance(text, str) for text in value[0].values())
 
@@ -78,10 +106,15 @@ def unwrapped(path: tuple[str, ...]) -> Shape:
             inner: Any = item.values
             of_all: dict[str, Any] = {}
             for name in path:
-                of_all |= {key: value for key, value in inner.items() if simple_name(key) in _OF_ALL}
+                of_all |= {
+                    key: value for key, value in inner.items() if simple_name(key) in _OF_ALL
+                }
                 inner = inner.get(name) or {}
             if isinstance(inner, dict):
-                inner = [{"id": name, **row} if isinstance(row, dict) else row for name, row in inner.items()]
+                inner = [
+                    {"id": name, **row} if isinstance(row, dict) else row
+                    for name, row in inner.items()
+                ]
             for number, row in enumerate(inner, start=1):
                 yield (
                     Row(number, {**of_all, **row})
@@ -105,12 +138,22 @@ class MessageRows:
         self._order = key_named(names, _ORDER)
         self._conversation = key_named(names, (*known_names.CONVERSATION, *_CONVERSATION))
         if not _has_answer(names):
-            self._role = self._role or next((name for name in names if _are_roles(values[name])), None)
-            self._text = self._text or max(names, key=lambda name: sum(map(len, values[name])), default=None)
-            distinct = {name: len({*values[name]}) for name in names if name not in {self._role, self._text}}
+            self._role = self._role or next(
+                (name for name in names if _are_roles(values[name])), None
+            )
+            self._text = self._text or max(
+                names, key=lambda name: sum(map(len, values[name])), default=None
+            )
+            distinct = {
+                name: len({*values[name]}) for name in names if name not in {self._role, self._text}
+            }
             repeated = [name for name, count in distinct.items() if 1 < count <= len(first) / 2]
-            self._conversation = self._conversation or max(repeated, key=distinct.__getitem__, default=None)
-        self.fits = None not in (self._role, self._text, self._conversation) and _are_roles(values[str(self._role)])
+            self._conversation = self._conversation or max(
+                repeated, key=distinct.__getitem__, default=None
+            )
+        self.fits = None not in (self._role, self._text, self._conversation) and _are_roles(
+            values[str(self._role)]
+        )
 
     def rows(self, items: Rows) -> Rows:
         """Yield a row per conversation. Messages of several conversations may alternate."""
@@ -118,7 +161,9 @@ class MessageRows:
 
         def whole(name: str) -> Row:
             line, messages = begun.pop(name)
-            return Row(line, {"conversation_id": name, "messages": sorted(messages, key=self._place)})
+            return Row(
+                line, {"conversation_id": name, "messages": sorted(messages, key=self._place)}
+            )
 
         for item in items:
             if isinstance(item, Rejected):
@@ -136,7 +181,11 @@ class MessageRows:
 
     def _message(self, row: Mapping[str, Any]) -> dict[str, Any]:
         left_out = {self._conversation, self._role, self._text}
-        others = {name: value for name, value in row.items() if name not in left_out and not is_missing(value)}
+        others = {
+            name: value
+            for name, value in row.items()
+            if name not in left_out and not is_missing(value)
+        }
         role = row.get(str(self._role))
         return {"role": role_of(role) or str(role), "content": row.get(str(self._text)), **others}
 
@@ -149,7 +198,8 @@ class MessageRows:
 class PassageRows(NamedTuple):
     """A file with a row per passage: the columns of the question, the answer and the passages.
 
-    The rows of an answer follow each other. Question and answer stand in all of them or only in the first.
+    The rows of an answer follow each other. Question and answer stand in all of them or only in the
+    first.
     """
 
     query: str
@@ -158,13 +208,18 @@ class PassageRows(NamedTuple):
 
     def fit(self, first: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the first rows are passages."""
-        pairs = [(last, row) for last, row in itertools.pairwise(first) if self._continues(row, last)]
+        pairs = [
+            (last, row) for last, row in itertools.pairwise(first) if self._continues(row, last)
+        ]
         texts = all(isinstance(row.get(self.context), str | None) for row in first)
         differ = all(row.get(self.context) != last.get(self.context) for last, row in pairs)
         return texts and differ and bool(pairs) and 3 * len(pairs) >= len(first) - 1
 
     def _continues(self, row: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
-        return all(is_missing(row.get(name)) or row.get(name) == last.get(name) for name in (self.query, self.answer))
+        return all(
+            is_missing(row.get(name)) or row.get(name) == last.get(name)
+            for name in (self.query, self.answer)
+        )
 
     def rows(self, items: Rows) -> Rows:
         """Yield a row per answer, with the list of its passages."""

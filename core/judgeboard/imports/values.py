@@ -18,7 +18,18 @@ MISSING = frozenset({"nan", "n/a", "na", "null", "none", "<na>"})
 
 NO_VERDICT = frozenset(
     {
-        *("", "-", "?", "abstain", "error", "failed to judge", "invalid", "no verdict", "not available", "parse error"),
+        *(
+            "",
+            "-",
+            "?",
+            "abstain",
+            "error",
+            "failed to judge",
+            "invalid",
+            "no verdict",
+            "not available",
+            "parse error",
+        ),
         *("refused", "timeout", "unknown", "unparsable", *MISSING),
     }
 )
@@ -88,7 +99,9 @@ def parse_values(texts: Iterable[str]) -> dict[str, dict[str, str]]:
         word, equals, value = rest.rpartition("=")
         if not field or not word.strip() or not equals:
             example = "--map-value label:inconsistent=hallucinated"
-            raise BadInput(f"--map-value {text}: write it as FIELD:WORD=VALUE, for example {example}")
+            raise BadInput(
+                f"--map-value {text}: write it as FIELD:WORD=VALUE, for example {example}"
+            )
         if word in values.setdefault(field, {}):
             raise BadInput(f"--map-value names the word {word!r} of {field} twice")
         values[field][word] = value
@@ -128,12 +141,16 @@ def meanings_of(
     meanings: dict[str, dict[str, str]] = {}
     for name, words in values.items():
         named = mapping.get(name, name)
-        ours = next((each for each, called in fields.items() if named == each or named in called), None)
+        ours = next(
+            (each for each, called in fields.items() if named == each or named in called), None
+        )
         if ours is None:
             raise BadInput(f"--map-value: there is no field {name!r}; choose {', '.join(fields)}")
         options = [each.value for each in choices.get(ours, ())]
         for word, value in words.items():
             if options and value and value not in options:
-                raise BadInput(f"--map-value {name}:{word}={value}: {value!r} is not one of {', '.join(options)}")
+                raise BadInput(
+                    f"--map-value {name}:{word}={value}: {value!r} is not one of {', '.join(options)}"
+                )
             meanings.setdefault(ours, {})[word_of(word) or word] = value
     return meanings

@@ -41,9 +41,10 @@ _BREAK = re.compile(r"\s+")
 class AlignedSentence:
     """A sentence of the answer and its best place in the passages. Offsets are characters of the stored texts.
 
-    ``passage`` is the number of the passage, from 1. All fields after ``end`` are None if there is no place. ``by`` is
-    ``quote`` if a judge quoted the place for a claim in this sentence, otherwise ``words``. For ``words``, ``share``
-    (0..1) is the share of the sentence's content words in the place, weighted by rarity.
+    ``passage`` is the number of the passage, from 1. All fields after ``end`` are None if there is
+    no place. ``by`` is ``quote`` if a judge quoted the place for a claim in this sentence,
+    otherwise ``words``. For ``words``, ``share`` (0..1) is the share of the sentence's content
+    words in the place, weighted by rarity.
     """
 
     start: int
@@ -67,27 +68,33 @@ class _Index(NamedTuple):
     holding: dict[str, list[int]]  # key -> places, in order
 
 
-def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] = ()) -> tuple[AlignedSentence, ...]:
+def align(
+    answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] = ()
+) -> tuple[AlignedSentence, ...]:
     """Return the sentences of an answer in order, each with its best place in the passages.
 
-    A place is a sentence of a passage or a part of one. The best place has the largest share of the sentence's content
-    words; if shares are equal, it is the first. A rare word weighs more: log(1 + all places / places with the word).
-    A place that a judge quoted for a claim in the sentence takes precedence. Pass no claims if the reader may not see
-    judgments. The running time is linear in the length of the texts: common words are not used to look for places, and
-    only the first 500,000 characters are compared.
+    A place is a sentence of a passage or a part of one. The best place has the largest share of the
+    sentence's content words; if shares are equal, it is the first. A rare word weighs more: log(1 +
+    all places / places with the word). A place that a judge quoted for a claim in the sentence
+    takes precedence. Pass no claims if the reader may not see judgments. The running time is linear
+    in the length of the texts: common words are not used to look for places, and only the first
+    500,000 characters are compared.
     """
     index = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
     spans = sentence_spans(answer)
     quoted = _quoted(spans, claims, passages or ())
     compared = answer[:LONGEST_READ]
-    return tuple(quoted.get(place) or _best(*span, compared, index) for place, span in enumerate(spans))
+    return tuple(
+        quoted.get(place) or _best(*span, compared, index) for place, span in enumerate(spans)
+    )
 
 
 def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) -> bool:
     """Return whether an answer only declines, and nothing was retrieved that fits the question.
 
-    A passage fits if one of its places contains at least half of the words of a sentence of the question, weighted as
-    in `align`. Returns False without a question or without logged passages (None).
+    A passage fits if one of its places contains at least half of the words of a sentence of the
+    question, weighted as in `align`. Returns False without a question or without logged passages
+    (None).
     """
     if not query or passages is None or not only_declines(answer):
         return False
@@ -131,8 +138,14 @@ def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
     words = {word.key for word in content_words(without_citations(answer[start:end]))}
     if not words or not index.places:
         return nothing
-    weight = {key: math.log1p(len(index.places) / max(1, len(index.holding.get(key, ())))) for key in words}
-    shared = sorted((key for key in words if key in index.holding), key=lambda key: (len(index.holding[key]), key))
+    weight = {
+        key: math.log1p(len(index.places) / max(1, len(index.holding.get(key, ()))))
+        for key in words
+    }
+    shared = sorted(
+        (key for key in words if key in index.holding),
+        key=lambda key: (len(index.holding[key]), key),
+    )
     if not shared:
         return nothing
     rare = [key for key in shared if len(index.holding[key]) <= COMMON]
@@ -142,7 +155,10 @@ def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
             scores[place] += weight[key]
     finalists = sorted(scores, key=lambda place: (-scores[place], place))[:FINALISTS]
     # Summed in a fixed order, so that equal sets of words give equal sums.
-    sums = {place: math.fsum(weight[key] for key in shared if key in index.places[place].keys) for place in finalists}
+    sums = {
+        place: math.fsum(weight[key] for key in shared if key in index.places[place].keys)
+        for place in finalists
+    }
     chosen = min(finalists, key=lambda place: (-sums[place], place))
     share = sums[chosen] / math.fsum(weight.values())
     if share < LEAST_SHARE:
@@ -153,7 +169,8 @@ def _best(start: int, end: int, answer: str, index: _Index) -> AlignedSentence:
 
 @lru_cache(maxsize=32)
 def _indexed(passages: tuple[str, ...]) -> _Index:
-    # Cached: every key press shows the item again, and several assistants often answer from the same passages.
+    # Cached: every key press shows the item again, and several assistants often answer from the
+    # same passages.
     places = tuple(
         _Place(number, start, end, word_keys(passage[start:end]))
         for number, passage in enumerate(passages, start=1)
@@ -171,7 +188,9 @@ def _pieces(passage: str) -> Iterable[tuple[int, int]]:
         at = start
         while end - at > LONGEST_PIECE:
             latest = at + LONGEST_PIECE
-            breaks = [match.start() for match in _BREAK.finditer(passage, at + LONGEST_PIECE // 2, latest)]
+            breaks = [
+                match.start() for match in _BREAK.finditer(passage, at + LONGEST_PIECE // 2, latest)
+            ]
             cut = breaks[-1] if breaks else latest
             yield at, cut
             behind = _BREAK.match(passage, cut, end)
@@ -185,14 +204,21 @@ DISCLAIMER_LINE = "❓ Insufficient data for this answer, use with caution"
 UNCHECKED_LINE = "❓ This answer could not be checked, use with caution"
 FULL_FROM = 0.8
 WARNING_FROM = 0.6
-# Where the metadata of a served answer has the level of its notice, its groundedness, and what a second answer came to.
-SERVED, NOTICE, SERVED_GROUNDEDNESS, SERVED_REFLECTION = "served", "notice", "groundedness", "reflection"
+# Where the metadata of a served answer has the level of its notice, its groundedness, and what a
+# second answer came to.
+SERVED, NOTICE, SERVED_GROUNDEDNESS, SERVED_REFLECTION = (
+    "served",
+    "notice",
+    "groundedness",
+    "reflection",
+)
 
 
 class Level(StrEnum):
     """How far an answer may be trusted.
 
-    ``unmeasured`` means that there is no groundedness, ``unchecked`` that `serve_answer` could not judge the answer.
+    ``unmeasured`` means that there is no groundedness, ``unchecked`` that `serve_answer` could not
+    judge the answer.
     """
 
     FULL = "full"
@@ -213,10 +239,11 @@ class Annotation:
 def annotate(answer: str, groundedness: float | None) -> Annotation:
     """Put a line before ``answer`` if its passages do not support it well.
 
-    The line is a warning from 0.6 to below 0.8 and a disclaimer below 0.6. A blank line follows it. From 0.8, or if
-    ``groundedness`` is None (no usable judgment), the answer is unchanged. Values are rounded to 1e-9 before they are
-    compared. Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026), without the level and
-    the blank line. Raises ValueError if ``groundedness`` is not from 0 to 1.
+    The line is a warning from 0.6 to below 0.8 and a disclaimer below 0.6. A blank line follows it.
+    From 0.8, or if ``groundedness`` is None (no usable judgment), the answer is unchanged. Values
+    are rounded to 1e-9 before they are compared. Source: "Self-Reflection + LLM-as-Judge: Having AI
+    Evaluate Its Own Answers" (2026), without the level and the blank line. Raises ValueError if
+    ``groundedness`` is not from 0 to 1.
     """
     checked = checked_groundedness(groundedness)
     if checked is None:
@@ -260,5 +287,8 @@ def served_words(metadata: Mapping[str, Any]) -> str | None:
     groundedness = facts.get(SERVED_GROUNDEDNESS)
     if notice is not None and isinstance(groundedness, int | float):
         notice += f" (groundedness {half_up(groundedness, 2):.2f} at that time)"
-    parts = [None if notice is None else f"{notice}.", REFLECTIONS.get(str(facts.get(SERVED_REFLECTION)))]
+    parts = [
+        None if notice is None else f"{notice}.",
+        REFLECTIONS.get(str(facts.get(SERVED_REFLECTION))),
+    ]
     return " ".join(part for part in parts if part) or None

@@ -13,12 +13,16 @@ _DIGIT = re.compile(r"[^\w.]*(\d)(?![\d.])")
 
 
 def expected_scores(
-    tokens: Sequence[TokenChance] | None, scores: Sequence[tuple[str, int | None, str]], *, low: int, high: int
+    tokens: Sequence[TokenChance] | None,
+    scores: Sequence[tuple[str, int | None, str]],
+    *,
+    low: int,
+    high: int,
 ) -> tuple[DimensionScore, ...]:
     """Return the expected scores, for the integers in a reply whose token probabilities are known.
 
-    Each entry of ``scores`` is a dimension, its integer, and a pattern of the text before the integer. The scale is
-    ``low`` to ``high``, both from 0 to 9.
+    Each entry of ``scores`` is a dimension, its integer, and a pattern of the text before the
+    integer. The scale is ``low`` to ``high``, both from 0 to 9.
     """
     if not tokens:
         return ()
@@ -29,7 +33,10 @@ def expected_scores(
         places = (
             []
             if score is None
-            else [match.start(1) for match in re.finditer(rf'{before}"?({score})(?!\d)', text, re.DOTALL)]
+            else [
+                match.start(1)
+                for match in re.finditer(rf'{before}"?({score})(?!\d)', text, re.DOTALL)
+            ]
         )
         value = _expected(tokens, places[-1], low, high) if places else None
         if value is not None:
@@ -39,12 +46,19 @@ def expected_scores(
 
 def _expected(tokens: Sequence[TokenChance], place: int, low: int, high: int) -> float | None:
     ends = accumulate(len(token.text) for token in tokens)
-    alternatives = next((token.alternatives for token, end in zip(tokens, ends, strict=True) if place < end), ())
+    alternatives = next(
+        (token.alternatives for token, end in zip(tokens, ends, strict=True) if place < end), ()
+    )
     weights: defaultdict[int, float] = defaultdict(float)
     for text, logprob in alternatives:
         digit = _DIGIT.match(text)
         if digit is not None and low <= int(digit[1]) <= high:
             weights[int(digit[1])] += math.exp(min(logprob, 0.0))
     mass = sum(weights.values())
-    # Rounded, because the last bits differ between machines. The probabilities are far less precise than 6 digits.
-    return round(sum(level * weight for level, weight in weights.items()) / mass, 6) if mass > 0 else None
+    # Rounded, because the last bits differ between machines. The probabilities are far less precise
+    # than 6 digits.
+    return (
+        round(sum(level * weight for level, weight in weights.items()) / mass, 6)
+        if mass > 0
+        else None
+    )

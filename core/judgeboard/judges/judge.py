@@ -62,7 +62,8 @@ class Judge(AskedJudge, Protocol):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``. If this call fails, the verdict has a status other than ok.
 
-        Raises EndpointRefused if no call can succeed before the key, the address or the model name is corrected.
+        Raises EndpointRefused if no call can succeed before the key, the address or the model name
+        is corrected.
         """
 
 
@@ -92,7 +93,9 @@ class Asking:
         if not 0 <= self.temperature <= 2:
             raise BadInput(f"--temperature must lie from 0 to 2, not {self.temperature:g}")
         if self.temperature == int(self.temperature):
-            object.__setattr__(self, "temperature", int(self.temperature))  # 0 and 0.0 are one judge version
+            object.__setattr__(
+                self, "temperature", int(self.temperature)
+            )  # 0 and 0.0 are one judge version
         if self.dialogue not in get_args(Dialogue):
             raise BadInput(f"--dialogue must be last or whole, not {self.dialogue!r}")
 
@@ -131,19 +134,31 @@ class ModelJudge:
         self._endpoint = endpoint
         self._max_output = max_output
         self.asking = asking or Asking()
-        current, stored = built_in_prompt(self.prompt_name, params, self.prompt_package), self.asking.prompt
+        current, stored = (
+            built_in_prompt(self.prompt_name, params, self.prompt_package),
+            self.asking.prompt,
+        )
         if isinstance(stored, Path):
             self._prompt = read_prompt_file(stored, current)
         else:
             self._prompt = current if stored is None else read_prompt(stored)
         if missing := current.sections.keys() - ADDED_SECTIONS - self._prompt.sections.keys():
-            raise BadInput(f"this release cannot use the stored prompt: it has no section {', '.join(sorted(missing))}")
-        prompt = self._prompt.text + (load_prompt("examples").text if params.get("examples") else "")
+            raise BadInput(
+                f"this release cannot use the stored prompt: it has no section {', '.join(sorted(missing))}"
+            )
+        prompt = self._prompt.text + (
+            load_prompt("examples").text if params.get("examples") else ""
+        )
         usual: dict[str, Any] = {"temperature": self.asking.temperature, "max_output": max_output}
         if self.asking.dialogue != "last":
             usual["dialogue"] = self.asking.dialogue
         self.version = JudgeVersion(
-            name or self.prompt_name, self.kind, endpoint.model, {**usual, **params}, prompt, self.scale
+            name or self.prompt_name,
+            self.kind,
+            endpoint.model,
+            {**usual, **params},
+            prompt,
+            self.scale,
         )
 
     @classmethod
@@ -175,13 +190,18 @@ class ModelJudge:
         )
 
     async def _ask(
-        self, request: ChatRequest, parse: Callable[[str], Reading[T]], item: JudgeInput | None = None
+        self,
+        request: ChatRequest,
+        parse: Callable[[str], Reading[T]],
+        item: JudgeInput | None = None,
     ) -> Replied[T]:
         """Ask the model. About an ``item`` without a question, make no call: the result is an error."""
         if item is not None and not item.query:
             return Replied(None, StepRecord(Status.ERROR, error=NO_QUESTION))
         repair = self._prompt.sections["Repair"]
-        return await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
+        return await ask(
+            self._endpoint, request, parse, repair=lambda error: fill(repair, error=error)
+        )
 
 
 def prompt_hash(prompt: str) -> str:
@@ -192,15 +212,22 @@ def prompt_hash(prompt: str) -> str:
 def fingerprint(version: JudgeVersion) -> str:
     """Return the SHA-256 of name, kind, model, parameters, prompt and scale, as 64 hexadecimal digits.
 
-    The order of the parameters does not matter. The hashed bytes are canonical JSON, so the fingerprint is the same on
-    every machine and in every release. Raises ValueError or TypeError if a parameter is not a finite JSON value.
+    The order of the parameters does not matter. The hashed bytes are canonical JSON, so the
+    fingerprint is the same on every machine and in every release. Raises ValueError or TypeError if
+    a parameter is not a finite JSON value.
     """
-    content = asdict(version) | {"prompt": None if version.prompt is None else prompt_hash(version.prompt)}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    content = asdict(version) | {
+        "prompt": None if version.prompt is None else prompt_hash(version.prompt)
+    }
+    text = json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def replay_version(judge: str, *, model: str | None = None, recorded: str | None = None) -> JudgeVersion:
+def replay_version(
+    judge: str, *, model: str | None = None, recorded: str | None = None
+) -> JudgeVersion:
     """Return the version for imported verdicts of ``judge``; ``recorded`` is the judge's fingerprint in the export."""
     params = {} if recorded is None else {"recorded": recorded}
     return JudgeVersion(name=judge, kind=RECORDED, model=model, params=params, scale="as recorded")
@@ -266,27 +293,25 @@ class JudgeOptions:
     """The options of all judges. A judge ignores options that it does not need.
 
     Attributes:
-        name: Name of the judge (default: its kind).
-        model: Name of the chat model at its endpoint.
-        provider: Name in `llm.endpoint.PROVIDERS` (default: from the name of the model).
-        base_url: Address of the endpoint, with its ``/v1`` (default: the provider's own).
-        api_key: Key of the provider; not needed with ``base_url``, because local servers accept calls without a key.
-        concurrency: Maximum number of calls in flight.
-        max_output: Maximum number of tokens in a reply; part of the judge version.
-        domain: The judge's field of expertise, for the prompt; part of the judge version.
-        claims: Also ask for the claims of the answer; part of the judge version.
-        rubric: Rubric, or rubric file, of the rubric judge; part of the judge version.
+        name: Name of the judge (default: its kind). model: Name of the chat model at its endpoint.
+        provider: Name in `llm.endpoint.PROVIDERS` (default: from the name of the model). base_url:
+        Address of the endpoint, with its ``/v1`` (default: the provider's own). api_key: Key of the
+        provider; not needed with ``base_url``, because local servers accept calls without a key.
+        concurrency: Maximum number of calls in flight. max_output: Maximum number of tokens in a
+        reply; part of the judge version. domain: The judge's field of expertise, for the prompt;
+        part of the judge version. claims: Also ask for the claims of the answer; part of the judge
+        version. rubric: Rubric, or rubric file, of the rubric judge; part of the judge version.
         judge_file: File with domain and examples of the rag judge; part of the judge version.
         examples: More examples for the rag and the rubric judge; part of the judge version.
-        logprobs: Also store the expected score, computed from token log-probabilities; part of the judge version.
-        temperature: Sampling temperature, from 0 to 2; part of the judge version.
-        dialogue: Judge the ``last`` answer or the answers of the ``whole`` dialogue; part of the judge version.
-        prompt: Prompt file of the user, or the text of a stored prompt; part of the judge version.
-        rating_word: Words before the rating in free text, for the rating judge; part of the judge version.
-        replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of an endpoint.
-        prices: Price file; it takes precedence over the shipped prices.
-        timeout_s: Maximum number of seconds for one call.
-        tries: Maximum number of calls for one request if the failures may be temporary.
+        logprobs: Also store the expected score, computed from token log-probabilities; part of the
+        judge version. temperature: Sampling temperature, from 0 to 2; part of the judge version.
+        dialogue: Judge the ``last`` answer or the answers of the ``whole`` dialogue; part of the
+        judge version. prompt: Prompt file of the user, or the text of a stored prompt; part of the
+        judge version. rating_word: Words before the rating in free text, for the rating judge; part
+        of the judge version. replies: File of recorded raw replies (JSONL of ``response_id``,
+        ``raw``) to use instead of an endpoint. prices: Price file; it takes precedence over the
+        shipped prices. timeout_s: Maximum number of seconds for one call. tries: Maximum number of
+        calls for one request if the failures may be temporary.
     """
 
     name: str | None = None

@@ -38,10 +38,14 @@ class JudgeOfPackage:
         except JudgeboardError:
             raise
         except Exception as error:
-            raise BadInput(f"the judge {self.plugin.name} of {self.plugin.source} failed: {in_words(error)}") from error
+            raise BadInput(
+                f"the judge {self.plugin.name} of {self.plugin.source} failed: {in_words(error)}"
+            ) from error
         missing = [name for name in _MEMBERS if not hasattr(made, name)]
         if missing:
-            raise BadInput(f"the judge {self.plugin.name} of {self.plugin.source} has no {' and no '.join(missing)}")
+            raise BadInput(
+                f"the judge {self.plugin.name} of {self.plugin.source} has no {' and no '.join(missing)}"
+            )
         if not isinstance(made.version, JudgeVersion) or made.version.kind != self.plugin.name:
             raise BadInput(
                 f"the judge {self.plugin.name} of {self.plugin.source} needs a `version` whose `kind` is its name"
@@ -50,7 +54,9 @@ class JudgeOfPackage:
 
 
 def _checked(plugin: Plugin, judge: Any) -> Callable[[JudgeOptions], Judge]:
-    if not isinstance(judge, type) or not all(callable(getattr(judge, name, None)) for name in ("judge", "aclose")):
+    if not isinstance(judge, type) or not all(
+        callable(getattr(judge, name, None)) for name in ("judge", "aclose")
+    ):
         raise BadInput("it must be a class of judges, with the methods `judge` and `aclose`")
     if issubclass(judge, ModelJudge) and getattr(judge, "kind", None) != plugin.name:
         raise BadInput(f"its `kind` must be {plugin.name!r}, the name of the entry point")

@@ -37,14 +37,17 @@ class Overlap:
         if not self.words:
             return 1.0
         share = 1 - len(self.missing) / self.words
-        return round((1 - WEAKEST_SENTENCE_SHARE) * share + WEAKEST_SENTENCE_SHARE * self.weakest, 6)
+        return round(
+            (1 - WEAKEST_SENTENCE_SHARE) * share + WEAKEST_SENTENCE_SHARE * self.weakest, 6
+        )
 
     @property
     def quality(self) -> int:
         """1..4: 1 without content words, otherwise 4 minus the number of gaps, but at least 2.
 
-        The gaps: less than half of the query's words are in the answer; less than a fifth are; the answer adds fewer
-        than three words; a sentence says that something was not found; the text stops in the middle.
+        The gaps: less than half of the query's words are in the answer; less than a fifth are; the
+        answer adds fewer than three words; a sentence says that something was not found; the text
+        stops in the middle.
         """
         if not self.words:
             return 1
@@ -111,14 +114,18 @@ FORMULA = 2
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
 
-def _reasoning(tally: Overlap, passages: tuple[str, ...] | None, *, no_question: bool, is_cut: bool) -> str:
+def _reasoning(
+    tally: Overlap, passages: tuple[str, ...] | None, *, no_question: bool, is_cut: bool
+) -> str:
     missing = list(dict.fromkeys(word.written for word in tally.missing))
     facts = {
         "Method": "word overlap",
         "Passages": "not logged" if passages is None else "" if passages else "none",
         "Words found": f"{tally.words - len(tally.missing)} of {tally.words}" if passages else "",
         "Not found": ", ".join(missing[:MOST_NAMED]) if passages else "",
-        "Question words repeated": "no question" if no_question else f"{tally.query_covered * 100:.0f} %",
+        "Question words repeated": "no question"
+        if no_question
+        else f"{tally.query_covered * 100:.0f} %",
         "Says that something was not found": "yes" if tally.not_found_sentences else "",
         "Stops in the middle of a sentence": "yes" if tally.cut_off else "",
         "Compared": f"first {LONGEST_READ:,} characters" if is_cut else "",
@@ -129,11 +136,12 @@ def _reasoning(tally: Overlap, passages: tuple[str, ...] | None, *, no_question:
 def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -> Verdict:
     """Judge one answer by its words alone (methods: offline judges, ``lexical``).
 
-    Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in the passages. The
-    worst sentence has one fifth of the weight. Quality (1..4) depends on how many words of the query the answer repeats
-    and on how complete it is. If ``passages`` is None, so is groundedness. If it is empty, groundedness is 0, or 1 for
-    an answer without content words. Without a query, quality is None. Only the first 500,000 characters of long texts
-    are read. Deterministic.
+    Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in
+    the passages. The worst sentence has one fifth of the weight. Quality (1..4) depends on how many
+    words of the query the answer repeats and on how complete it is. If ``passages`` is None, so is
+    groundedness. If it is empty, groundedness is 0, or 1 for an answer without content words.
+    Without a query, quality is None. Only the first 500,000 characters of long texts are read.
+    Deterministic.
     """
     read = first_characters(passages or (), LONGEST_READ)
     tally = overlap(query[:LONGEST_READ], answer[:LONGEST_READ], read)

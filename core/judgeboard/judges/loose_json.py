@@ -41,7 +41,8 @@ _CLOSING = {
 }
 _MARK = f"[{''.join(_CLOSING)}\u2019\u00bb]"
 _NAME = (
-    rf"(?:{_MARK}(?P<quoted>(?:\\.|[^\\\"\u201c\u201d\n]){{1,200}}?){_MARK}|(?P<bare>[^\W\d][\w .-]{{0,80}}))\s*[:=]"
+    rf"(?:{_MARK}(?P<quoted>(?:\\.|[^\\\"\u201c\u201d\n]){{1,200}}?){_MARK}"
+    rf"|(?P<bare>[^\W\d][\w .-]{{0,80}}))\s*[:=]"
 )
 _KEY = re.compile(_NAME)
 _INNER_KEY = re.sub(r"\?P<\w+>", "?:", _NAME)
@@ -51,7 +52,8 @@ _BEFORE = re.compile(_SPACE)
 _GAP = re.compile(rf"(?:[\s,;]|{_COMMENT})*")
 _START = re.compile(rf'{_SPACE}(?:"(?:\\.|[^"\\])*"\s*:|{_INNER_KEY})', re.DOTALL)
 _JUNK = re.compile(r"[^,\n}]+")
-# What stands behind a value: a bracket, the end, or the next field. Other commas and quotation marks are part of it.
+# What stands behind a value: a bracket, the end, or the next field. Other commas and quotation
+# marks are part of it.
 _NEXT = rf"(?:{_INNER_KEY}|[}}\]]|```|\Z|{_MARK}\w*\Z)"
 _BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|[,;]+{_SPACE}{_NEXT})|[ \t]*\n{_SPACE}{_INNER_KEY}|\s+(?={_MARK}){_INNER_KEY}"
 _BEHIND_VALUE = re.compile(_BEHIND)
@@ -135,7 +137,8 @@ def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, in
                 raise Unclear
         return Cut(_unescaped(text[at + 1 :])), len(text)
     end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
-    # A comma at the end of a text, or a point at the end of a word, may be that of a decimal number.
+    # A comma at the end of a text, or a point at the end of a word, may be that of a decimal
+    # number.
     is_cut = BREAK.match(text, end) or text[end:] == "," or text[at:end].rstrip().endswith(".")
     return (Cut(text[at:end]) if is_cut else _word(text[at:end].strip())), end
 

@@ -8,7 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from judgeboard.domain import OVERALL, PAIRWISE, SELF_REFERENCE, PairItem, Preference, Shown, StepRecord
+from judgeboard.domain import (
+    OVERALL,
+    PAIRWISE,
+    SELF_REFERENCE,
+    PairItem,
+    Preference,
+    Shown,
+    StepRecord,
+)
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
 from judgeboard.judges.prompt import chat, earlier_parts, fence_token, fenced_parts, fill, numbered
@@ -43,7 +51,9 @@ def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
         raise BadInput("a comparison needs at least one aspect, and no aspect twice")
     for aspect in aspects:
         if not aspect.strip() or len(aspect) > LONGEST_ASPECT or not aspect.isprintable():
-            raise BadInput(f"an aspect must be a name of 1 to {LONGEST_ASPECT} printable characters, not {aspect!r}")
+            raise BadInput(
+                f"an aspect must be a name of 1 to {LONGEST_ASPECT} printable characters, not {aspect!r}"
+            )
     return tuple(aspects)
 
 
@@ -97,7 +107,9 @@ class PairwiseJudge(ModelJudge):
         side = choice_field({**spellings, TIE: _TIE}, names=names)
         return Form(dict.fromkeys(self.aspects, entry_field("verdict", side)))
 
-    async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
+    async def compare(
+        self, pair: PairItem, shown: Shown, reference: str | None = None
+    ) -> Comparison:
         """Ask which answer is better; ``reference`` is a correct answer. Raises ValueError if a text is missing."""
         form = self._form(letters=not pair.options)
         asked = await self._ask(self.request(pair, shown, reference), form.parse)
@@ -128,8 +140,15 @@ class PairwiseJudge(ModelJudge):
         ]
         token = fence_token(text for _, text in parts)
         sections = self._prompt.sections
-        example = {aspect: {"reasoning": "…", "verdict": TIE} for aspect in self.aspects}  # some models take no schema
-        shown_parts = {"Dialogue": turns, "Options": pair.options, "Passages": pair.passages, "Reference": references}
+        example = {
+            aspect: {"reasoning": "…", "verdict": TIE} for aspect in self.aspects
+        }  # some models take no schema
+        shown_parts = {
+            "Dialogue": turns,
+            "Options": pair.options,
+            "Passages": pair.passages,
+            "Reference": references,
+        }
         instructions = (
             fill(sections["Role"], domain=self._domain),
             sections["Comparing"],
@@ -137,7 +156,9 @@ class PairwiseJudge(ModelJudge):
             fill(sections["Aspects"], aspects=", ".join(f'"{aspect}"' for aspect in self.aspects)),
             fill(sections["Reply"], example=json.dumps(example, ensure_ascii=False)),
         )
-        messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
+        messages = chat(
+            instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts))
+        )
         subject = f"{pair.external_id}:{shown.value}"
         return self._request(messages, subject, self._schema, "comparison")
 
@@ -171,8 +192,9 @@ def solution_form(options: tuple[str, ...]) -> Form:
 class SelfReferenceJudge(ModelJudge):
     """Answers a question ``k`` times, and compares a pair with or without the resulting answer as reference.
 
-    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma): k = 5 samples at T = 0.7. Samples and
-    verdicts belong to one judge version, because other samples can give another reference.
+    Source: "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma): k = 5 samples at T =
+    0.7. Samples and verdicts belong to one judge version, because other samples can give another
+    reference.
     """
 
     prompt_name = "self_solve"
@@ -192,7 +214,8 @@ class SelfReferenceJudge(ModelJudge):
     ) -> None:
         """Make a judge that takes ``k`` samples per question at ``temperature`` (0 to 2); verdicts use 0.
 
-        ``max_output`` is the maximum number of tokens in a verdict, ``solve_output`` the maximum in a sample.
+        ``max_output`` is the maximum number of tokens in a verdict, ``solve_output`` the maximum in
+        a sample.
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")
@@ -200,15 +223,25 @@ class SelfReferenceJudge(ModelJudge):
         self.k = k
         self.price = endpoint.price
         self._domain = domain
-        self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output, prompt=prompt)
+        self.pairwise = PairwiseJudge(
+            endpoint, name=name, domain=domain, max_output=max_output, prompt=prompt
+        )
         verdicts = self.pairwise.version
-        sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
+        sampling = {
+            "samples": k,
+            "sample_temperature": temperature,
+            "sample_max_output": solve_output,
+        }
         both = f"{self._prompt.text}\n{verdicts.prompt}"
-        self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=both)
+        self.version = replace(
+            verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=both
+        )
 
     async def solve(self, item: PairItem, number: int) -> Replied[str]:
         """Sample an answer; ``number`` (from 0) selects a recorded one. Raises ValueError without a question."""
-        return await self._ask(self.solve_request(item, number), solution_form(tuple(item.options or ())).parse_value)
+        return await self._ask(
+            self.solve_request(item, number), solution_form(tuple(item.options or ())).parse_value
+        )
 
     def solve_request(self, item: PairItem, number: int) -> ChatRequest:
         """Return the request of `solve`. Arguments and errors are the same."""
@@ -218,14 +251,21 @@ class SelfReferenceJudge(ModelJudge):
         parts = _question_parts(item.question, item)
         token = fence_token(text for _, text in parts)
         sections = self._prompt.sections
-        example = json.dumps({"reasoning": "…", "answer": letters[0] if letters else "…"}, ensure_ascii=False)
+        example = json.dumps(
+            {"reasoning": "…", "answer": letters[0] if letters else "…"}, ensure_ascii=False
+        )
         instructions = (
             fill(sections["Role"], domain=self._domain),
             *([sections["Passages"]] if item.passages else []),
             fill(sections["Options"], letters=", ".join(letters)) if letters else sections["Free"],
             fill(sections["Reply"], example=example),
         )
-        messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
+        messages = chat(
+            instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts))
+        )
         return self._request(
-            messages, f"{item.external_id}:sample:{number}", solution_form(tuple(item.options or ())).schema, "solution"
+            messages,
+            f"{item.external_id}:sample:{number}",
+            solution_form(tuple(item.options or ())).schema,
+            "solution",
         )

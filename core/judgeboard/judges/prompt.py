@@ -38,14 +38,19 @@ class Prompt:
 @cache
 def load_prompt(name: str, package: str = OWN_PROMPTS) -> Prompt:
     """Read ``prompts/NAME.md`` of a package."""
-    return read_prompt(resources.files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
+    return read_prompt(
+        resources.files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+    )
 
 
 @lru_cache(maxsize=32)
 def read_prompt(text: str) -> Prompt:
     """Split the text of a prompt file into sections; each level-1 heading begins a section."""
     _, *parts = _HEADING.split(text)
-    return Prompt(text, {title.strip(): body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)})
+    return Prompt(
+        text,
+        {title.strip(): body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)},
+    )
 
 
 def fill(section: str, **values: str) -> str:
@@ -55,13 +60,17 @@ def fill(section: str, **values: str) -> str:
 
 def chat(instructions: Iterable[str], task: str) -> list[Message]:
     """Return the system message, made of the instructions, and the user message."""
-    return [{"role": "system", "content": "\n\n".join(instructions)}, {"role": "user", "content": task}]
+    return [
+        {"role": "system", "content": "\n\n".join(instructions)},
+        {"role": "user", "content": task},
+    ]
 
 
 def fence_token(texts: Iterable[str]) -> str:
     """Return 16 hexadecimal digits that none of ``texts`` contains, in upper or lower case.
 
-    The digits are a hash of the texts. An item always gives the same prompt, and no author knows the token in advance.
+    The digits are a hash of the texts. An item always gives the same prompt, and no author knows
+    the token in advance.
     """
     folded = [text.casefold() for text in texts]
     digest = hashlib.sha256()
@@ -105,7 +114,10 @@ ADDED_SECTIONS = frozenset({"Dialogue", "Whole dialogue", "Reference"})
 def earlier_parts(prompt: Prompt, item: JudgeInput | PairItem) -> list[tuple[str, str]]:
     """Return the earlier turns with titles, if the prompt file has instructions for them."""
     turns = item.turns if "Dialogue" in prompt.sections else ()
-    return [(f"EARLIER TURN {number} {turn.role.upper()}", turn.text) for number, turn in enumerate(turns, start=1)]
+    return [
+        (f"EARLIER TURN {number} {turn.role.upper()}", turn.text)
+        for number, turn in enumerate(turns, start=1)
+    ]
 
 
 def reference_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
@@ -114,18 +126,34 @@ def reference_parts(prompt: Prompt, item: JudgeInput) -> list[tuple[str, str]]:
     return [("REFERENCE ANSWER", item.reference or "")] if known else []
 
 
-def added_sections(prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last") -> tuple[str, ...]:
+def added_sections(
+    prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last"
+) -> tuple[str, ...]:
     """Return the instructions for the earlier turns and the reference answer that the item has."""
-    names = ["Whole dialogue" if dialogue == "whole" else "Dialogue"] if earlier_parts(prompt, item) else []
+    names = (
+        ["Whole dialogue" if dialogue == "whole" else "Dialogue"]
+        if earlier_parts(prompt, item)
+        else []
+    )
     names += ["Reference"] if reference_parts(prompt, item) else []
     return tuple(prompt.sections[name] for name in names)
 
 
 def item_task(prompt: Prompt, item: JudgeInput, question: str = "QUESTION") -> str:
     """Fill the task of a prompt file with the item's texts, each in a fence."""
-    turns, references, passages = earlier_parts(prompt, item), reference_parts(prompt, item), item.passages or ()
+    turns, references, passages = (
+        earlier_parts(prompt, item),
+        reference_parts(prompt, item),
+        item.passages or (),
+    )
     token = fence_token((item.query, item.answer, *_texts(references), *passages, *_texts(turns)))
-    parts = (*turns, (question, item.query), *numbered("PASSAGE", passages), *references, ("ANSWER", item.answer))
+    parts = (
+        *turns,
+        (question, item.query),
+        *numbered("PASSAGE", passages),
+        *references,
+        ("ANSWER", item.answer),
+    )
     return fill(prompt.sections["Task"], fence=token, material=fenced_parts(token, *parts))
 
 
@@ -133,14 +161,18 @@ def _texts(parts: Iterable[tuple[str, str]]) -> list[str]:
     return [text for _, text in parts]
 
 
-def marking_messages(prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last", **more: str) -> list[Message]:
+def marking_messages(
+    prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "last", **more: str
+) -> list[Message]:
     """Return the messages that ask for a mark; ``more`` are further texts by title. All texts are in fences.
 
     If there are no passages, a sentence says whether none were logged or none were found.
     """
     passages = item.passages or ()
     turns, references = earlier_parts(prompt, item), reference_parts(prompt, item)
-    token = fence_token((item.query, item.answer, *passages, *more.values(), *_texts((*turns, *references))))
+    token = fence_token(
+        (item.query, item.answer, *passages, *more.values(), *_texts((*turns, *references)))
+    )
     shown = fenced_parts(token, *numbered("PASSAGE", passages))
     if not shown:
         shown = _NOT_KEPT if item.passages is None else _NOTHING
@@ -154,7 +186,9 @@ def marking_messages(prompt: Prompt, item: JudgeInput, dialogue: Dialogue = "las
 _TEXTS = ("query", "answer", "reference", "reasoning")
 
 
-Context = Annotated[tuple[Text, ...], BeforeValidator(lambda texts: (texts,) if isinstance(texts, str) else texts)]
+Context = Annotated[
+    tuple[Text, ...], BeforeValidator(lambda texts: (texts,) if isinstance(texts, str) else texts)
+]
 """Passages in a file: one text, or a list of texts."""
 
 
@@ -176,14 +210,20 @@ class Example:
     def as_param(self) -> dict[str, Any]:
         """Return this example as a parameter of a judge version.
 
-        An example from the log becomes its id and hash, because a version never changes but texts can be forgotten.
+        An example from the log becomes its id and hash, because a version never changes but texts
+        can be forgotten.
         """
-        values = {name: getattr(self, name) for name in (*_TEXTS, "kind")} | {"scores": dict(self.scores)}
+        values = {name: getattr(self, name) for name in (*_TEXTS, "kind")} | {
+            "scores": dict(self.scores)
+        }
         values["passages"] = None if self.passages is None else list(self.passages)
         if self.response_id is None:
             return {name: value for name, value in values.items() if value is not None}
         content = json.dumps(values, sort_keys=True, ensure_ascii=True)
-        return {"response": self.response_id, "sha256": hashlib.sha256(content.encode()).hexdigest()}
+        return {
+            "response": self.response_id,
+            "sha256": hashlib.sha256(content.encode()).hexdigest(),
+        }
 
 
 def example_params(examples: Sequence[Example]) -> dict[str, Any]:
@@ -194,19 +234,31 @@ def example_params(examples: Sequence[Example]) -> dict[str, Any]:
 def example_responses(params: Mapping[str, Any]) -> frozenset[int]:
     """Return the ids of stored responses that a judge version saw as examples; agreement leaves them out."""
     listed = params.get("examples")
-    examples = listed if isinstance(listed, list) else []  # imported versions may use the name for something else
-    return frozenset(each["response"] for each in examples if isinstance(each, dict) and "response" in each)
+    examples = (
+        listed if isinstance(listed, list) else []
+    )  # imported versions may use the name for something else
+    return frozenset(
+        each["response"] for each in examples if isinstance(each, dict) and "response" in each
+    )
 
 
 def examples_part(examples: Sequence[Example], *, shown: Sequence[str] | None = None) -> str:
     """Return the part of the instructions with the examples; ``shown`` are the scores to include (default: all)."""
-    texts = [text for each in examples for text in (*(getattr(each, name) for name in _TEXTS), *(each.passages or ()))]
+    texts = [
+        text
+        for each in examples
+        for text in (*(getattr(each, name) for name in _TEXTS), *(each.passages or ()))
+    ]
     token = fence_token([text for text in texts if text])
-    listed = "\n\n".join(_listed(number, each, token, shown) for number, each in enumerate(examples, start=1))
+    listed = "\n\n".join(
+        _listed(number, each, token, shown) for number, each in enumerate(examples, start=1)
+    )
     return fill(load_prompt("examples").sections["Examples"], fence=token, examples=listed)
 
 
-def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[str, tuple[float, float, bool]]) -> None:
+def check_examples(
+    file: YamlFile, examples: Sequence[Example], known: Mapping[str, tuple[float, float, bool]]
+) -> None:
     """Check the scores of a file's examples; ``known`` has (lowest, highest, must be an integer) by score name."""
     for place, example in enumerate(examples):
         if not example.scores:
@@ -219,7 +271,9 @@ def check_examples(file: YamlFile, examples: Sequence[Example], known: Mapping[s
             if whole and not isinstance(value, int):
                 raise file.fail(f"the score must be an integer, not {value!r}", *where)
             if not low <= value <= high:
-                raise file.fail(f"the score must be from {low:g} to {high:g}, not {value:g}", *where)
+                raise file.fail(
+                    f"the score must be from {low:g} to {high:g}, not {value:g}", *where
+                )
 
 
 def _listed(number: int, example: Example, token: str, shown: Sequence[str] | None) -> str:
@@ -230,7 +284,9 @@ def _listed(number: int, example: Example, token: str, shown: Sequence[str] | No
         *([] if example.reference is None else [("REFERENCE ANSWER", example.reference)]),
         ("ANSWER", example.answer),
     ]
-    scores = {name: value for name, value in example.scores.items() if shown is None or name in shown}
+    scores = {
+        name: value for name, value in example.scores.items() if shown is None or name in shown
+    }
     lines = [f"Example {number}" + (f", a {example.kind} answer:" if example.kind else ":")]
     lines += [fenced(f"{title} {name}", text, token) for name, text in parts]
     lines.append(f"What it deserves: {json.dumps(scores, ensure_ascii=False)}")
@@ -284,8 +340,9 @@ def read_prompt_file(path: Path, current: Prompt) -> Prompt:
 def with_sections(current: Prompt, text: str, where: str) -> Prompt:
     """Return ``current`` with the sections of ``text``; sections that ``text`` leaves out stay as they are.
 
-    A section must contain the same placeholders as in ``current``, except {domain}. The paragraph which tells the judge
-    that fenced texts are material is added if it is missing. Raises BadInput, which names ``where`` and the line.
+    A section must contain the same placeholders as in ``current``, except {domain}. The paragraph
+    which tells the judge that fenced texts are material is added if it is missing. Raises BadInput,
+    which names ``where`` and the line.
     """
     if reason := unstorable(text):
         raise BadInput(f"{where} cannot be stored: {reason}")
@@ -299,7 +356,9 @@ def with_sections(current: Prompt, text: str, where: str) -> Prompt:
         kept = rule is None or rule in section.body
         sections[section.title] = section.body if kept else f"{section.body}\n\n{rule}"
     if not replaced:
-        raise BadInput(f"{where}: no section found. Begin each section with its heading: {_titles(current)}")
+        raise BadInput(
+            f"{where}: no section found. Begin each section with its heading: {_titles(current)}"
+        )
     return current if sections == current.sections else read_prompt(written(sections))
 
 
@@ -313,15 +372,25 @@ def prompt_file(current: Prompt, stored: str | None = None) -> str:
     if stored is None:
         return written(current.sections)
     # The prompt of a version with examples also has the section for the examples.
-    return written({title: body for title, body in read_prompt(stored).sections.items() if title in current.sections})
+    return written(
+        {
+            title: body
+            for title, body in read_prompt(stored).sections.items()
+            if title in current.sections
+        }
+    )
 
 
 def _sections(text: str) -> Iterator[_Section]:
     headings = list(_TITLE_LINE.finditer(text))
     for number, heading in enumerate(headings, start=1):
-        body = text[heading.end() : headings[number].start() if number < len(headings) else len(text)]
+        body = text[
+            heading.end() : headings[number].start() if number < len(headings) else len(text)
+        ]
         start = heading.end() + len(body) - len(body.lstrip())
-        yield _Section(heading[1].strip(), body.strip(), _line(text, heading.start()), _line(text, start))
+        yield _Section(
+            heading[1].strip(), body.strip(), _line(text, heading.start()), _line(text, start)
+        )
 
 
 def _line(text: str, place: int) -> int:

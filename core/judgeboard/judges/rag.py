@@ -76,8 +76,8 @@ verdict_form = cache(VerdictForm)
 class RagJudge(ModelJudge):
     """Judges how far an answer is supported by its passages and how well it answers its question.
 
-    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). If no passages were logged,
-    the judge gives quality only.
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). If no
+    passages were logged, the judge gives quality only.
     """
 
     prompt_name = kind = "rag"
@@ -100,23 +100,35 @@ class RagJudge(ModelJudge):
         self._claims = claims
         self._logprobs = logprobs
         self._messages = partial(
-            rag_messages, domain=domain, examples=examples, prompt=self._prompt, dialogue=self.asking.dialogue
+            rag_messages,
+            domain=domain,
+            examples=examples,
+            prompt=self._prompt,
+            dialogue=self.asking.dialogue,
         )
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
         form = verdict_form(groundedness=item.passages is not None, claims=self._claims)
         request = self._request(
-            self._messages(item, form=form), item.external_id, form.schema, "verdict", logprobs=self._logprobs
+            self._messages(item, form=form),
+            item.external_id,
+            form.schema,
+            "verdict",
+            logprobs=self._logprobs,
         )
         asked = await self._ask(request, form.parse, item)
         if asked.value is None:
             return Verdict.of(asked.record)
         values = asked.value.values
         if self._claims:
-            values["claims"] = tuple(located(Claim(**claim), item.answer, item.passages) for claim in values["claims"])
+            values["claims"] = tuple(
+                located(Claim(**claim), item.answer, item.passages) for claim in values["claims"]
+            )
         expected = [("quality", values["quality"], r'"quality"\s*:\s*')]
-        return Verdict.of(asked.record, **values, scores=expected_scores(asked.tokens, expected, low=1, high=4))
+        return Verdict.of(
+            asked.record, **values, scores=expected_scores(asked.tokens, expected, low=1, high=4)
+        )
 
 
 def rag_messages(
@@ -144,7 +156,9 @@ def _instructions(
     sections = prompt.sections
     parts = [
         fill(sections["Role"], domain=domain),
-        sections["Groundedness"] if "groundedness" in form.fields else sections["No passages logged"],
+        sections["Groundedness"]
+        if "groundedness" in form.fields
+        else sections["No passages logged"],
         *([sections["Nothing retrieved"]] if nothing_retrieved else []),
         sections["Quality"],
         *([sections["Claims"]] if "claims" in form.fields else []),
@@ -162,13 +176,24 @@ def _span(quote: str | None, text: str | None) -> tuple[int | None, int | None]:
 def located(claim: Claim, answer: str, passages: Sequence[str] | None) -> Claim:
     """Return ``claim`` with the character offsets of its quotes; None if a text does not contain the quote.
 
-    The first occurrence is used. Only the passage with the number that the judge gave (from 1) is searched.
+    The first occurrence is used. Only the passage with the number that the judge gave (from 1) is
+    searched.
     """
     number = claim.passage
-    passage = passages[number - 1] if passages and number is not None and 1 <= number <= len(passages) else None
+    passage = (
+        passages[number - 1]
+        if passages and number is not None and 1 <= number <= len(passages)
+        else None
+    )
     answer_start, answer_end = _span(claim.answer_quote, answer)
     start, end = _span(claim.passage_quote, passage)
-    return replace(claim, answer_start=answer_start, answer_end=answer_end, passage_start=start, passage_end=end)
+    return replace(
+        claim,
+        answer_start=answer_start,
+        answer_end=answer_end,
+        passage_start=start,
+        passage_end=end,
+    )
 
 
 RAG_SCORES = {"groundedness": (0.0, 1.0, False), "quality": (1.0, 4.0, True)}

@@ -60,8 +60,9 @@ def rating_verdict(rating: Rating | None, record: StepRecord) -> Verdict:
 class RatingJudge(ModelJudge):
     """Rates an answer from 1 to 4 and says what to change.
 
-    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), after an idea from the Hugging Face cookbook.
-    It never sees a reference answer, because its feedback would reveal that answer to the generator.
+    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), after an idea from the
+    Hugging Face cookbook. It never sees a reference answer, because its feedback would reveal that
+    answer to the generator.
     """
 
     prompt_name = "refine"
@@ -69,21 +70,32 @@ class RatingJudge(ModelJudge):
     scale = "quality 1-4"
 
     def __init__(
-        self, endpoint: ModelEndpoint, *, rating_word: str | None = None, **model: Unpack[ModelArguments]
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        rating_word: str | None = None,
+        **model: Unpack[ModelArguments],
     ) -> None:
         """Make a judge of a chat model. With a ``rating_word``, it asks for free text that ends in "WORD: 3"."""
         if rating_word is not None and (
             not rating_word.strip() or len(rating_word) > 60 or not rating_word.isprintable()
         ):
-            raise BadInput(f"--rating-word must have 1 to 60 printable characters, not {rating_word!r}")
+            raise BadInput(
+                f"--rating-word must have 1 to 60 printable characters, not {rating_word!r}"
+            )
         self.rating_word = rating_word
         params = {} if rating_word is None else {"rating_word": rating_word}
         super().__init__(endpoint, params=params, **model)
 
     async def rate(self, item: JudgeInput) -> Replied[Rating]:
         """Ask for the rating of ``item``."""
-        messages, schema = rating_messages(item, self._prompt, self.rating_word), rating_form().schema
-        request = self._request(messages, item.external_id, None if self.rating_word else schema, "rating")
+        messages, schema = (
+            rating_messages(item, self._prompt, self.rating_word),
+            rating_form().schema,
+        )
+        request = self._request(
+            messages, item.external_id, None if self.rating_word else schema, "rating"
+        )
         return await self._ask(request, partial(read_rating, word=self.rating_word), item)
 
     async def judge(self, item: JudgeInput) -> Verdict:
@@ -97,7 +109,9 @@ def make_rating_judge(options: JudgeOptions) -> RatingJudge:
     return RatingJudge(**options.of_every_model(RatingJudge.kind), rating_word=options.rating_word)
 
 
-def rating_messages(item: JudgeInput, prompt: Prompt | None = None, rating_word: str | None = None) -> list[Message]:
+def rating_messages(
+    item: JudgeInput, prompt: Prompt | None = None, rating_word: str | None = None
+) -> list[Message]:
     """Return the system and the user message that ask for a rating of ``item``, with its texts in fences."""
     prompt = prompt or load_prompt(RatingJudge.prompt_name)
     sections = prompt.sections
@@ -108,5 +122,6 @@ def rating_messages(item: JudgeInput, prompt: Prompt | None = None, rating_word:
     )
     reply = fill(sections["Reply"], **form)
     return chat(
-        (sections["Role"], sections["Rating"], *added_sections(prompt, item), reply), item_task(prompt, item, "REQUEST")
+        (sections["Role"], sections["Rating"], *added_sections(prompt, item), reply),
+        item_task(prompt, item, "REQUEST"),
     )

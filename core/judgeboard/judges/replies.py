@@ -17,8 +17,28 @@ from judgeboard.text import storable
 Mends = set[str]
 """What had to be mended in a reply."""
 
-_REASONS = ("reasoning", "reason", "reasons", "explanation", "rationale", "justification", "feedback", "comment")
-_VALUES = ("score", "rating", "value", "grade", "verdict", "better", "winner", "preference", "choice", "result")
+_REASONS = (
+    "reasoning",
+    "reason",
+    "reasons",
+    "explanation",
+    "rationale",
+    "justification",
+    "feedback",
+    "comment",
+)
+_VALUES = (
+    "score",
+    "rating",
+    "value",
+    "grade",
+    "verdict",
+    "better",
+    "winner",
+    "preference",
+    "choice",
+    "result",
+)
 _SCALES = ("max", "maximum", "out of", "scale")
 _LABELS = ("dimension", "name", "criterion", "aspect", "metric", "field")
 
@@ -28,12 +48,11 @@ class Field:
     """A field of a reply.
 
     Attributes:
-        schema: Its JSON schema.
-        read: Returns the value that is meant; raises ValueError like "must be one of first, second".
-        names: Other names that models give it. If there are any, the whole reply may be the value alone.
-        words: The words before it in free text, if they are not its name.
-        lines: Whether a line of the reply may be the value alone.
-        optional: Whether it may be missing: then its value is None.
+        schema: Its JSON schema. read: Returns the value that is meant; raises ValueError like "must
+        be one of first, second". names: Other names that models give it. If there are any, the
+        whole reply may be the value alone. words: The words before it in free text, if they are not
+        its name. lines: Whether a line of the reply may be the value alone. optional: Whether it
+        may be missing: then its value is None.
     """
 
     schema: Mapping[str, Any]
@@ -45,8 +64,11 @@ class Field:
 
 
 _MARKUP = " \t\r\n*_`\"'\u201c\u201d\u2018\u2019\u00ab\u00bb()[]{}|$#"
-# A value with words behind it, like "3 (good)". Words of doubt and other numbers leave open which value is meant.
-_LABELLED = re.compile(r"(.*?)\s*(?:[,;:(=]|\.(?!\d)|\s[-\u2013\u2014]\s)(?P<words>[^\d?]*)", re.DOTALL)
+# A value with words behind it, like "3 (good)". Words of doubt and other numbers leave open which
+# value is meant.
+_LABELLED = re.compile(
+    r"(.*?)\s*(?:[,;:(=]|\.(?!\d)|\s[-\u2013\u2014]\s)(?P<words>[^\d?]*)", re.DOTALL
+)
 _DOUBT = re.compile(
     r"\b(?:or|not?|if|but|though|unless|minus|plus|half|zero|one|two|three|four|five|ten|first|second|"
     r"should|would|could|can|may|might|maybe|perhaps|almost|nearly|below|above)\b|n['\u2019]t\b",
@@ -58,16 +80,32 @@ def _spellings(value: object) -> list[str]:
     """Return a value as text without markup, then also without the words behind the value."""
     if isinstance(value, Cut | bool) or not isinstance(value, str | int | float):
         return []
-    text = str(value).replace("\N{MINUS SIGN}", "-").replace("\\boxed", "").lstrip(_MARKUP).rstrip(f"{_MARKUP}.,;")
+    text = (
+        str(value)
+        .replace("\N{MINUS SIGN}", "-")
+        .replace("\\boxed", "")
+        .lstrip(_MARKUP)
+        .rstrip(f"{_MARKUP}.,;")
+    )
     label = _LABELLED.fullmatch(text)
-    return [text, label[1].rstrip(_MARKUP)] if label and not _DOUBT.search(label["words"]) else [text]
+    return (
+        [text, label[1].rstrip(_MARKUP)] if label and not _DOUBT.search(label["words"]) else [text]
+    )
 
 
-_NUMBER = re.compile(r"([+-]?(?:\d{1,9}(?:\.\d{1,20})?|\.\d{1,20}))\s*(?:(%)|(?:/|(?:out )?of)\s*(\d{1,9}(?:\.0+)?))?")
+_NUMBER = re.compile(
+    r"([+-]?(?:\d{1,9}(?:\.\d{1,20})?|\.\d{1,20}))\s*(?:(%)|(?:/|(?:out )?of)\s*(\d{1,9}(?:\.0+)?))?"
+)
 
 
 def number_field(
-    low: int, high: int, schema: Mapping[str, Any], *, share: bool = False, names: Sequence[str] = (), word: str = ""
+    low: int,
+    high: int,
+    schema: Mapping[str, Any],
+    *,
+    share: bool = False,
+    names: Sequence[str] = (),
+    word: str = "",
 ) -> Field:
     """Return the type of a number from ``low`` to ``high``: an integer, or if it is a ``share``, any number.
 
@@ -82,7 +120,11 @@ def number_field(
                 number = float(f"{match[1]}e-2")
             elif match and not match[2] and float(match[3] or high) == high:
                 number = float(match[1])
-        if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not low <= number <= high
+        ):
             raise ValueError(f"must be a number from {low} to {high}, not {value!r}")
         if not share and number != int(number):
             raise ValueError(f"must be an integer from {low} to {high}, not {value!r}")
@@ -93,7 +135,9 @@ def number_field(
     return Field(schema, read, tuple(names), (word,) if word else ())
 
 
-def choice_field(choices: Mapping[Any, str], *, names: Sequence[str] = (), labelled: bool = True) -> Field:
+def choice_field(
+    choices: Mapping[Any, str], *, names: Sequence[str] = (), labelled: bool = True
+) -> Field:
     """Return the type of a choice. ``choices`` has a pattern of the spellings of each.
 
     A choice may have words behind it ("first (more complete)") if it is ``labelled``.
@@ -110,7 +154,10 @@ def choice_field(choices: Mapping[Any, str], *, names: Sequence[str] = (), label
         if not meant and labelled and label:
             meant = spelled(label[0])
             meant = (
-                meant if {each for word in whole.split() for each in spelled(word.strip(_MARKUP))} <= meant else set()
+                meant
+                if {each for word in whole.split() for each in spelled(word.strip(_MARKUP))}
+                <= meant
+                else set()
             )
         if len(meant) != 1:
             raise ValueError(f"must be one of {', '.join(listed)}, not {value!r}")
@@ -121,14 +168,22 @@ def choice_field(choices: Mapping[Any, str], *, names: Sequence[str] = (), label
 
 
 def _stored(value: object, mends: Mends) -> str:
-    text, replaced = storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    text, replaced = storable(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
     mends.update((REPLACED,) if replaced else ())
     return text
 
 
 def _whole_text(value: object, mends: Mends) -> str:
-    if isinstance(value, Cut | bool) or not isinstance(value, str | int | float) or not str(value).strip():
-        raise ValueError("is cut off" if isinstance(value, Cut) else f"must be a text, not {value!r}")
+    if (
+        isinstance(value, Cut | bool)
+        or not isinstance(value, str | int | float)
+        or not str(value).strip()
+    ):
+        raise ValueError(
+            "is cut off" if isinstance(value, Cut) else f"must be a text, not {value!r}"
+        )
     return _stored(value, mends)
 
 
@@ -137,7 +192,9 @@ NOTE = Field({"type": "string"}, _stored, optional=True)
 REASONING = replace(NOTE, names=_REASONS)
 """The reason for the other fields."""
 QUOTE = Field({"type": ["string", "null"]}, _stored, optional=True)
-PASSAGE_NUMBER = Field({"type": ["integer", "null"]}, number_field(-(10**6), 10**6, {}).read, optional=True)
+PASSAGE_NUMBER = Field(
+    {"type": ["integer", "null"]}, number_field(-(10**6), 10**6, {}).read, optional=True
+)
 QUALITY = number_field(1, 4, {"enum": [1, 2, 3, 4], "type": "integer"})
 
 
@@ -174,7 +231,9 @@ def _form_words(schema: Mapping[str, Any]) -> str:
     choices = schema.get("enum")
     match schema.get("type"):
         case "object":
-            fields = ", ".join(f'"{name}": {_form_words(each)}' for name, each in schema["properties"].items())
+            fields = ", ".join(
+                f'"{name}": {_form_words(each)}' for name, each in schema["properties"].items()
+            )
             return f"{{{fields}}}"
         case "array":
             return f"[{_form_words(schema['items'])}]"
@@ -207,7 +266,8 @@ _THOUGHT = re.compile(
 def _without_thoughts(text: str) -> str:
     """Return a reply without the thoughts of a model.
 
-    An end without a start hides what stands before it. Nothing is left of a reply whose thoughts do not end.
+    An end without a start hides what stands before it. Nothing is left of a reply whose thoughts do
+    not end.
     """
     parts: list[str] = []
     at = depth = 0
@@ -247,11 +307,17 @@ class Answers(NamedTuple):
 class Form:
     """The form of a reply: an object with ``fields``, in the order in which a model should write them.
 
-    The last object of a reply is read, or text like "quality: 3". A reply that can be read in two ways is unusable.
+    The last object of a reply is read, or text like "quality: 3". A reply that can be read in two
+    ways is unusable.
     """
 
     def __init__(
-        self, fields: Mapping[str, Field], *, partial: bool = False, in_text: str | None = None, lines: bool = True
+        self,
+        fields: Mapping[str, Field],
+        *,
+        partial: bool = False,
+        in_text: str | None = None,
+        lines: bool = True,
     ) -> None:
         """Describe a form.
 
@@ -277,7 +343,9 @@ class Form:
             answers = self._read(text, mends)
         except (UnusableReply, Unclear) as error:
             reason = (
-                error if isinstance(error, UnusableReply) else UnusableReply("its JSON can be read in several ways")
+                error
+                if isinstance(error, UnusableReply)
+                else UnusableReply("its JSON can be read in several ways")
             )
             raise reason.with_form(self._in_text or _form_words(self.schema), text) from None
         mended = ", ".join(sorted(mends - {REPLACED}))
@@ -302,12 +370,21 @@ class Form:
         if not objects:
             spoken = _without_thoughts(text)
             pieces = [*objects_in(spoken)]
-            ends, starts = [0, *(each.end for each in pieces)], [*(each.start for each in pieces), len(spoken)]
-            before, behind = spoken[: starts[-2]] if pieces else "", spoken[ends[-1] :] if pieces else ""
-            outside = "\n".join(spoken[end:start] for end, start in zip(ends, starts, strict=True)).strip()
+            ends, starts = (
+                [0, *(each.end for each in pieces)],
+                [*(each.start for each in pieces), len(spoken)],
+            )
+            before, behind = (
+                spoken[: starts[-2]] if pieces else "",
+                spoken[ends[-1] :] if pieces else "",
+            )
+            outside = "\n".join(
+                spoken[end:start] for end, start in zip(ends, starts, strict=True)
+            ).strip()
             objects = [*self._objects([each.fields for each in pieces], mends)]
             mends.update(
-                {"JSON"} if any(each.mended for each in pieces) else (), {"text around"} if pieces and outside else ()
+                {"JSON"} if any(each.mended for each in pieces) else (),
+                {"text around"} if pieces and outside else (),
             )
         if not objects:
             fault = (
@@ -315,13 +392,22 @@ class Form:
                 if pieces
                 else "there is no JSON object in the reply"
             )
-            return self._of_text(outside, fault if spoken else "the reply is empty", mends, alone=outside == spoken)
+            return self._of_text(
+                outside, fault if spoken else "the reply is empty", mends, alone=outside == spoken
+            )
         if _TAKEN_BACK.search(behind) or _UNSAID.search(before):
             raise UnusableReply("the text around its JSON withdraws the values")
         *_, last = answers = [self.of_object(each, mends) for each in objects]
         for name, field in self._required.items():
-            mentions = [*_mentions(field, field.words, spoken), *_mentions(field, (name, *field.names), outside)]
-            _check_agreement(name, last.values[name], [*(_Mention(each.values[name]) for each in answers), *mentions])
+            mentions = [
+                *_mentions(field, field.words, spoken),
+                *_mentions(field, (name, *field.names), outside),
+            ]
+            _check_agreement(
+                name,
+                last.values[name],
+                [*(_Mention(each.values[name]) for each in answers), *mentions],
+            )
         mends.update({"another form"} if self._in_text else ())
         return last
 
@@ -340,7 +426,8 @@ class Form:
             if label in self._required or _folded(str(label)) in map(_folded, self._required)
         ]
         if isinstance(value, Pairs) and _named(
-            value, *(each for name, field in self._required.items() for each in (name, *field.names))
+            value,
+            *(each for name, field in self._required.items() for each in (name, *field.names)),
         ):
             mends.update({"wrapper"} if depth > 1 else ())
             yield value
@@ -359,10 +446,16 @@ class Form:
 
     def of_object(self, pairs: Pairs, mends: Mends) -> Answers:
         """Read the fields of an object. Raises UnusableReply."""
-        known = {_folded(each) for name, field in self.fields.items() for each in (name, *field.names)}
-        answers = Answers({}, {}, tuple(storable(name)[0] for name, _ in pairs if _folded(name) not in known))
+        known = {
+            _folded(each) for name, field in self.fields.items() for each in (name, *field.names)
+        }
+        answers = Answers(
+            {}, {}, tuple(storable(name)[0] for name, _ in pairs if _folded(name) not in known)
+        )
         highest = {_last_number(_form_words(field.schema)) for field in self._required.values()}
-        if len(highest) == 1 and any(_last_number(str(each)) not in highest for each in _named(pairs, *_SCALES)):
+        if len(highest) == 1 and any(
+            _last_number(str(each)) not in highest for each in _named(pairs, *_SCALES)
+        ):
             raise UnusableReply("it names another scale")
         for name, field in self.fields.items():
             exact = [value for own, value in pairs if own == name]
@@ -391,7 +484,9 @@ class Form:
         if isinstance(value, Pairs):
             values = _named(value, *own) or _named(value, *_VALUES)
             scales = [_last_number(str(each)) for each in _named(value, *_SCALES)]
-            if len(values) > 1 or any(each != _last_number(_form_words(field.schema)) for each in scales):
+            if len(values) > 1 or any(
+                each != _last_number(_form_words(field.schema)) for each in scales
+            ):
                 raise ValueError(f"must have one value on its scale, not {dict(value)!r}")
             for reason in filter(None, _named(value, *_REASONS)):
                 answers.reasons[name] = _stored(reason, mends)
@@ -408,10 +503,16 @@ class Form:
         values: dict[str, Any] = dict.fromkeys(self.fields)
         rest = text
         for name, field in self._required.items() if self._lines else ():
-            mentions = _mentions(field, field.words or (name,), text) or _mentions(field, (name, *field.names), text)
+            mentions = _mentions(field, field.words or (name,), text) or _mentions(
+                field, (name, *field.names), text
+            )
             if not mentions and alone and field.names:
                 lines = text.splitlines() if field.lines else [text]
-                mentions = [each for line in lines if (each := _mention(field, line, alone=True)).value is not None]
+                mentions = [
+                    each
+                    for line in lines
+                    if (each := _mention(field, line, alone=True)).value is not None
+                ]
             if mentions and any(each.begins for each in mentions):
                 last = mentions[-1]
                 fault = f"{name} {last.fault}" if last.fault else fault
@@ -432,7 +533,8 @@ class Form:
 class _Mention(NamedTuple):
     """A value that a text gives for a field: None, with the ``fault``, if it cannot be read.
 
-    ``number`` is the number with which it begins. ``begins`` tells whether the name begins a line or a clause.
+    ``number`` is the number with which it begins. ``begins`` tells whether the name begins a line
+    or a clause.
     """
 
     value: Any
@@ -442,7 +544,9 @@ class _Mention(NamedTuple):
     text: str = ""
 
 
-def _mention(field: Field, text: str, *, begins: bool = True, alone: bool = False, whole: str = "") -> _Mention:
+def _mention(
+    field: Field, text: str, *, begins: bool = True, alone: bool = False, whole: str = ""
+) -> _Mention:
     spellings = _spellings(text) or [""]
     number = re.match(r"[+-]?\d{1,9}(?:\.\d{1,20})?", spellings[0])
     begins_with = float(number[0]) if number else None
@@ -457,7 +561,9 @@ def _mention(field: Field, text: str, *, begins: bool = True, alone: bool = Fals
 def _check_agreement(name: str, value: object, mentions: Iterable[_Mention]) -> None:
     values = [each.number if each.value is None else each.value for each in mentions]
     if any(each not in (None, value) for each in values):
-        raise UnusableReply(f"it gives different values of {name}: {', '.join(dict.fromkeys(map(str, values)))}")
+        raise UnusableReply(
+            f"it gives different values of {name}: {', '.join(dict.fromkeys(map(str, values)))}"
+        )
 
 
 def _last_number(text: str) -> float | None:
@@ -468,7 +574,9 @@ def _last_number(text: str) -> float | None:
 @cache
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of the places where a text gives the value of a field with one of these names."""
-    name = "|".join(re.escape(each).replace(r"\ ", "[ _-]") for each in sorted(names, key=len, reverse=True))
+    name = "|".join(
+        re.escape(each).replace(r"\ ", "[ _-]") for each in sorted(names, key=len, reverse=True)
+    )
     bracketed = r"\[\[[^\[\]\n]{1,40}\]\]" if "result" in names else "(?!)"
     return re.compile(
         rf"<(?:{name})>(?P<tagged>[^<>]{{1,200}})(?:</|\Z)|\[(?:{name})\](?P<marked>[^\n]*)|(?P<bracketed>{bracketed})"
@@ -479,7 +587,9 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-_NEXT_FIELD = re.compile(r"\s*(?:[,;|]|\.\s)\s*[\"'\u201c*_]*[^\W\d][\w ]{0,40}[\"'\u201d*_]*\s*[:=|]")
+_NEXT_FIELD = re.compile(
+    r"\s*(?:[,;|]|\.\s)\s*[\"'\u201c*_]*[^\W\d][\w ]{0,40}[\"'\u201d*_]*\s*[:=|]"
+)
 
 
 _OUT_OF = re.compile(r"\w*>\s*((?:/|out of)\s*\d+)")
@@ -489,12 +599,20 @@ def _mentions(field: Field, names: tuple[str, ...], text: str) -> list[_Mention]
     """Return the values that a text gives for a field under one of these names."""
     mentions = []
     for match in _pattern(names).finditer(text) if names and text else ():
-        value = _NEXT_FIELD.split("".join(filter(None, match.group("tagged", "marked", "bracketed", "behind"))), 1)[0]
+        value = _NEXT_FIELD.split(
+            "".join(filter(None, match.group("tagged", "marked", "bracketed", "behind"))), 1
+        )[0]
         begins = match["behind"] is None or match["begins"] is not None
         of = _OUT_OF.match(text, match.end()) if match["tagged"] is not None else None
         value = f"{value} {of[1]}" if of else value
-        whole = text[max(match.start(), match.end("begins")) : match.end()] + (value if match["behind"] else "")
-        if '"' in whole and value[-1:] not in {'"', "}"} and BREAK.match(text, match.end() + len(value)):
+        whole = text[max(match.start(), match.end("begins")) : match.end()] + (
+            value if match["behind"] else ""
+        )
+        if (
+            '"' in whole
+            and value[-1:] not in {'"', "}"}
+            and BREAK.match(text, match.end() + len(value))
+        ):
             value = Cut(value)  # JSON without braces that breaks off
         mentions.append(_mention(field, value, begins=begins, whole=whole))
     return mentions
@@ -502,7 +620,10 @@ def _mentions(field: Field, names: tuple[str, ...], text: str) -> list[_Mention]
 
 def mark_form(word: str, *names: str) -> Form:
     """Return the form of a mark: True for ``correct 1`` or ``WORD: 1``, False for ``incorrect 0`` or ``WORD: 0``."""
-    spellings = {True: r"(?:correct[: ]+)?1(?:\.0)?|correct", False: r"(?:incorrect[: ]+)?0(?:\.0)?|incorrect"}
+    spellings = {
+        True: r"(?:correct[: ]+)?1(?:\.0)?|correct",
+        False: r"(?:incorrect[: ]+)?0(?:\.0)?|incorrect",
+    }
     in_text = f"'correct 1', 'incorrect 0', '{word}: 1' or '{word}: 0'"
     return Form({word.casefold(): choice_field(spellings, names=names)}, in_text=in_text)
 
@@ -514,4 +635,6 @@ def letters_of(options: Sequence[str]) -> tuple[str, ...]:
 
 def lettered(options: Sequence[str]) -> list[str]:
     """Return the options as a question shows them: "A. Paris"."""
-    return [f"{letter}. {option}" for letter, option in zip(letters_of(options), options, strict=False)]
+    return [
+        f"{letter}. {option}" for letter, option in zip(letters_of(options), options, strict=False)
+    ]

@@ -8,8 +8,22 @@ from pathlib import Path
 
 from judgeboard.domain import OVERALL, DimensionScore, JudgeInput, Verdict
 from judgeboard.judges.expected_scores import expected_scores
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
-from judgeboard.judges.prompt import Prompt, added_sections, chat, example_params, examples_part, fill, item_task
+from judgeboard.judges.judge import (
+    DEFAULT_DOMAIN,
+    DEFAULT_MAX_OUTPUT,
+    Asking,
+    JudgeOptions,
+    ModelJudge,
+)
+from judgeboard.judges.prompt import (
+    Prompt,
+    added_sections,
+    chat,
+    example_params,
+    examples_part,
+    fill,
+    item_task,
+)
 from judgeboard.judges.replies import Form, entry_field, number_field
 from judgeboard.judges.rubric_file import (
     SCALE,
@@ -47,8 +61,8 @@ def _form(rubric: Rubric) -> Form:
 def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
     """Read a reply. A dimension that is absent or null has no value.
 
-    The overall score is the weighted mean of the other dimensions. Raises UnusableReply with the reason, also if no
-    dimension has a score.
+    The overall score is the weighted mean of the other dimensions. Raises UnusableReply with the
+    reason, also if no dimension has a score.
     """
     (values, reasons, others), notes = (reading := _form(rubric).parse(text)).value, reading.notes
     given = {name: value for name, value in values.items() if value is not None}
@@ -77,8 +91,8 @@ def _note(names: Sequence[str], values: Mapping[str, int], others: Sequence[str]
 class RubricJudge(ModelJudge):
     """Scores each dimension of a rubric with an integer and a reason.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026). ``Verdict.scores`` has one score for each dimension and
-    one named "overall", their weighted mean; groundedness and quality stay None.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026). ``Verdict.scores`` has one score for
+    each dimension and one named "overall", their weighted mean; groundedness and quality stay None.
     """
 
     prompt_name = kind = "rubric"
@@ -104,7 +118,9 @@ class RubricJudge(ModelJudge):
         }
         if logprobs:
             params["logprobs"] = True
-        super().__init__(endpoint, name=name or rubric.name, max_output=max_output, asking=asking, params=params)
+        super().__init__(
+            endpoint, name=name or rubric.name, max_output=max_output, asking=asking, params=params
+        )
         self._logprobs = logprobs
         self.rubric = rubric
         self._schema = _form(rubric).schema  # reasons come before scores
@@ -116,18 +132,24 @@ class RubricJudge(ModelJudge):
         *instructions, reply = self._instructions  # "Reference" is always one of them
         instructions += [section for section in added if section not in instructions]
         messages = chat([*instructions, reply], item_task(self._prompt, item))
-        request = self._request(messages, item.external_id, self._schema, "scores", logprobs=self._logprobs)
+        request = self._request(
+            messages, item.external_id, self._schema, "scores", logprobs=self._logprobs
+        )
         asked = await self._ask(request, lambda text: parse_scores(text, self.rubric), item)
         record, scored = asked.record, asked.value
         if scored is None:
             return Verdict.of(record)
-        levels = {score.dimension: int(score.value) for score in scored.scores if score.value is not None}
+        levels = {
+            score.dimension: int(score.value) for score in scored.scores if score.value is not None
+        }
         expected: list[DimensionScore] = []
         for each in self.rubric.dimensions:
             low, high = each.values[0], each.values[-1]
             if each.ordered and each.name in levels and low >= 0 and high <= 9:
                 before = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
-                expected += expected_scores(asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high)
+                expected += expected_scores(
+                    asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high
+                )
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
 
 
@@ -162,6 +184,10 @@ def _instructions(prompt: Prompt, rubric: Rubric, domain: str) -> list[str]:
 
 
 def _words(dimension: Dimension) -> str:
-    head = dimension.name if dimension.description is None else f"{dimension.name}: {dimension.description}"
+    head = (
+        dimension.name
+        if dimension.description is None
+        else f"{dimension.name}: {dimension.description}"
+    )
     levels = zip(reversed(dimension.values), reversed(dimension.levels), strict=True)
     return "\n".join([f"## {head}", *(f"- {level}: {words}" for level, words in levels)])

@@ -28,7 +28,9 @@ _NAME = re.compile(r"[^\W_][\w -]{0,59}")
 def _dimension_name(name: str) -> str:
     if not _NAME.fullmatch(name) or name.casefold() == OVERALL:
         words = "letters, digits, spaces, - and _, at most 60 characters"
-        raise ValueError(f"{name!r} cannot be the name of a dimension: use {words}, and not {OVERALL!r}")
+        raise ValueError(
+            f"{name!r} cannot be the name of a dimension: use {words}, and not {OVERALL!r}"
+        )
     if name.casefold().startswith(EXPECTED):
         raise ValueError(
             f"{name!r} cannot be the name of a dimension: names that begin with {EXPECTED.strip()!r} are reserved"
@@ -52,8 +54,8 @@ def _levels(levels: Any) -> Any:
 class Dimension:
     """A dimension on which an answer is scored; ``levels`` describe 1, 2, 3, 4, 5 in that order.
 
-    A dimension of a label schema may have other levels, which begin at ``low``. Levels that are not ``ordered`` are
-    categories: the overall score leaves them out.
+    A dimension of a label schema may have other levels, which begin at ``low``. Levels that are not
+    ``ordered`` are categories: the overall score leaves them out.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -102,7 +104,8 @@ class Rubric:
     def overall(self, scores: Mapping[str, int]) -> float | None:
         """Return the weighted mean of the scores, converted to 1 to 5; None if no ordered dimension has a score."""
         on_five = {
-            dimension.name: 1 + 4 * (scores[dimension.name] - dimension.low) / (len(dimension.levels) - 1)
+            dimension.name: 1
+            + 4 * (scores[dimension.name] - dimension.low) / (len(dimension.levels) - 1)
             for dimension in self.dimensions
             if dimension.ordered and dimension.name in scores
         }
@@ -112,7 +115,8 @@ class Rubric:
 def overall(scores: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
     """Return the mean of ``scores``, with the ``weights`` of the scored dimensions; None if there are no scores.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026), where a missing dimension wrongly counts as 0.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026), where a missing dimension wrongly counts
+    as 0.
     """
     total = sum(weights[name] for name in scores)
     return sum(value * weights[name] for name, value in scores.items()) / total if total else None
@@ -144,7 +148,10 @@ def rubric_from(file: YamlFile) -> Rubric:
 
 def stored_dimensions(params: Mapping[str, Any]) -> tuple[Dimension, ...]:
     """Return the dimensions in the parameters of a judge version."""
-    return tuple(Dimension(**{**each, "levels": tuple(each["levels"])}) for each in params.get("dimensions", ()))
+    return tuple(
+        Dimension(**{**each, "levels": tuple(each["levels"])})
+        for each in params.get("dimensions", ())
+    )
 
 
 def rubric_of(schema: LabelSchema) -> Rubric:
@@ -154,7 +161,9 @@ def rubric_of(schema: LabelSchema) -> Rubric:
     """
     dimensions = tuple(_dimension_of(field) for field in schema.own if field.numbered)
     if not dimensions:
-        raise BadInput(f"the schema {schema.name} has no field for a judge: a scale, a single category or yes_no")
+        raise BadInput(
+            f"the schema {schema.name} has no field for a judge: a scale, a single category or yes_no"
+        )
     return Rubric(dimensions, schema.name)
 
 
@@ -165,7 +174,10 @@ def _dimension_of(field: SchemaField) -> Dimension:
         raise BadInput(str(error)) from None
     names = {level: level_name or f"level {level}" for level, level_name in field.levels}
     words = names or {number: YES_NO.get(value, value) for number, value in field.numbered.items()}
-    meanings = [field.help, *(f"{option.value}: {option.help}" for option in field.options if option.help)]
+    meanings = [
+        field.help,
+        *(f"{option.value}: {option.help}" for option in field.options if option.help),
+    ]
     return Dimension(
         name,
         tuple(words.values()),

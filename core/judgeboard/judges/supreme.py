@@ -19,8 +19,9 @@ CORRECTNESS_FORM = mark_form("Correctness", "correct")
 class SupremeJudge(ModelJudge):
     """Judges whether a judge's verdict on an answer is correct (the verdict, not the answer).
 
-    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1, which uses no reference answer. This
-    judge gets the earlier turns and the reference answer if the log has them, because the audited judge saw them.
+    Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), approach 1, which uses no
+    reference answer. This judge gets the earlier turns and the reference answer if the log has
+    them, because the audited judge saw them.
     """
 
     prompt_name = "supreme"
@@ -33,7 +34,9 @@ class SupremeJudge(ModelJudge):
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""
         messages = marking_messages(self._prompt, item, VERDICT=verdict_text(verdict))
-        return await self._ask(self._request(messages, item.external_id), CORRECTNESS_FORM.parse_value, item)
+        return await self._ask(
+            self._request(messages, item.external_id), CORRECTNESS_FORM.parse_value, item
+        )
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -42,7 +45,11 @@ def verdict_text(verdict: Verdict) -> str:
         "groundedness": None if verdict.groundedness is None else f"{verdict.groundedness:g}",
         "quality": None if verdict.quality is None else str(verdict.quality),
         "label": None if verdict.label is None else verdict.label.value,
-        **{each.dimension: f"{each.value:g} (of {each.scale})" for each in verdict.scores if each.value is not None},
+        **{
+            each.dimension: f"{each.value:g} (of {each.scale})"
+            for each in verdict.scores
+            if each.value is not None
+        },
         "reasoning": verdict.reasoning,
     }
     return "\n".join(f"{name}: {value}" for name, value in values.items() if value is not None)
@@ -78,7 +85,9 @@ class IndependentSupreme:
     @property
     def measures(self) -> frozenset[str]:
         """The measures that its verdicts can be compared on; all measures for an unknown kind of judge."""
-        return MEASURES.get(str(self.version.params["judge"]), frozenset({"groundedness", "quality", "label"}))
+        return MEASURES.get(
+            str(self.version.params["judge"]), frozenset({"groundedness", "quality", "label"})
+        )
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""

@@ -56,9 +56,12 @@ class Word(NamedTuple):
 
 
 def _combining_marks() -> str:
-    # Python's \w does not match combining marks. Without them, every Devanagari or Thai word would be split.
+    # Python's \w does not match combining marks. Without them, every Devanagari or Thai word would
+    # be split.
     blocks = (*range(0x300, 0x1E00), *range(0x20D0, 0x2100))
-    return "".join(re.escape(chr(c)) for c in blocks if unicodedata.category(chr(c)).startswith("M"))
+    return "".join(
+        re.escape(chr(c)) for c in blocks if unicodedata.category(chr(c)).startswith("M")
+    )
 
 
 _THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -105,7 +108,11 @@ def _keys(written: str) -> tuple[str, ...]:
     if written[0].isdigit():
         return (_number(written),)
     folded = _folded(written)
-    if not folded or folded in STOP_WORDS or written.casefold().replace("\u2019", "'") in STOP_WORDS:
+    if (
+        not folded
+        or folded in STOP_WORDS
+        or written.casefold().replace("\u2019", "'") in STOP_WORDS
+    ):
         return ()
     if _UNSPACED.search(folded):
         return tuple(folded[i : i + 2] for i in range(max(len(folded) - 1, 1)))
@@ -122,7 +129,8 @@ def _keys_and_name(written: str) -> tuple[str, ...]:
     return (*_keys(written), f"={_folded(written)}")
 
 
-# Names of elements alone, so that `a < b` and `List<str>` are no tags. The group has those that end a line.
+# Names of elements alone, so that `a < b` and `List<str>` are no tags. The group has those that end
+# a line.
 _TAG = re.compile(
     r"</?+(?:(p|br|hr|div|h[1-6]|[uod]l|li|d[td]|table|thead|tbody|tfoot|t[rdh]|pre|blockquote|section|article)"
     r"|[abiusq]|em|strong|span|code|small|su[bp]|mark|del|ins|font|img|cite|abbr|kbd)"
@@ -150,15 +158,18 @@ def first_characters(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
     if sum(map(len, texts)) <= most:
         return texts
     ends = itertools.accumulate(map(len, texts))
-    return tuple(text[: max(0, most - end + len(text))] for text, end in zip(texts, ends, strict=True))
+    return tuple(
+        text[: max(0, most - end + len(text))] for text, end in zip(texts, ends, strict=True)
+    )
 
 
 def content_words(sentence: str) -> list[Word]:
     """Return the content words of one sentence in order, with repeats.
 
-    Stop words are left out. Numbers are compared by value (1,200 = 1200.0), and names (a capital inside the sentence)
-    as they are. Other words are case-folded and lose the most common English endings. Text in a script without spaces
-    gives its overlapping pairs of characters. Characters are normalized first (NFKC).
+    Stop words are left out. Numbers are compared by value (1,200 = 1200.0), and names (a capital
+    inside the sentence) as they are. Other words are case-folded and lose the most common English
+    endings. Text in a script without spaces gives its overlapping pairs of characters. Characters
+    are normalized first (NFKC).
     """
     words: list[Word] = []
     for position, token in enumerate(_tokens(sentence)):
@@ -176,20 +187,23 @@ def word_keys(text: str) -> frozenset[str]:
 
 
 _LIST_MARKER = re.compile(r"(?m)^[ \t]*(?:\(?\d{1,3}[.)]|[-*\u2022\u2013])[ \t]+")
-# The first character is in one set, which an expression finds fast. The group is what stands between two sentences.
+# The first character is in one set, which an expression finds fast. The group is what stands
+# between two sentences.
 _END = re.compile(
     r"[.!?\u2026\u3002\uff01\uff1f\u0964\u0965\n]"
     r"((?<=[.!?\u2026])[\"'\u201d\u2019)\]]*\s+|(?<=[\u3002\uff01\uff1f\u0964\u0965])|(?<=\n)\n*)"
 )
 _NUMBERS = r"\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*"
-_CITATION = re.compile(rf"\[{_NUMBERS}\]|\b(?:passages?|documents?|sources?)\s+{_NUMBERS}\b", re.IGNORECASE)
+_CITATION = re.compile(
+    rf"\[{_NUMBERS}\]|\b(?:passages?|documents?|sources?)\s+{_NUMBERS}\b", re.IGNORECASE
+)
 
 
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences and lines of ``text`` in order, without blank lines.
 
-    Tags of HTML are left out, as are list markers (``2.``) and citations (``[3]``, "passage 3"): passages do not
-    contain their numbers.
+    Tags of HTML are left out, as are list markers (``2.``) and citations (``[3]``, "passage 3"):
+    passages do not contain their numbers.
     """
     bare = without_citations(_LIST_MARKER.sub("", without_tags(text)))
     start = 0
@@ -203,7 +217,8 @@ def sentences(text: str) -> Iterator[str]:
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each sentence or line of ``text``, in characters. Blank lines are left out.
 
-    A list marker or a tag of HTML around a sentence is not part of it; a citation in a sentence is part of it.
+    A list marker or a tag of HTML around a sentence is not part of it; a citation in a sentence is
+    part of it.
     """
     bare = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), without_tags(text))
     edges = [0, *(edge for end in _END.finditer(bare) for edge in end.span(1)), len(bare)]
@@ -219,7 +234,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def cited_numbers(text: str) -> set[int]:
     """Return the numbers of the passages that a text cites, as in "[3]" or "passage 3"."""
-    return {int(number) for citation in _CITATION.findall(text) for number in re.findall(r"\d+", citation)}
+    return {
+        int(number)
+        for citation in _CITATION.findall(text)
+        for number in re.findall(r"\d+", citation)
+    }
 
 
 def without_citations(text: str) -> str:
@@ -232,12 +251,14 @@ def without_citations(text: str) -> str:
 
 
 _CANNOT = (
-    r"(?:can(?:no|')?t|can not|could(?: not|n't)|unable to|not able to|am not able to|impossible to|not possible to)"
+    r"(?:can(?:no|')?t|can not|could(?: not|n't)|unable to|not able to|am not "
+    r"able to|impossible to|not possible to)"
 )
 _FIND = r"(?:answer|find|determine|locate|provide|give|tell|identify|say|confirm|help|specify|know|offer)"
 _HAVE_NOT = r"(?:do(?:es)?(?: not|n't)|did(?: not|n't)|doesn't seem to)"
 _HAVE = (
-    r"have (?:(?:any|enough|sufficient|specific|that|the|more) )*(?:information|data|details|records?|context|access)"
+    r"have (?:(?:any|enough|sufficient|specific|that|the|more) )*(?:information"
+    r"|data|details|records?|context|access)"
 )
 _VERBS = "contain|include|provide|mention|specify|state|cover|address|discuss|give|describe|offer|list|say|know"
 _HOLD = rf"(?:{_VERBS}|{_HAVE})"
@@ -266,7 +287,9 @@ _OTHER = (
     r"no (?:lo )?sé\b",
     r"не (?:знаю|могу|найден\w*|указан\w*|упомина\w*)\b",
 )
-_WITHOUT_BLANKS = "分かりません|わかりません|見つかりません|ありません|无法|無法|没有(?:找到|提供|提及)|找不到"
+_WITHOUT_BLANKS = (
+    "分かりません|わかりません|見つかりません|ありません|无法|無法|没有(?:找到|提供|提及)|找不到"
+)
 _HINTS = (
     *("no", "n't", "unable", "insufficient", "impossible", "kein", "nich", "pas", "ne ", "не "),
     *("りません", "法", "没有", "不到"),
@@ -282,8 +305,8 @@ def _refusal() -> re.Pattern[str]:
 def says_not_found(sentence: str) -> bool:
     """Return whether one sentence only says that something is not known, not given or cannot be answered.
 
-    The function uses a list of phrases, mostly English. It misses unusual wordings, and it also returns True for a
-    factual statement like "the lease does not include heating".
+    The function uses a list of phrases, mostly English. It misses unusual wordings, and it also
+    returns True for a factual statement like "the lease does not include heating".
     """
     text = sentence.replace("\u2019", "'").lower()
     return any(hint in text for hint in _HINTS) and _refusal().search(text) is not None

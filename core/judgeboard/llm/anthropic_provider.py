@@ -20,17 +20,31 @@ def headers(key: str) -> dict[str, str]:
 
 def body(model: str, request: ChatRequest, shape: RequestShape) -> dict[str, Any]:
     """Return the JSON body of a request. A schema becomes the input of a tool, and the model must use this tool."""
-    system = [message["content"] for message in request.messages if message["role"] in _SYSTEM_ROLES]
+    system = [
+        message["content"] for message in request.messages if message["role"] in _SYSTEM_ROLES
+    ]
     # The API refuses empty texts, so a repair request leaves out an empty first reply.
-    turns = [message for message in request.messages if message["role"] not in _SYSTEM_ROLES and message["content"]]
+    turns = [
+        message
+        for message in request.messages
+        if message["role"] not in _SYSTEM_ROLES and message["content"]
+    ]
     content = {"model": model, "messages": turns, **shape.parameters(request)}
     if system:
         content["system"] = "\n\n".join(system)
     if request.schema is not None and shape.reply_format is ReplyFormat.JSON_SCHEMA:
         content["tools"] = [
-            {"name": request.schema_name, "description": "Takes the reply.", "input_schema": request.schema}
+            {
+                "name": request.schema_name,
+                "description": "Takes the reply.",
+                "input_schema": request.schema,
+            }
         ]
-        content["tool_choice"] = {"type": "tool", "name": request.schema_name, "disable_parallel_tool_use": True}
+        content["tool_choice"] = {
+            "type": "tool",
+            "name": request.schema_name,
+            "disable_parallel_tool_use": True,
+        }
     return content
 
 
@@ -56,7 +70,9 @@ def _prompt_tokens(usage: Mapping[str, Any]) -> int | None:
     tokens = token_count(usage.get("input_tokens"))
     if tokens is None:
         return None
-    cached = (token_count(usage.get(f"cache_{done}_input_tokens")) or 0 for done in ("creation", "read"))
+    cached = (
+        token_count(usage.get(f"cache_{done}_input_tokens")) or 0 for done in ("creation", "read")
+    )
     return tokens + sum(cached)
 
 
@@ -68,6 +84,8 @@ ANTHROPIC = Provider(
     body=body,
     read=read,
     # The API has no JSON mode without a schema, and no token probabilities.
-    shape=RequestShape((ReplyFormat.JSON_SCHEMA, ReplyFormat.TEXT), dropped=frozenset({"logprobs"})),
+    shape=RequestShape(
+        (ReplyFormat.JSON_SCHEMA, ReplyFormat.TEXT), dropped=frozenset({"logprobs"})
+    ),
     models=("claude-",),
 )

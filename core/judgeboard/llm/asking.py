@@ -90,10 +90,11 @@ async def ask(
 ) -> Replied[T]:
     """Ask a model. If the reply cannot be used, send a repair request that says why.
 
-    A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the reason. ``repair`` makes
-    the text of the repair request from this reason. None means no repair, and that a truncated reply is of no use. The
-    record has the attempts and totals of both requests; a total is None if no call reported it. The cost is None if an
-    answered call cannot be priced.
+    A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the
+    reason. ``repair`` makes the text of the repair request from this reason. None means no repair,
+    and that a truncated reply is of no use. The record has the attempts and totals of both
+    requests; a total is None if no call reported it. The cost is None if an answered call cannot be
+    priced.
     """
     unsent = _UNSENT.get()
     if unsent is not None:
@@ -113,7 +114,9 @@ async def ask(
         if second.status is Status.ERROR:
             failed = f"{first.error}; the repair request failed: {second.error}"
             replied = Replied(None, replace(first, attempts=second.attempts, error=failed))
-        replied = replace(replied, record=replace(replied.record, attempts=first.attempts + second.attempts))
+        replied = replace(
+            replied, record=replace(replied.record, attempts=first.attempts + second.attempts)
+        )
     return replace(replied, record=_with_totals(replied.record, endpoint))
 
 
@@ -122,13 +125,19 @@ def _with_totals(record: StepRecord, endpoint: ModelEndpoint) -> StepRecord:
     replies = [attempt for attempt in record.attempts if attempt.status in _REPLIES]
     sent = _total(attempt.prompt_tokens for attempt in record.attempts)
     received = _total(attempt.completion_tokens for attempt in record.attempts)
-    is_free = price == FREE and endpoint.host is not None  # what a user's function costs is not known
-    counted = is_free or all(None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies)
+    is_free = (
+        price == FREE and endpoint.host is not None
+    )  # what a user's function costs is not known
+    counted = is_free or all(
+        None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies
+    )
     return replace(
         record,
         prompt_tokens=sent,
         completion_tokens=received,
-        cost_micro=price.cost_micro(sent or 0, received or 0) if price is not None and counted else None,
+        cost_micro=price.cost_micro(sent or 0, received or 0)
+        if price is not None and counted
+        else None,
         latency_ms=_total(attempt.latency_ms for attempt in record.attempts),
     )
 
@@ -157,15 +166,31 @@ def _heard(
     ) -> Replied[T]:
         *earlier, last = reply.attempts
         notes = [*(reading.notes if reading else ()), *filter(None, [last.detail])]
-        attempts = (*earlier, replace(last, status=outcome, detail="; ".join(dict.fromkeys(notes)) or None))
+        attempts = (
+            *earlier,
+            replace(last, status=outcome, detail="; ".join(dict.fromkeys(notes)) or None),
+        )
         raw = reply.text or reply.refusal or ""
-        step = replace(record, status=status, attempts=attempts, raw=raw, model_reported=reply.model, error=error)
-        return Replied(None if reading is None else reading.value, step, reply.tokens if request.logprobs else None)
+        step = replace(
+            record,
+            status=status,
+            attempts=attempts,
+            raw=raw,
+            model_reported=reply.model,
+            error=error,
+        )
+        return Replied(
+            None if reading is None else reading.value,
+            step,
+            reply.tokens if request.logprobs else None,
+        )
 
     if reply.refusal is not None:
         return replied(Status.REFUSED, "refused", error="the model refused")
     if reply.finish_reason == "content_filter":
-        return replied(Status.REFUSED, "refused", error="the endpoint's content filter stopped the reply")
+        return replied(
+            Status.REFUSED, "refused", error="the endpoint's content filter stopped the reply"
+        )
     cut = reply.finish_reason == "length"
     try:
         if cut and whole:
@@ -173,7 +198,11 @@ def _heard(
         # The ellipsis marks the last value as one of which more may have come.
         return replied(Status.OK, "ok", parse(f"{reply.text}…" if cut else reply.text))
     except UnusableReply as error:
-        outcome, why = ("truncated", f"cut off at {request.max_output} tokens") if cut else ("unparsable", str(error))
+        outcome, why = (
+            ("truncated", f"cut off at {request.max_output} tokens")
+            if cut
+            else ("unparsable", str(error))
+        )
         return replied(Status.UNPARSABLE, outcome, error=why)
 
 
@@ -188,7 +217,9 @@ class Generator:
     max_output: int = DEFAULT_GENERATOR_OUTPUT
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    async def generate(self, messages: Sequence[Mapping[str, Any]], *, subject: str = "") -> Replied[str]:
+    async def generate(
+        self, messages: Sequence[Mapping[str, Any]], *, subject: str = ""
+    ) -> Replied[str]:
         """Answer ``messages``. An empty or truncated answer has the status unparsable."""
         request = ChatRequest(
             messages=list(messages),  # type: ignore[arg-type]  # as logged, with roles and contents of any kind

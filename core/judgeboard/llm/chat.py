@@ -42,12 +42,16 @@ _ROLES = ("user", "assistant")
 def earlier_turns(messages: Sequence[Mapping[str, Any]] | None) -> tuple[Turn, ...]:
     """Return what user and assistant wrote before the user's last message, with the tools that the assistant called.
 
-    Instructions (role system) and results of tools are left out: they are not turns of the dialogue.
+    Instructions (role system) and results of tools are left out: they are not turns of the
+    dialogue.
     """
     place = last_of_user(messages or ())
     before = [message for message in (messages or ())[: place or 0] if isinstance(message, Mapping)]
     turns = [
-        Turn(message["role"], "\n".join(filter(None, (text_of(message.get("content")), *tool_call_lines(message)))))
+        Turn(
+            message["role"],
+            "\n".join(filter(None, (text_of(message.get("content")), *tool_call_lines(message)))),
+        )
         for message in before
         if message.get("role") in _ROLES
     ]
@@ -64,14 +68,20 @@ def tool_call_lines(message: Mapping[str, Any]) -> list[str]:
 
 def last_of_user(messages: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the index of the user's last message."""
-    places = [place for place, each in enumerate(messages) if isinstance(each, Mapping) and each.get("role") == "user"]
+    places = [
+        place
+        for place, each in enumerate(messages)
+        if isinstance(each, Mapping) and each.get("role") == "user"
+    ]
     return places[-1] if places else None
 
 
 def text_of(content: Any) -> str:
     """Return the text of a message's content, or of its text parts."""
     if isinstance(content, list):
-        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict)).strip()
+        return "\n".join(
+            str(part.get("text") or "") for part in content if isinstance(part, dict)
+        ).strip()
     return content if isinstance(content, str) else ""
 
 
@@ -87,8 +97,9 @@ class ReplyFormat(StrEnum):
 class ChatRequest:
     """A request to a model; the last message is the question.
 
-    ``schema`` is the JSON schema of the reply (None: free text). ``max_output`` is in tokens. ``parameters`` are for
-    sampling. ``subject`` is the key of recorded replies. ``repair`` is True if the request follows an unusable reply.
+    ``schema`` is the JSON schema of the reply (None: free text). ``max_output`` is in tokens.
+    ``parameters`` are for sampling. ``subject`` is the key of recorded replies. ``repair`` is True
+    if the request follows an unusable reply.
     """
 
     messages: Sequence[Message]
@@ -110,9 +121,9 @@ class ChatRequest:
 class Reply:
     """A model's reply; ``attempts`` are the calls, the successful one last.
 
-    ``text`` and ``refusal`` can be stored. ``finish_reason`` is "length" if the reply was cut off, "content_filter" if
-    a filter stopped it. ``dropped_parameters`` were left out or renamed. ``tokens`` is None unless they were requested
-    and the endpoint returned them.
+    ``text`` and ``refusal`` can be stored. ``finish_reason`` is "length" if the reply was cut off,
+    "content_filter" if a filter stopped it. ``dropped_parameters`` were left out or renamed.
+    ``tokens`` is None unless they were requested and the endpoint returned them.
     """
 
     text: str
@@ -158,8 +169,8 @@ Chat = Callable[[list[dict[str, Any]]], Any]
 async def call(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Any:
     """Call ``chat`` with copies of ``messages`` and return its result, awaited if necessary.
 
-    A plain function runs in a thread, because it may block or start its own event loop, as wrappers of agents do.
-    Nobody waits for this thread after a cancellation.
+    A plain function runs in a thread, because it may block or start its own event loop, as wrappers
+    of agents do. Nobody waits for this thread after a cancellation.
     """
     copies = [dict(message) for message in messages]
     target = chat if inspect.isroutine(chat) else getattr(chat, "__call__", chat)  # noqa: B004 - an object's own call
@@ -182,13 +193,20 @@ class CallableChat:
         started = time.monotonic()
         try:
             text = await call(self._call, request.messages)
-            reason = None if isinstance(text, str) else f"the callable gave {type(text).__name__}, not a text"
+            reason = (
+                None
+                if isinstance(text, str)
+                else f"the callable gave {type(text).__name__}, not a text"
+            )
         except Exception as error:  # noqa: BLE001 - a caller's code may raise anything; only this reply is missing
             text, reason = "", f"{type(error).__name__}: {error}"
         spent = round((time.monotonic() - started) * 1000)
         if reason is not None:
             detail = storable(without_secrets(reason))[0]
-            return NoReply(detail, (Attempt(why=request.why, status="raised", latency_ms=spent, detail=detail),))
+            return NoReply(
+                detail,
+                (Attempt(why=request.why, status="raised", latency_ms=spent, detail=detail),),
+            )
         answer = storable(without_secrets(text))[0]
         return Reply(answer, (Attempt(why=request.why, status="ok", raw=answer, latency_ms=spent),))
 
@@ -213,7 +231,9 @@ class RecordedChat:
         recorded = self._replies.get(subject, ())
         turn = 1 if request.repair else 0
         if turn >= len(recorded):
-            what = "to the repair request" if request.repair else f"for response {request.subject!r}"
+            what = (
+                "to the repair request" if request.repair else f"for response {request.subject!r}"
+            )
             return NoReply(f"no recorded reply {what}", attempts=())
         text, replaced = storable(recorded[turn])
         detail = REPLACED if replaced else None
@@ -226,7 +246,8 @@ class RecordedChat:
 def read_replies(path: Path) -> dict[str, list[str]]:
     """Return the recorded replies of a file by response id. A line is a JSON object with ``response_id`` and ``raw``.
 
-    Raises BadInput if a line is invalid (the message names it), the file cannot be read, or it contains no reply.
+    Raises BadInput if a line is invalid (the message names it), the file cannot be read, or it
+    contains no reply.
     """
     replies: dict[str, list[str]] = {}
     for number, line in lines_of(path, "replies"):
@@ -253,7 +274,13 @@ def json_of(line: str, where: str) -> Any:
 
 def _read_line(line: str, where: str) -> tuple[str, str]:
     row = json_of(line, where)
-    response_id, raw = (row.get("response_id"), row.get("raw")) if isinstance(row, dict) else (None, None)
-    if not isinstance(response_id, str | int) or isinstance(response_id, bool) or not isinstance(raw, str | dict):
+    response_id, raw = (
+        (row.get("response_id"), row.get("raw")) if isinstance(row, dict) else (None, None)
+    )
+    if (
+        not isinstance(response_id, str | int)
+        or isinstance(response_id, bool)
+        or not isinstance(raw, str | dict)
+    ):
         raise BadInput(f'{where}: expected {{"response_id": …, "raw": "the reply as it came"}}')
     return str(response_id), raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)

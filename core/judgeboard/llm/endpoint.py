@@ -16,7 +16,14 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.llm.anthropic_provider import ANTHROPIC
 from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, Reply, read_replies
 from judgeboard.llm.openai_provider import OPENAI
-from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S, Provider, host_of, is_address, is_own_host
+from judgeboard.llm.provider import (
+    CONCURRENCY,
+    TIMEOUT_S,
+    Provider,
+    host_of,
+    is_address,
+    is_own_host,
+)
 from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.settings.masking import masked
@@ -37,7 +44,9 @@ def _parse(text: str, where: str) -> dict[str, Price]:
         return {pattern: _price(entry, pattern) for pattern, entry in models.items()}
     except (tomllib.TOMLDecodeError, KeyError, AttributeError, ValueError) as error:
         form = '[models], then lines like "my-model" = { input = 0.15, output = 0.60 } in USD per million tokens'
-        raise BadInput(f"the price file {where} cannot be used ({error}); expected {form}") from error
+        raise BadInput(
+            f"the price file {where} cannot be used ({error}); expected {form}"
+        ) from error
 
 
 def _price(entry: Any, pattern: str) -> Price:
@@ -47,7 +56,11 @@ def _price(entry: Any, pattern: str) -> Price:
 
 
 def _amount(value: Any, pattern: str) -> Decimal:
-    number = Decimal(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else Decimal("nan")
+    number = (
+        Decimal(value)
+        if isinstance(value, int | Decimal) and not isinstance(value, bool)
+        else Decimal("nan")
+    )
     if not number.is_finite() or not 0 <= number < 10**6:
         raise ValueError(f"{pattern}: input and output must be numbers from 0")
     return number
@@ -62,8 +75,9 @@ def _shipped_prices() -> dict[str, Price]:
 def price_of(model: str, own: Path | None = None, host: str | None = None) -> Price | None:
     """Return the price of ``model`` from the file ``own``, otherwise from the shipped file; None if unknown.
 
-    A price file has prices by pattern of model names (``gpt-4o-*``). The longest pattern that matches is used. A model
-    in neither file is free if ``host``, which serves it, is one's own. A gateway to a paid model keeps its price.
+    A price file has prices by pattern of model names (``gpt-4o-*``). The longest pattern that
+    matches is used. A model in neither file is free if ``host``, which serves it, is one's own. A
+    gateway to a paid model keeps its price.
     """
     lists = [_shipped_prices()]
     if (price := load_settings().price_of(model)) is not None:
@@ -72,7 +86,11 @@ def price_of(model: str, own: Path | None = None, host: str | None = None) -> Pr
         lists.insert(0, _parse(file_text(own, f"the price file {own}"), str(own)))
     names = {model.casefold(), _DATE.sub("", model.casefold())}
     for prices in lists:
-        fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
+        fitting = [
+            pattern
+            for pattern in prices
+            if any(fnmatchcase(name, pattern.casefold()) for name in names)
+        ]
         if fitting:
             return prices[max(fitting, key=len)]
     return FREE if is_own_host(host) else None
@@ -84,7 +102,9 @@ def _checked(plugin: Plugin, provider: Any) -> Provider:
     if provider.name != plugin.name:
         raise BadInput(f"its `name` must be {plugin.name!r}, the name of the entry point")
     if "-" in provider.name:
-        raise BadInput("its name needs _ instead of -, because the names of its variables begin with it")
+        raise BadInput(
+            "its name needs _ instead of -, because the names of its variables begin with it"
+        )
     return provider
 
 
@@ -94,17 +114,27 @@ PROVIDERS: Registry[Provider] = Registry(
 """The providers by name. A new provider is one file and its name here; other packages add theirs."""
 
 
-def choose_provider(name: str | None = None, *, model: str | None = None, base_url: str | None = None) -> Provider:
+def choose_provider(
+    name: str | None = None, *, model: str | None = None, base_url: str | None = None
+) -> Provider:
     """Return the provider with this name. Without a name, the name of the model decides.
 
-    Without a name but with ``base_url``, the provider is OpenAI: gateways serve all models with OpenAI's API.
+    Without a name but with ``base_url``, the provider is OpenAI: gateways serve all models with
+    OpenAI's API.
     """
     if name is not None:
         if name not in PROVIDERS:
             raise BadInput(f"there is no provider {name!r}; choose {' or '.join(PROVIDERS)}")
         return PROVIDERS[name]
     if model and not base_url:
-        return next((known for known in PROVIDERS.values() if known.models and model.startswith(known.models)), OPENAI)
+        return next(
+            (
+                known
+                for known in PROVIDERS.values()
+                if known.models and model.startswith(known.models)
+            ),
+            OPENAI,
+        )
     return OPENAI
 
 
@@ -112,7 +142,8 @@ def choose_provider(name: str | None = None, *, model: str | None = None, base_u
 class Address:
     """Where texts are sent: the name of the provider, and the address of its endpoint.
 
-    ``base_url`` has scheme, host, port and path. It has no user, password or query, so that it can be stored.
+    ``base_url`` has scheme, host, port and path. It has no user, password or query, so that it can
+    be stored.
     """
 
     provider: str
@@ -134,7 +165,8 @@ def bare_address(provider: str, base_url: str) -> Address:
 class ModelEndpoint:
     """A chat model with its name and price. If ``price`` is None, the price is unknown, not 0.
 
-    ``provider`` is the name of a provider and ``base_url`` its address; None if the calls do not go to one.
+    ``provider`` is the name of a provider and ``base_url`` its address; None if the calls do not go
+    to one.
     """
 
     chat: ChatModel
@@ -207,7 +239,9 @@ def model_endpoint(
         message = f"no key: set {chosen.key_variable}, or give the address of your own server"
         raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
     if base_url and not is_address(base_url):
-        raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")
+        raise BadInput(
+            f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}"
+        )
     address = base_url or chosen.base_url
     settings = load_settings()
     host, limit = host_of(address), rate_limit(model, settings)
@@ -229,4 +263,6 @@ def model_endpoint(
             limit=limit,
         )
 
-    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices, host), chosen.name, address)
+    return ModelEndpoint(
+        _ChatOnFirstUse(host, make), model, price_of(model, prices, host), chosen.name, address
+    )

@@ -72,7 +72,8 @@ class Called:
 class Failed:
     """Why a call gave no reply; ``refused`` is True if the endpoint refused the content.
 
-    The endpoint accepts the ``rejected`` part in no request. After a ``temporary`` failure, a new call can succeed.
+    The endpoint accepts the ``rejected`` part in no request. After a ``temporary`` failure, a new
+    call can succeed.
     """
 
     reason: str
@@ -99,7 +100,8 @@ class _Connected(NamedTuple):
 
 
 async def _until_closed(client: openai.AsyncOpenAI) -> AsyncGenerator[openai.AsyncOpenAI]:
-    # An event loop ends its generators at its own end, and those that nobody refers to: no client stays open.
+    # An event loop ends its generators at its own end, and those that nobody refers to: no client
+    # stays open.
     try:
         yield client
     finally:
@@ -110,10 +112,11 @@ async def _until_closed(client: openai.AsyncOpenAI) -> AsyncGenerator[openai.Asy
 class EndpointChat:
     """Asks one model at one endpoint; a run uses one object for all requests, also from several event loops.
 
-    It remembers which parts of a request the endpoint does not accept (a JSON schema, a temperature, ``max_tokens``),
-    and leaves them out of later requests. Each call waits for its turn under ``limit``. Options are as in
-    `JudgeOptions`. The key is never shown or stored. Without a key, "none" is sent, which local servers accept.
-    ``chance`` returns a number in 0..1 for the jitter.
+    It remembers which parts of a request the endpoint does not accept (a JSON schema, a
+    temperature, ``max_tokens``), and leaves them out of later requests. Each call waits for its
+    turn under ``limit``. Options are as in `JudgeOptions`. The key is never shown or stored.
+    Without a key, "none" is sent, which local servers accept. ``chance`` returns a number in 0..1
+    for the jitter.
     """
 
     model: str
@@ -202,19 +205,30 @@ class EndpointChat:
                     dropped_parameters=shape.given_up(request),
                 )
             reason = outcome.reason
-            if outcome.rejected is not None and (other := shape.after(outcome.rejected)) is not None:
-                shape, why = other, "format" if outcome.rejected is Rejected.REPLY_FORMAT else "parameter"
+            if (
+                outcome.rejected is not None
+                and (other := shape.after(outcome.rejected)) is not None
+            ):
+                shape, why = (
+                    other,
+                    "format" if outcome.rejected is Rejected.REPLY_FORMAT else "parameter",
+                )
                 continue
             if outcome.temporary:
                 failures += 1
                 if self._retries.again(failures, outcome.asked_wait_s):
-                    await self.sleep(self._retries.wait_s(failures, outcome.asked_wait_s, self.chance()))
-                    # Meanwhile, other requests may have found parts that the endpoint does not accept.
+                    await self.sleep(
+                        self._retries.wait_s(failures, outcome.asked_wait_s, self.chance())
+                    )
+                    # Meanwhile, other requests may have found parts that the endpoint does not
+                    # accept.
                     shape, why = shape.joined(self.shape), "retry"
                     continue
                 reason = self._too_late(outcome, called, failures)
             given_up = shape.given_up(request)
-            return NoReply(reason, tuple(attempts), outcome.refused, shape.reply_format.value, given_up)
+            return NoReply(
+                reason, tuple(attempts), outcome.refused, shape.reply_format.value, given_up
+            )
 
     async def _call(self, body: dict[str, Any]) -> Called:
         started = time.perf_counter()
@@ -223,7 +237,8 @@ class EndpointChat:
         try:
             async with asyncio.timeout(self.timeout_s):
                 client = (await self._connections()).client
-                # post() with a plain body takes a third of the CPU of create(), which walks typed parameters.
+                # post() with a plain body takes a third of the CPU of create(), which walks typed
+                # parameters.
                 response = await client.post(
                     self.provider.path, cast_to=httpx2.Response, body=body, options=self._options
                 )
@@ -233,13 +248,26 @@ class EndpointChat:
             failure = "timeout"
         except (openai.APIConnectionError, aiohttp.ClientError, UnreadableReply) as error:
             unreadable = _cause(error, UnreadableReply)
-            failure = "timeout" if _cause(error, TimeoutError) else "connection" if unreadable is None else "unreadable"
-            detail = "" if unreadable is None else f"{unreadable} ({variable_of('reply_mb')} is {self.reply_mb:g})"
+            failure = (
+                "timeout"
+                if _cause(error, TimeoutError)
+                else "connection"
+                if unreadable is None
+                else "unreadable"
+            )
+            detail = (
+                ""
+                if unreadable is None
+                else f"{unreadable} ({variable_of('reply_mb')} is {self.reply_mb:g})"
+            )
         latency_ms = round((time.perf_counter() - started) * 1000)
         if response is None:
             return Called(latency_ms, failure=failure, detail=without_secrets(detail))
-        # The one place where a reply comes in: what is parsed, shown and stored of it has no secret.
-        return Called(latency_ms, response.status_code, without_secrets(response.text), response.headers)
+        # The one place where a reply comes in: what is parsed, shown and stored of it has no
+        # secret.
+        return Called(
+            latency_ms, response.status_code, without_secrets(response.text), response.headers
+        )
 
     def _outcome(self, called: Called) -> tuple[Reply | Failed, bool]:
         """Return the reply, and whether characters that cannot be stored were replaced in it."""
@@ -261,12 +289,20 @@ class EndpointChat:
         if called.failure is not None:
             # Another call for a reply that is too large would cost as much, and give the same.
             unreadable = called.failure == "unreadable"
-            return Failed(f"{self.host}: {called.detail}") if unreadable else Failed(called.failure, temporary=True)
+            return (
+                Failed(f"{self.host}: {called.detail}")
+                if unreadable
+                else Failed(called.failure, temporary=True)
+            )
         error = read_error(called.body)
         reason = f"HTTP {called.status}"
-        if error.message and called.status != 401:  # the body of a 401 often repeats part of the key
+        if (
+            error.message and called.status != 401
+        ):  # the body of a 401 often repeats part of the key
             reason = f"{reason}: {_shown(error.message)}"
-        status = 402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status
+        status = (
+            402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status
+        )
         if (fix := _FIXES.get(status)) and status not in RETRIES:
             fix = fix.format(key=self.provider.key_variable, address=self.provider.address_variable)
             raise EndpointRefused(f"{self.host} refuses calls of {self.model!r}: {reason}; {fix}")
@@ -285,7 +321,9 @@ class EndpointChat:
     def _too_late(self, failed: Failed, called: Called, failures: int) -> str:
         """Return why a request failed after its last try. Raises EndpointRefused if every request would fail."""
         if called.failure == "connection" and not self._heard:
-            raise EndpointRefused(f"nothing answers at {self.host}: check the address (--base-url) and its server")
+            raise EndpointRefused(
+                f"nothing answers at {self.host}: check the address (--base-url) and its server"
+            )
         if failed.asked_wait_s is not None and failures < self._retries.tries:
             raise EndpointRefused(
                 f"{self.host} asks to wait {failed.asked_wait_s:,.0f} s ({failed.reason}): try again after that"

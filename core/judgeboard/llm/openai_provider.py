@@ -65,7 +65,11 @@ def _chance(token: Any) -> TokenChance:
     logprobs: dict[str, float] = {}
     for each in [token, *(token.get("top_logprobs") or [])]:
         alternative, logprob = each["token"], each["logprob"]
-        if isinstance(alternative, str) and isinstance(logprob, int | float) and not math.isnan(logprob):
+        if (
+            isinstance(alternative, str)
+            and isinstance(logprob, int | float)
+            and not math.isnan(logprob)
+        ):
             logprobs.setdefault(alternative, float(logprob))
     return TokenChance(text, tuple(logprobs.items()))
 

@@ -17,12 +17,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def in_own_thread(daemon: bool, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_own_thread(
+    daemon: bool, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+) -> T:
     """Call a blocking function in a new thread and return its result.
 
-    If the caller is cancelled, the function goes on. At its end, the program waits for it unless ``daemon``.
+    If the caller is cancelled, the function goes on. At its end, the program waits for it unless
+    ``daemon``.
     """
-    # `asyncio.run` waits for the threads of `asyncio.to_thread`, also for those that nobody awaits any more.
+    # `asyncio.run` waits for the threads of `asyncio.to_thread`, also for those that nobody awaits
+    # any more.
     result: Future[T] = Future()
     result.set_running_or_notify_cancel()  # otherwise a cancelled caller cancels it, and it could take no result
     context = contextvars.copy_context()
@@ -37,7 +41,9 @@ async def in_own_thread(daemon: bool, function: Callable[P, T], /, *args: P.args
     return await asyncio.wrap_future(result)
 
 
-EXIT_SECONDS = 5.0  # that the program waits at its end until the calls in the shared event loop have ended
+EXIT_SECONDS = (
+    5.0  # that the program waits at its end until the calls in the shared event loop have ended
+)
 
 
 def from_any_thread(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
@@ -50,15 +56,20 @@ def from_any_thread(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P
     return wait
 
 
-def in_shared_loop(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def in_shared_loop(
+    function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
+) -> T:
     """Call an async function in the event loop that all blocking calls of the process share, and return its result.
 
-    If the caller is interrupted, the call is cancelled. Raises BadInput in this loop: it cannot wait for itself.
+    If the caller is interrupted, the call is cancelled. Raises BadInput in this loop: it cannot
+    wait for itself.
     """
     loop = _shared_loop(os.getpid())
     with suppress(RuntimeError):
         if asyncio.get_running_loop() is loop:
-            raise BadInput("a blocking call waits for this function: await the async version of the call here")
+            raise BadInput(
+                "a blocking call waits for this function: await the async version of the call here"
+            )
     future = asyncio.run_coroutine_threadsafe(function(*args, **kwargs), loop)
     try:
         return future.result()
@@ -73,15 +84,20 @@ def _shared_loop(process: int) -> asyncio.AbstractEventLoop:
 
     def run() -> None:
         while True:
-            with suppress(KeyboardInterrupt, SystemExit):  # raised by a function of the user, whose caller gets it
+            with suppress(
+                KeyboardInterrupt, SystemExit
+            ):  # raised by a function of the user, whose caller gets it
                 return loop.run_forever()
 
     thread = threading.Thread(target=run, name="judgeboard-loop", daemon=True)
     thread.start()
 
     if hasattr(os, "register_at_fork"):
-        # In a fork, this loop never runs, and what is open in it is not the fork's: no need to log that.
-        os.register_at_fork(after_in_child=lambda: loop.set_exception_handler(lambda _loop, _context: None))
+        # In a fork, this loop never runs, and what is open in it is not the fork's: no need to log
+        # that.
+        os.register_at_fork(
+            after_in_child=lambda: loop.set_exception_handler(lambda _loop, _context: None)
+        )
 
     async def close() -> None:
         calls = asyncio.all_tasks() - {asyncio.current_task()}

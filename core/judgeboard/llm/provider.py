@@ -60,18 +60,26 @@ class RequestShape:
         return RequestShape(
             formats=min(self.formats, other.formats, key=len),
             dropped=self.dropped | other.dropped,
-            max_output_name=other.max_output_name if self.max_output_name == "max_tokens" else self.max_output_name,
+            max_output_name=other.max_output_name
+            if self.max_output_name == "max_tokens"
+            else self.max_output_name,
         )
 
     def given_up(self, request: ChatRequest) -> tuple[str, ...]:
         """Return the parameters of ``request`` that were left out or renamed, for the judgment's record."""
         asked = {*request.parameters, *(["logprobs"] if request.logprobs else [])}
-        renamed = () if self.max_output_name == "max_tokens" else (f"max_tokens -> {self.max_output_name}",)
+        renamed = (
+            ()
+            if self.max_output_name == "max_tokens"
+            else (f"max_tokens -> {self.max_output_name}",)
+        )
         return (*sorted(self.dropped & asked), *renamed)
 
     def parameters(self, request: ChatRequest) -> dict[str, Any]:
         """Return the parameters that are sent."""
-        kept = {name: value for name, value in request.parameters.items() if name not in self.dropped}
+        kept = {
+            name: value for name, value in request.parameters.items() if name not in self.dropped
+        }
         return {self.max_output_name: request.max_output, **kept}
 
 
@@ -79,9 +87,10 @@ class RequestShape:
 class Provider:
     """One kind of endpoint; requests go to ``path`` below ``base_url``.
 
-    ``name`` is the value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its environment variables. ``read`` may
-    raise LookupError, TypeError, ValueError or AttributeError if a value is not a reply. ``headers`` contain the key
-    (default: a bearer token). ``models`` are prefixes of model names that choose the provider by default.
+    ``name`` is the value of ``--provider``; NAME_API_KEY and NAME_BASE_URL are its environment
+    variables. ``read`` may raise LookupError, TypeError, ValueError or AttributeError if a value is
+    not a reply. ``headers`` contain the key (default: a bearer token). ``models`` are prefixes of
+    model names that choose the provider by default.
     """
 
     name: str
@@ -112,8 +121,8 @@ def host_of(base_url: str) -> str:
 def is_own_host(host: str | None) -> bool:
     """Whether a host, with or without a port, is one's own: this machine, its network or a container beside it.
 
-    Names without a dot are names of containers or of machines in the same network. Calls to an own host are not billed.
-    None, where nothing leaves the process, is no host.
+    Names without a dot are names of containers or of machines in the same network. Calls to an own
+    host are not billed. None, where nothing leaves the process, is no host.
     """
     if host is None:
         return False
@@ -137,7 +146,11 @@ def is_address(base_url: str) -> bool:
 
 def token_count(value: Any) -> int | None:
     """Return a reported number of tokens, None for any other value."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+        else None
+    )
 
 
 def text_or_none(value: Any) -> str | None:
@@ -161,10 +174,19 @@ _NOT_TAKEN = re.compile(
     r"|must be|cannot|failed to|no longer|deprecated"
 )
 _FORMAT_WORDS = (
-    *("response_format", "json_schema", "json_object", "structured output", "response format", "grammar"),
+    *(
+        "response_format",
+        "json_schema",
+        "json_object",
+        "structured output",
+        "response format",
+        "grammar",
+    ),
     "tool_choice",
 )
-_CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
+_CONTENT_CODES = frozenset(
+    {"content_filter", "content_policy_violation", "responsibleaipolicyviolation"}
+)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_error"})
 
 
@@ -184,18 +206,25 @@ class EndpointError:
     @property
     def out_of_quota(self) -> bool:
         """Whether the account has no credit left."""
-        return self.code in _QUOTA_CODES or self.message.startswith("Your credit balance is too low")
+        return self.code in _QUOTA_CODES or self.message.startswith(
+            "Your credit balance is too low"
+        )
 
     @property
     def rejected(self) -> Rejected | None:
         """The part of every request that is not accepted; None if only this request may have a problem.
 
-        Without ``param``, a message must name the part and say that it is not accepted: a message may quote the answer.
+        Without ``param``, a message must name the part and say that it is not accepted: a message
+        may quote the answer.
         """
         text = self.message.lower()
         if self.param:
             return self._by_param(text)
-        if self.code == "context_length_exceeded" or _TOO_LONG.search(text) or not _NOT_TAKEN.search(text):
+        if (
+            self.code == "context_length_exceeded"
+            or _TOO_LONG.search(text)
+            or not _NOT_TAKEN.search(text)
+        ):
             return None
         if "max_completion_tokens" in text:
             return Rejected.MAX_TOKENS
@@ -234,15 +263,18 @@ def read_error(body: str) -> EndpointError:
         return EndpointError(message=text(content), param="", code="")
     message = content.get("message") or content.get("detail") or body.strip()
     code = text(content.get("code")) or text(content.get("type"))
-    return EndpointError(message=text(message), param=text(content.get("param")).lower(), code=code.lower())
+    return EndpointError(
+        message=text(message), param=text(content.get("param")).lower(), code=code.lower()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Exponential backoff with jitter, in seconds; a wait that the endpoint asks for takes precedence.
 
-    If the endpoint asks for more than ``longest_wait_s``, no call follows. ``tries`` limits the calls for one request
-    that failed temporarily; calls with another reply format or other parameters do not count.
+    If the endpoint asks for more than ``longest_wait_s``, no call follows. ``tries`` limits the
+    calls for one request that failed temporarily; calls with another reply format or other
+    parameters do not count.
     """
 
     tries: int = 5
@@ -257,8 +289,8 @@ class RetryPolicy:
     def wait_s(self, failures: int, asked_for_s: float | None, chance: float) -> float:
         """Return the seconds to wait after ``failures`` failed calls (1 or more). ``chance`` is random in 0..1.
 
-        The wait is 50 to 100 % of first_wait_s x 2^(failures - 1), so that calls spread out. If the endpoint asked for
-        a wait, it is 100 to 110 % of that wait.
+        The wait is 50 to 100 % of first_wait_s x 2^(failures - 1), so that calls spread out. If the
+        endpoint asked for a wait, it is 100 to 110 % of that wait.
         """
         if asked_for_s is not None:
             return min(max(asked_for_s, 0.0) * (1 + chance / 10), self.longest_wait_s)
@@ -269,7 +301,18 @@ class RetryPolicy:
 RETRIES: tuple[int | str, ...] = (
     *("timeout", "connection"),
     *(408, 409, 429),  # request timeout, conflict (some gateways mean a lock), rate limit
-    *(500, 502, 503, 504, 520, 521, 522, 523, 524, 529),  # 520 to 524: Cloudflare; 529: Anthropic is overloaded
+    *(
+        500,
+        502,
+        503,
+        504,
+        520,
+        521,
+        522,
+        523,
+        524,
+        529,
+    ),  # 520 to 524: Cloudflare; 529: Anthropic is overloaded
 )
 """The HTTP statuses and failures after which a call is repeated; `RetryPolicy` says how often and when."""
 

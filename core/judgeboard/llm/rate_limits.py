@@ -1,8 +1,9 @@
 """Rate limits of providers: each call waits for its turn on a timeline that all workers and processes share.
 
-A call takes as many seconds of the timeline as the limits need for it: half a second with 120 requests per minute.
-Parts of the timeline never overlap, so no minute has more calls than the limits allow. A process takes a block for
-about a second of its calls at a time, so that the calls share one transaction of the database.
+A call takes as many seconds of the timeline as the limits need for it: half a second with 120
+requests per minute. Parts of the timeline never overlap, so no minute has more calls than the
+limits allow. A process takes a block for about a second of its calls at a time, so that the calls
+share one transaction of the database.
 """
 
 import asyncio
@@ -19,8 +20,11 @@ from judgeboard.errors import BadInput
 from judgeboard.settings.model import LIMITS, Settings, variable_of
 
 PERIOD_SECONDS = 60.0
-BLOCK_SECONDS = 1.0  # the longest block, and how much later than its place on the timeline a call may be made
-# The blocks of a minute may serve the calls of a minute and a second: without this margin, a minute had more calls.
+BLOCK_SECONDS = (
+    1.0  # the longest block, and how much later than its place on the timeline a call may be made
+)
+# The blocks of a minute may serve the calls of a minute and a second: without this margin, a minute
+# had more calls.
 MARGIN = 1.02
 ROUNDING = 1e-6  # seconds
 
@@ -85,7 +89,9 @@ def _limit(model: str, variable: str, texts: tuple[str, ...]) -> float | None:
         except ValueError:
             limits["*"] = 0.0
         if not 0 < min(limits.values()) < float("inf"):
-            raise BadInput(f"{variable}: {text!r} is not a number above 0, or MODEL=NUMBER, for example gpt-4o*=500")
+            raise BadInput(
+                f"{variable}: {text!r} is not a number above 0, or MODEL=NUMBER, for example gpt-4o*=500"
+            )
     fitting = [pattern for pattern in limits if fnmatchcase(model.casefold(), pattern)]
     return limits[max(fitting, key=len)] if fitting else None
 
@@ -110,13 +116,21 @@ class CallPace:
         """Return about how many tokens a call will use. It is corrected after the call."""
         if self.limit.tokens_per_minute is None:
             return 0
-        return len(json.dumps(body)) // 4 + round(max_output if self._output is None else self._output)
+        return len(json.dumps(body)) // 4 + round(
+            max_output if self._output is None else self._output
+        )
 
     def used(self, estimate: int, prompt_tokens: int | None, completion_tokens: int | None) -> None:
         """Correct the estimate of a call by the tokens that the provider counted."""
-        if self.limit.tokens_per_minute is None or prompt_tokens is None or completion_tokens is None:
+        if (
+            self.limit.tokens_per_minute is None
+            or prompt_tokens is None
+            or completion_tokens is None
+        ):
             return
-        self._owed += self.limit.seconds(prompt_tokens + completion_tokens) - self.limit.seconds(estimate)
+        self._owed += self.limit.seconds(prompt_tokens + completion_tokens) - self.limit.seconds(
+            estimate
+        )
         mean = self._output
         self._output = completion_tokens if mean is None else 0.9 * mean + 0.1 * completion_tokens
 
@@ -125,7 +139,9 @@ class CallPace:
         seconds = self.limit.seconds(tokens)
         if seconds == 0:
             return
-        async with self._turn:  # in the order of the calls; the next block is taken only once this one has begun
+        async with (
+            self._turn
+        ):  # in the order of the calls; the next block is taken only once this one has begun
             begin = max(self._next, self.clock() - BLOCK_SECONDS)
             if begin + seconds > self._end + ROUNDING:
                 begin = await self._take_block(seconds)
@@ -136,7 +152,9 @@ class CallPace:
         # Twice as long if the last one was used up, otherwise as long as its used part.
         unused = max(0.0, self._end - self._next)
         wanted = self._block - unused if unused > 2 * least else 2 * self._block
-        self._block = least * max(1, int(min(wanted, BLOCK_SECONDS) / least))  # of whole calls, so that none is lost
+        self._block = least * max(
+            1, int(min(wanted, BLOCK_SECONDS) / least)
+        )  # of whole calls, so that none is lost
         owed, self._owed = self._owed, 0.0
         delay = await asyncio.to_thread(RESERVE.get(), self.name, self._block, owed)
         begin = self.clock() + delay

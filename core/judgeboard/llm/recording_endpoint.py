@@ -12,7 +12,11 @@ from typing import Any, Self
 
 from aiohttp import web
 
-GOOD_VERDICT = {"reasoning": "Every statement stands in passage 1.", "groundedness": 1.0, "quality": 4}
+GOOD_VERDICT = {
+    "reasoning": "Every statement stands in passage 1.",
+    "groundedness": 1.0,
+    "quality": 4,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,11 @@ def completion(
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
     }
     if usage is not None:
-        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+        body["usage"] = {
+            "prompt_tokens": usage[0],
+            "completion_tokens": usage[1],
+            "total_tokens": sum(usage),
+        }
     return ScriptedReply(body)
 
 
@@ -58,9 +66,13 @@ def verdict(**changes: object) -> ScriptedReply:
     return completion(json.dumps({**GOOD_VERDICT, **changes}))
 
 
-def failure(status: int, message: str, *, code: str | None = None, param: str | None = None) -> ScriptedReply:
+def failure(
+    status: int, message: str, *, code: str | None = None, param: str | None = None
+) -> ScriptedReply:
     """Return an error in OpenAI's form."""
-    return ScriptedReply({"error": {"message": message, "type": "error", "param": param, "code": code}}, status)
+    return ScriptedReply(
+        {"error": {"message": message, "type": "error", "param": param, "code": code}}, status
+    )
 
 
 def always(reply: ScriptedReply) -> Script:
@@ -80,7 +92,8 @@ class RecordedRequest:
 class RecordingEndpoint:
     """Serves replies from a script at every path, in its own thread. A context manager.
 
-    ``requests`` are in order of arrival; ``most_at_once`` is the maximum number of requests in flight at one time.
+    ``requests`` are in order of arrival; ``most_at_once`` is the maximum number of requests in
+    flight at one time.
     """
 
     def __init__(self, script: Script | None = None, *, port: int = 0) -> None:
@@ -124,7 +137,9 @@ class RecordingEndpoint:
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         raw, number = await request.content.read(), len(self.requests)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        self.requests.append(RecordedRequest(request.path_qs, headers, json.loads(raw) if raw else {}))
+        self.requests.append(
+            RecordedRequest(request.path_qs, headers, json.loads(raw) if raw else {})
+        )
         self._in_flight += 1
         self.most_at_once = max(self.most_at_once, self._in_flight)
         try:
@@ -139,7 +154,9 @@ class RecordingEndpoint:
         content = reply.body if is_text else json.dumps(reply.body)
         content_type = "text/plain; charset=utf-8" if is_text else "application/json"
         return web.Response(
-            body=content.encode(), status=reply.status, headers={"content-type": content_type, **reply.headers}
+            body=content.encode(),
+            status=reply.status,
+            headers={"content-type": content_type, **reply.headers},
         )
 
 
@@ -169,7 +186,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency-ms", type=float, default=200.0)
-    parser.add_argument("--content", help="text of every reply (default: a good verdict of the rag judge)")
+    parser.add_argument(
+        "--content", help="text of every reply (default: a good verdict of the rag judge)"
+    )
     chosen = parser.parse_args()
     reply = verdict() if chosen.content is None else completion(chosen.content)
     slow = replace(reply, delay_s=chosen.latency_ms / 1000)

@@ -14,7 +14,10 @@ LARGE = MB
 LARGE_AT_ONCE = 2
 """Replies of more than ``LARGE`` bytes are read two at a time: a run reads many replies at once."""
 _PIECE = 2**16
-_AUTOMATIC, _RAW = 47, -15  # zlib finds out whether the data are gzip or zlib; some servers send neither header
+_AUTOMATIC, _RAW = (
+    47,
+    -15,
+)  # zlib finds out whether the data are gzip or zlib; some servers send neither header
 
 
 class UnreadableReply(Exception):
@@ -30,9 +33,13 @@ class BodyLimit:
         names = [name.strip().lower() for name in encoding.split(",")]
         self._compressed = [name for name in names if name not in {"", "identity"}]
         if len(self._compressed) > 1 or not set(self._compressed) <= {"gzip", "x-gzip", "deflate"}:
-            raise UnreadableReply(f"its reply is compressed with {encoding[:40]!r}, and the request asked for gzip")
+            raise UnreadableReply(
+                f"its reply is compressed with {encoding[:40]!r}, and the request asked for gzip"
+            )
         self._inflate = zlib.decompressobj(_AUTOMATIC) if self._compressed else None
-        self._begun = b""  # what came before the first decompressed byte: it shows whether there is a header
+        self._begun = (
+            b""  # what came before the first decompressed byte: it shows whether there is a header
+        )
 
     def pieces(self, sent: bytes) -> Iterator[bytes]:
         """Yield what the next bytes are when they are decompressed. Raises UnreadableReply."""
@@ -66,7 +73,9 @@ class BodyLimit:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, sent: httpx2.AsyncByteStream, limit: BodyLimit, turns: asyncio.Semaphore) -> None:
+    def __init__(
+        self, sent: httpx2.AsyncByteStream, limit: BodyLimit, turns: asyncio.Semaphore
+    ) -> None:
         self._sent, self._limit, self._turns = sent, limit, turns
         self._has_turn = False
 
@@ -88,7 +97,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
 class ReplyLimit:
     """A response hook of an asynchronous client, which limits every reply to ``most`` bytes.
 
-    A body that is larger, or compressed in another way than ``ENCODINGS``, raises UnreadableReply while it is read.
+    A body that is larger, or compressed in another way than ``ENCODINGS``, raises UnreadableReply
+    while it is read.
     """
 
     def __init__(self, most: int) -> None:
@@ -97,6 +107,8 @@ class ReplyLimit:
 
     async def __call__(self, response: httpx2.Response) -> None:
         """Replace the stream of a response, before its body is read."""
-        limit = BodyLimit(response.headers.pop("content-encoding", ""), self._most)  # or it is decompressed twice
+        limit = BodyLimit(
+            response.headers.pop("content-encoding", ""), self._most
+        )  # or it is decompressed twice
         sent = cast("httpx2.AsyncByteStream", response.stream)
         response.stream = _BoundedStream(sent, limit, self._turns)

@@ -1,8 +1,9 @@
 """Two sources or generators on the same questions: which one has fewer bad answers?
 
-A judge's verdicts on all questions make the labels on some of them more precise (prediction-powered inference, see
-`stats.rates`). The judge alone never decides, because its errors may differ between the two sides. Labels count if all
-answers are labelled, or if they came by a random sample in which all answers had the same chance.
+A judge's verdicts on all questions make the labels on some of them more precise (prediction-powered
+inference, see `stats.rates`). The judge alone never decides, because its errors may differ between
+the two sides. Labels count if all answers are labelled, or if they came by a random sample in which
+all answers had the same chance.
 """
 
 import math
@@ -58,15 +59,16 @@ def compare_sources(
 ) -> Contrast:
     """Compare the shares of bad answers of two sources, or of two generators, on the same questions.
 
-    ``judge_version`` defaults to the newest version of the primary judge. ``within`` (0 to 1) is the increase of the
-    bad share that still counts as good. Raises NotFound for unknown names, and BadInput if answers are hidden from the
-    viewer.
+    ``judge_version`` defaults to the newest version of the primary judge. ``within`` (0 to 1) is
+    the increase of the bad share that still counts as good. Raises NotFound for unknown names, and
+    BadInput if answers are hidden from the viewer.
 
-    A ``change`` is the share of bad answers of ``b`` minus that of ``a``: below 0, ``b`` is better. It is measured with
-    labels and judge, ``labels_change`` without the judge, ``judge_change`` without labels (it never decides).
-    ``questions`` have an answer of both sides that the judge was asked about; ``labelled`` of them have labels on both
-    answers that count, because all answers are labelled or because the labels are a random sample. ``labels_needed`` of
-    them would show a change of this size; it has no value if labels on all would not.
+    A ``change`` is the share of bad answers of ``b`` minus that of ``a``: below 0, ``b`` is better.
+    It is measured with labels and judge, ``labels_change`` without the judge, ``judge_change``
+    without labels (it never decides). ``questions`` have an answer of both sides that the judge was
+    asked about; ``labelled`` of them have labels on both answers that count, because all answers
+    are labelled or because the labels are a random sample. ``labels_needed`` of them would show a
+    change of this size; it has no value if labels on all would not.
     """
     version = scored_version(connection, judge_version)
     asked = same_questions(connection, a, b)
@@ -106,8 +108,13 @@ def compare_sources(
     needed = labels_beside_scores(whole, labels_only, len(usable))
     change = within_range(whole.change, -1, 1)
     to_label, why, weighted = None, "", None
-    if conclusion(complement(change, 0), within) is Conclusion.NOT_SHOWN and len(usable) >= MIN_GROUPS:
-        wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else needed or len(usable)
+    if (
+        conclusion(complement(change, 0), within) is Conclusion.NOT_SHOWN
+        and len(usable) >= MIN_GROUPS
+    ):
+        wanted = (
+            min(_TO_LABEL, len(usable)) if whole.change.value is None else needed or len(usable)
+        )
         sample = known.sample(inside, by_group=False)
         why, weighted = _not_counted_because(sample, asked.where)
         to_label = _to_label(connection, sample, asked.where, wanted / len(usable))
@@ -125,11 +132,22 @@ def compare_sources(
     nothing = None
     if len(usable) < MIN_GROUPS:
         nothing = note("too_few_questions", n=len(usable), needed=MIN_GROUPS)
-    result = contrast("source", (a, b), change, rows=rows, about=about, is_loss=True, within=within, headline=nothing)
+    result = contrast(
+        "source",
+        (a, b),
+        change,
+        rows=rows,
+        about=about,
+        is_loss=True,
+        within=within,
+        headline=nothing,
+    )
     return replace(
         result,
         caveats=tuple(_caveats(result, alone, int((~usable).sum()))),
-        next=tuple(_next_steps(result, to_label, weighted, labels_only.smallest_shown(len(usable)))),
+        next=tuple(
+            _next_steps(result, to_label, weighted, labels_only.smallest_shown(len(usable)))
+        ),
     )
 
 
@@ -137,7 +155,8 @@ def compare_sources(
 class _Changes(Columns):
     """One row per question: the change of the judge's badness, of its verdict, and of the label (NaN without labels).
 
-    Both verdicts are ``usable``, or not. ``labelled`` questions have labels on both answers that count.
+    Both verdicts are ``usable``, or not. ``labelled`` questions have labels on both answers that
+    count.
     """
 
     scores: FloatArray
@@ -171,10 +190,16 @@ class _Changes(Columns):
         if self.too_few is not None:
             return MeanChange(unmeasured(len(self.values), self.too_few))
         if np.ptp(self.values) == 0:
-            return MeanChange(change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values))))
+            return MeanChange(
+                change_of_shares(
+                    self.values, grouping(self.groups[self.labelled], len(self.values))
+                )
+            )
         n = len(self.scores)
         groups = grouping(self.groups, n)
-        sums = summed(np.zeros(n, dtype=np.int64), np.zeros(n), groups.codes, 1, self.labelled, self.values)
+        sums = summed(
+            np.zeros(n, dtype=np.int64), np.zeros(n), groups.codes, 1, self.labelled, self.values
+        )
         change = predicted_mean(*sums, share=False)
         if change.low is not None:
             change = replace(change, method=METHOD, unit=groups.unit)
@@ -191,20 +216,25 @@ class _Changes(Columns):
         if self.too_few is not None:
             return MeanChange(unmeasured(n, self.too_few))
         if np.ptp(self.values) == 0:
-            return MeanChange(without_spread(float(self.values[0]), n, grouping(self.groups[self.labelled], n)))
-        # Questions without two usable verdicts are a stratum of their own if enough of them are labelled.
-        # Otherwise their predicted change is 0, which is valid too.
+            return MeanChange(
+                without_spread(float(self.values[0]), n, grouping(self.groups[self.labelled], n))
+            )
+        # Questions without two usable verdicts are a stratum of their own if enough of them are
+        # labelled. Otherwise their predicted change is 0, which is valid too.
         has_own = np.bincount(self.usable[self.labelled], minlength=2).min() >= 2
         strata = ~self.usable * np.int64(has_own)
         count = int(strata.max()) + 1
         groups = grouping(self.groups, len(strata)).codes
         sums = summed(strata, self.scores, groups, count, self.labelled, self.values)
-        # Student's t has this many degrees of freedom if there is one stratum, and about as many otherwise.
+        # Student's t has this many degrees of freedom if there is one stratum, and about as many
+        # otherwise.
         df = max(self.labelled_groups - count, 1)
         return MeanChange(predicted_mean(*sums, share=False), df)
 
 
-def _rows(slice_: str | None, questions: _Changes, change: Estimate, p: float | None) -> Iterator[Row]:
+def _rows(
+    slice_: str | None, questions: _Changes, change: Estimate, p: float | None
+) -> Iterator[Row]:
     n = len(questions.values)
     yield Row.of("change", slice_, change)
     for name, value in (("questions", len(questions.usable)), ("labelled", n), ("p", p)):
@@ -221,22 +251,28 @@ def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray) -> Iter
     tests = sum(each.change.value is not None for each in measured)
     adjusted = iter(holm([each.p for each in measured if each.p is not None]))
     for name, questions, each in zip(names, inside, measured, strict=True):
-        yield from _rows(name, questions, within_range(each.simultaneous(max(tests, 1)), -1, 1), each.p)
+        yield from _rows(
+            name, questions, within_range(each.simultaneous(max(tests, 1)), -1, 1), each.p
+        )
         p_holm = None if each.p is None else next(adjusted)
         yield Row("p_holm", name, p_holm, n=len(questions.values))
 
 
-def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, share: float) -> str | None:
+def _to_label(
+    connection: Connection, sample: SampledLabels, where: RowFilter, share: float
+) -> str | None:
     """Return the command of a queue, so that the labels on both answers of this ``share`` of the questions count.
 
-    ``sample`` are the labels of both sides, ``where`` is their filter. Both answers of a question are in a random
-    sample of answers with the square of one answer's chance. None if people decided all answers.
+    ``sample`` are the labels of both sides, ``where`` is their filter. Both answers of a question
+    are in a random sample of answers with the square of one answer's chance. None if people decided
+    all answers.
     """
     missing = math.sqrt(share) - float(sample.is_sampled.mean())
     n = math.ceil(missing * count_log(connection, where))
     options = f"--plan rate --n {n}"
     if not (sample.is_random and 0 < n < int(sample.unlabelled.sum())):
-        # Where people chose a part and labelled it completely, a sample draws from the other parts only.
+        # Where people chose a part and labelled it completely, a sample draws from the other parts
+        # only.
         where = replace(where, graded=False)
         n = count_log(connection, where)
         options = f"--all-answers --limit {n}"
@@ -258,7 +294,9 @@ def _caveats(result: Contrast, alone: Estimate, unusable: int) -> Iterator[Note]
     first, second = result.sides
     if unusable:
         yield note("questions_without_verdict", n=unusable)
-    if result.figure("labelled").value and (chosen := result.about.left_out.get("no_random_sample")):
+    if result.figure("labelled").value and (
+        chosen := result.about.left_out.get("no_random_sample")
+    ):
         yield note("questions_not_sampled", n=chosen)
     by_judge = conclusion(complement(alone, 0))
     if by_judge not in {Conclusion.NOT_SHOWN, result.conclusion}:
@@ -267,12 +305,16 @@ def _caveats(result: Contrast, alone: Estimate, unusable: int) -> Iterator[Note]
         yield note("together", n=len(result.slices))
 
 
-def _next_steps(result: Contrast, command: str | None, weighted: str | None, all_show: float | None) -> Iterator[Note]:
+def _next_steps(
+    result: Contrast, command: str | None, weighted: str | None, all_show: float | None
+) -> Iterator[Note]:
     """Yield what to label: a queue of the first ``command`` leads to labels that show the change, or to a first figure.
 
     ``weighted`` is a command that weights the labels, all labels show ``all_show``.
     """
-    questions, labelled, needed = (result.figure(name).value for name in ("questions", "labelled", "labels_needed"))
+    questions, labelled, needed = (
+        result.figure(name).value for name in ("questions", "labelled", "labels_needed")
+    )
     if result.conclusion is not Conclusion.NOT_SHOWN:
         return
     if result.figure("change").value is None:

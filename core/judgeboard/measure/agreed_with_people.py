@@ -18,7 +18,8 @@ from judgeboard.store.judge_versions import StoredVersion
 class AgreedWithPeople:
     """Agreement of a judge version with people: the figures of `measure_agreement`.
 
-    Both figures describe ``answers`` answers. None: they describe the graded answers alone, which are no random sample.
+    Both figures describe ``answers`` answers. None: they describe the graded answers alone, which
+    are no random sample.
     """
 
     judge_version: str
@@ -32,7 +33,8 @@ def agreed_with_people(
 ) -> AgreedWithPeople:
     """Return how far a judge version agrees with people on these answers (ascending ids; default: all).
 
-    The figures are those of `measure_agreement`: where the labels stand for all these answers, they are of all of them.
+    The figures are those of `measure_agreement`: where the labels stand for all these answers, they
+    are of all of them.
     """
     pairs = ratings.compared(version)
     if response_ids is not None:
@@ -44,12 +46,16 @@ def agreed_with_people(
         if loaded is None:
             in_all = unweighted(ratings, version)
         else:
-            inside = None if response_ids is None else np.isin(loaded.answers.response_ids, response_ids)
+            inside = (
+                None if response_ids is None else np.isin(loaded.answers.response_ids, response_ids)
+            )
             in_all = in_all_answers(loaded, inside)
     statistics, _ = for_all(statistics, in_all)
     return AgreedWithPeople(
         version.title,
         statistics.estimates["agreement"],
-        statistics.estimates.get("kappa", unmeasured(statistics.n, "this grade has no unweighted kappa")),
+        statistics.estimates.get(
+            "kappa", unmeasured(statistics.n, "this grade has no unweighted kappa")
+        ),
         None if in_all is None else in_all.described,
     )

@@ -74,13 +74,23 @@ from judgeboard.stats.arrays import BoolArray, no_ints
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
-from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
+from judgeboard.stats.rater_agreement import (
+    against_gold,
+    overall_agreement,
+    pairs_of_raters,
+    self_agreement,
+)
 from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import dimensions_scored
-from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    choose_version,
+    get_version,
+    list_versions,
+)
 
 Source = AnswerRatings | PairRatings
 
@@ -108,25 +118,32 @@ def measure_agreement(
 
     Args:
         store: The database.
-        of: ``people`` with each other, a ``judge`` with people, ``judges`` with each other, a judge's own ``repeats``.
-        judge_versions: One judge version for a judge and repeats (default: the primary judge's newest), several for
-            judges (default: all); ids, names, titles ("rag v3") or fingerprints.
+        of: ``people`` with each other, a ``judge`` with people, ``judges`` with each other, a
+            judge's own ``repeats``.
+        judge_versions: One judge version for a judge and repeats (default: the primary judge's
+            newest), several for judges (default: all); ids, names, titles ("rag v3") or
+            fingerprints.
         unit: ``responses`` (logged answers) or ``pairs`` (which of two answers is better).
         aspect: The aspect of pairs (default: overall).
-        grade: label (default), groundedness, quality, a dimension of a rubric, or a category of a label schema.
-        human: The grades that a judge is compared with: ``gold`` (the gold label, or else people combined),
-            ``majority`` (people combined), ``mean`` (the mean of people's scores) or ``each`` (every person's grade,
-            stacked).
-        unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a ``tie``.
-        inconsistent: How pairs count if the judge changes its preference with the order of the answers: by the ``net``
-            vote of both orders (A: -1, tie: 0, B: 1), not at all (``drop``), as ``wrong`` or as a ``tie``.
-        by: Also measures each slice: query_type, judge_version, generator, source, time (months), length, rule, or a
-            metadata field as ``metadata.tenant``.
-        epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
-        small: How that test treats people with fewer than 30 items: it skips them (``skip``) or uses Wilcoxon's test.
+        grade: label (default), groundedness, quality, a dimension of a rubric, or a category of a
+            label schema.
+        human: The grades that a judge is compared with: ``gold`` (the gold label, or else people
+            combined), ``majority`` (people combined), ``mean`` (the mean of people's scores) or
+            ``each`` (every person's grade, stacked).
+        unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a
+            ``tie``.
+        inconsistent: How pairs count if the judge changes its preference with the order of the
+            answers: by the ``net`` vote of both orders (A: -1, tie: 0, B: 1), not at all
+            (``drop``), as ``wrong`` or as a ``tie``.
+        by: Also measures each slice: query_type, judge_version, generator, source, time (months),
+            length, rule, or a metadata field as ``metadata.tenant``.
+        epsilon: Also runs the alternative annotator test: how much worse than a person the judge
+            may be, 0 to 1.
+        small: How that test treats people with fewer than 30 items: it skips them (``skip``) or
+            uses Wilcoxon's test.
         implied_labels: Counts labels that a decision on a flag implies.
-        where: Measures only the answers or pairs that match (default: all). Pairs have a query type, a source, an id
-            and models.
+        where: Measures only the answers or pairs that match (default: all). Pairs have a query
+            type, a source, an id and models.
 
     Raises:
         BadInput: Arguments that cannot be combined.
@@ -134,7 +151,9 @@ def measure_agreement(
     """
     counted = CountedGrades(human=human, implied_labels=implied_labels, where=where or RowFilter())
     versions = tuple(judge_versions)
-    choice = AgreementChoice(of, versions, unit, aspect, grade, counted, unusable, inconsistent, by, epsilon, small)
+    choice = AgreementChoice(
+        of, versions, unit, aspect, grade, counted, unusable, inconsistent, by, epsilon, small
+    )
     with store.reading() as connection:
         return agreement_of(connection, choice)
 
@@ -148,7 +167,8 @@ def agreement_of(
 ) -> AgreementResult:
     """Return the same as `measure_agreement`, in an open transaction.
 
-    ``source`` has the ratings, if they are loaded already. ``of_slices`` limits the statistics of a judge's slices.
+    ``source`` has the ratings, if they are loaded already. ``of_slices`` limits the statistics of a
+    judge's slices.
     """
     if choice.of == "repeats":
         result = of_repeats(connection, choice)
@@ -207,16 +227,25 @@ def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
     statistics, rater_pairs = result.statistics, result.parts
     if isinstance(source, PairRatings) and (numbers := source.people_numbers()) is not None:
         statistics = _with_numbers(statistics, of_raters(choice, numbers.ratings).statistics)
-        known = {(each.first, each.second): each.statistics for each in pairs_of_raters(numbers.ratings)}
+        known = {
+            (each.first, each.second): each.statistics for each in pairs_of_raters(numbers.ratings)
+        }
         pairs = (
-            replace(each, statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})))
+            replace(
+                each,
+                statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})),
+            )
             for each in pairs_of_raters(rated.ratings)
         )
         rater_pairs = tuple(part_of("rater_pairs", "raters", map(pair_line, pairs)))
     twice, gold = source.rated_twice(), source.gold(rated.ids)
-    of_themselves = self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups)
+    of_themselves = self_agreement(
+        twice.raters, twice.first, twice.second, source.scale, twice.groups
+    )
     with_gold = against_gold(rated.ratings, gold) if not np.isnan(gold).all() else ()
-    result = replace(result, rows=(*rows_of(result.n, statistics), *_slices_of_raters(choice, source, rated)))
+    result = replace(
+        result, rows=(*rows_of(result.n, statistics), *_slices_of_raters(choice, source, rated))
+    )
     caveats = people_caveats(rated, statistics, picked=source.picked, luck=luck(result, "alpha"))
     left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
     return replace(
@@ -226,8 +255,16 @@ def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
         title="people",
         parts=(
             *rater_pairs,
-            *part_of("self_agreement", "person", ((each.first, each.n, each.statistics) for each in of_themselves)),
-            *part_of("against_gold", "person", ((each.first, each.n, each.statistics) for each in with_gold)),
+            *part_of(
+                "self_agreement",
+                "person",
+                ((each.first, each.n, each.statistics) for each in of_themselves),
+            ),
+            *part_of(
+                "against_gold",
+                "person",
+                ((each.first, each.n, each.statistics) for each in with_gold),
+            ),
         ),
         caveats=tuple(caveats),
         next=(*_other_grades(source), *_other_grades_of_people(source, result.n)),
@@ -255,7 +292,9 @@ def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
             f"{jury.title} combines the verdicts of other judges, so it is no further judge beside them. To compare it "
             f"with people: `judgeboard agreement --judge-version {quote(jury.title)}`"
         )
-    versions = versions or [each for each in list_versions(source.connection) if each.kind not in COMBINED_KINDS]
+    versions = versions or [
+        each for each in list_versions(source.connection) if each.kind not in COMBINED_KINDS
+    ]
     rated = source.judges(versions)
     if not len(rated.ids):
         raise NotFound("no judge version has a usable verdict of this kind")
@@ -283,7 +322,8 @@ def _slices_of_raters(choice: AgreementChoice, source: Source, rated: ItemRating
 class _JudgeFigures:
     """The figures of a judge version with people; ``only`` limits the statistics.
 
-    Figures are of all answers where the labels came by known chances (``in_all``), else of the graded ones.
+    Figures are of all answers where the labels came by known chances (``in_all``), else of the
+    graded ones.
     """
 
     def __init__(
@@ -340,8 +380,13 @@ class _JudgeFigures:
                 note("anchoring_means"),
             )
         if self._answers is not None and self._answers.grade == "label":
-            lines = ((name, bad.n, {"bad_answers": bad}) for name, bad in labels_by_notice(self._answers.source))
-            yield from part_of("notices", "notice", lines, note("notices_means"), note("notices_names"))
+            lines = (
+                (name, bad.n, {"bad_answers": bad})
+                for name, bad in labels_by_notice(self._answers.source)
+            )
+            yield from part_of(
+                "notices", "notice", lines, note("notices_means"), note("notices_names")
+            )
 
     def result(self, of_slices: Collection[str] | None) -> AgreementResult:
         """Return the figures without caveats."""
@@ -359,11 +404,15 @@ class _JudgeFigures:
         return AgreementResult(
             about=About(
                 judges=(version.title,),
-                people=compared_with(self._human, combined_as(self._compared.scale)) if everybody else None,
+                people=compared_with(self._human, combined_as(self._compared.scale))
+                if everybody
+                else None,
                 grade=source.scale.grade,
                 by=choice.by,
                 unit=choice.things,
-                counts={} if in_all is None or in_all.ungraded is None else {"ungraded": in_all.ungraded},
+                counts={}
+                if in_all is None or in_all.ungraded is None
+                else {"ungraded": in_all.ungraded},
                 left_out=left_out,
             ),
             headline=self._headline(),
@@ -386,7 +435,10 @@ class _JudgeFigures:
 
     def _statistics(self) -> Statistics:
         statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons)
-        if isinstance(self._source, PairRatings) and (numbers := self._source.compared_numbers(self._version)).n:
+        if (
+            isinstance(self._source, PairRatings)
+            and (numbers := self._source.compared_numbers(self._version)).n
+        ):
             of_numbers = judge_statistics(numbers, self._choice.unit, self._human)
             statistics = _with_numbers(statistics, of_numbers.estimates)
         return statistics
@@ -418,25 +470,39 @@ class _JudgeFigures:
             in_all = None
             if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
                 in_all = in_all_answers(loaded, whole[name])
-            elif of_pairs.n >= MIN_PAIRS and loaded is not None and self._answers is not None and name in versions:
+            elif (
+                of_pairs.n >= MIN_PAIRS
+                and loaded is not None
+                and self._answers is not None
+                and name in versions
+            ):
                 of_version = weighted_labels(self._answers, versions[name])
                 in_all = None if of_version is None else in_all_answers(of_version)
             yield from slice_of(name, of_pairs, in_all)
-            yield from (Row.of(figure, name, each) for figure, each in order_statistics(part.comparisons).items())
+            yield from (
+                Row.of(figure, name, each)
+                for figure, each in order_statistics(part.comparisons).items()
+            )
 
-    def _stand_in_tests(self) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
+    def _stand_in_tests(
+        self,
+    ) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
         """Return the alternative annotator tests of all items and of each slice, if ``epsilon`` is given."""
         choice = self._choice
         if choice.epsilon is None:
             return None, {}
         verdicts, rated = self._source.with_people(self._version)
-        test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon, small=choice.small)
+        test = alternative_annotator_test(
+            verdicts, rated.ratings, choice.epsilon, small=choice.small
+        )
         if choice.by is None or choice.by in {"rule", "judge_version"}:
             return test, {}
         slices = np.full(len(rated.ids), "", dtype=object)
         for name, inside in slices_of(self._source.connection, choice.unit, choice.by, rated.ids):
             slices[inside] = name
-        return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon, choice.small)
+        return test, alternative_annotator_tests_by_slice(
+            verdicts, rated.ratings, slices, choice.epsilon, choice.small
+        )
 
     def _headline(self) -> Note:
         statistics, answers = self._of_pairs, self._answers
@@ -475,7 +541,8 @@ class _JudgeFigures:
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
     """Return all answers with the labels that figures of all answers weight.
 
-    None where figures are not weighted: for other grades, for one person, and if each person's grade counts alone.
+    None where figures are not weighted: for other grades, for one person, and if each person's
+    grade counts alone.
     """
     asked = source.source
     if (
@@ -488,7 +555,12 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
     if asked.counted.human == "majority":
         people = asked.people("label")
         return LabelledAnswers(
-            asked.connection, version, where, implied_labels=implied_labels, majority=people, scores=False
+            asked.connection,
+            version,
+            where,
+            implied_labels=implied_labels,
+            majority=people,
+            scores=False,
         )
     return labelled_answers(asked.connection, version, where, implied_labels=implied_labels)
 
@@ -513,10 +585,14 @@ def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
     if choice.judge_versions:
         named = choice.judge_versions[0]
         try:
-            version = choose_version(source.connection, named, known, "judged what people graded too")
+            version = choose_version(
+                source.connection, named, known, "judged what people graded too"
+            )
         except NotFound:
             version = get_version(source.connection, named)
-            source.compared(version)  # raises NotFound without verdicts on pairs; without rating pairs n is 0
+            source.compared(
+                version
+            )  # raises NotFound without verdicts on pairs; without rating pairs n is 0
     elif known:
         version = known[0]
     else:
@@ -531,19 +607,29 @@ def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
     return version
 
 
-def _correlated(source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]) -> Iterator[Note]:
+def _correlated(
+    source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]
+) -> Iterator[Note]:
     """Yield the note on unrelated judge versions that agree more with each other than with people."""
     known = {each.id: (each.title, source.compared(each)) for each in source.versions}
-    judges = ((known[a.id], known[b.id]) for a, b in versions if {a.id, b.id} <= known.keys() and not are_related(a, b))
+    judges = (
+        (known[a.id], known[b.id])
+        for a, b in versions
+        if {a.id, b.id} <= known.keys() and not are_related(a, b)
+    )
     return correlated_judges(judges, source.unit, source.human)
 
 
 def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:
     """Add the correlations and the interval alpha of graded preferences to the statistics of preferences."""
-    return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
+    return categories | {
+        name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories
+    }
 
 
 def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
-    return tuple(other_grades(source.source.reviews, source.grade, source.source.counted.reviewer_id))
+    return tuple(
+        other_grades(source.source.reviews, source.grade, source.source.counted.reviewer_id)
+    )

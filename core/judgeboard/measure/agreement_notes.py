@@ -10,15 +10,34 @@ from judgeboard.measure.agreement_result import AgreementResult, Statistics, hea
 from judgeboard.measure.all_answers import WIDE, InAllAnswers
 from judgeboard.measure.choice import GRADES, Unit, sliced_by
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.ratings import ItemRatings, PairSource, RatingPairs, column_of, grouping_of, is_given
+from judgeboard.measure.ratings import (
+    ItemRatings,
+    PairSource,
+    RatingPairs,
+    column_of,
+    grouping_of,
+    is_given,
+)
 from judgeboard.stats.arrays import FloatArray, IntArray, among
-from judgeboard.stats.estimates import MIN_PAIRS, complement, far_from_others, more_pairs, surely_above
+from judgeboard.stats.estimates import (
+    MIN_PAIRS,
+    complement,
+    far_from_others,
+    more_pairs,
+    surely_above,
+)
 from judgeboard.stats.pair_orders import InconsistentAs
 from judgeboard.stats.pair_statistics import STATISTICS, PairStatistics
 from judgeboard.stats.rater_agreement import agreement_beyond_people
 from judgeboard.stats.ratings import SCALES, Human, Kind, Scale
 from judgeboard.store.filters import conditions_of
-from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both, dimensions_scored, graded_reviews
+from judgeboard.store.grades import (
+    AGAIN,
+    GradedReviews,
+    dimensions_of_both,
+    dimensions_scored,
+    graded_reviews,
+)
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdicts import current_verdicts
 
@@ -34,7 +53,9 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CATEGORY = 15
 _MANY_SLICES = 4
-_UNEVEN = 1.5  # times more labels of what the judge calls bad: then the direction of the error is known
+_UNEVEN = (
+    1.5  # times more labels of what the judge calls bad: then the direction of the error is known
+)
 
 
 def compared_with(human: Human, kind: Kind) -> str:
@@ -80,8 +101,8 @@ def judge_caveats(
 ) -> tuple[Note, ...]:
     """Return the caveats of a judge version compared with people, the most serious first.
 
-    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked`` are the ascending ids
-    of answers that people graded because of a flag of a selective rule.
+    Below the groundedness ``cut_at`` an answer without a label counts as hallucinated. ``picked``
+    are the ascending ids of answers that people graded because of a flag of a selective rule.
     """
     if statistics.n < MIN_PAIRS:
         return ()
@@ -98,11 +119,17 @@ def judge_caveats(
         *luck,
         *_judged_again(pairs, judged_again),
         *_cut(pairs, cut_at),
-        *([note("picked_labels", n=in_all.extras)] if in_all and in_all.is_weighted and in_all.extras else ()),
+        *(
+            [note("picked_labels", n=in_all.extras)]
+            if in_all and in_all.is_weighted and in_all.extras
+            else ()
+        ),
     )
 
 
-def people_caveats(rated: ItemRatings, statistics: Statistics, *, picked: IntArray, luck: Iterable[Note]) -> list[Note]:
+def people_caveats(
+    rated: ItemRatings, statistics: Statistics, *, picked: IntArray, luck: Iterable[Note]
+) -> list[Note]:
     """Return the caveats of several raters on the items that two or more rated; arguments as in `judge_caveats`."""
     common = rated.at(rated.ratings.per_item >= 2)
     if len(common.ids) < MIN_PAIRS:
@@ -116,10 +143,13 @@ def people_caveats(rated: ItemRatings, statistics: Statistics, *, picked: IntArr
     ]
 
 
-def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = None) -> Iterator[Note]:
+def other_grades(
+    reviews: GradedReviews, grade: str, reviewer_id: int | None = None
+) -> Iterator[Note]:
     """Yield a note on how many reviews (of one person or of all) lack this grade, and which grades they have.
 
-    There is no note on rubric dimensions, because it is not known which reviewers were asked for them.
+    There is no note on rubric dimensions, because it is not known which reviewers were asked for
+    them.
     """
     if grade not in GRADES:
         return
@@ -152,7 +182,8 @@ def _graded_alone(in_all: InAllAnswers | None) -> Iterator[Note]:
     if in_all.to_label is not None and in_all.to_label.hidden:
         yield note("hidden_until_reviewed", n=in_all.to_label.hidden)
     yield note("graded_alone", answers=in_all.answers)
-    # Labels of what the judge calls bad find its false alarms, the others what it misses (Begg, Greenes, 1983).
+    # Labels of what the judge calls bad find its false alarms, the others what it misses (Begg,
+    # Greenes, 1983).
     of_bad, of_good = in_all.labelled_shares or (0.0, 0.0)
     if of_bad and of_bad >= _UNEVEN * of_good:
         yield note("labelled_unevenly", bad=of_bad, good=of_good)
@@ -161,8 +192,17 @@ def _graded_alone(in_all: InAllAnswers | None) -> Iterator[Note]:
 def _no_interval(headline: str, estimates: Mapping[str, Estimate]) -> Iterator[Note]:
     for name in (headline, "sensitivity"):
         each = estimates.get(name)
-        if each is not None and each.value is not None and each.low is None and each.reason is not None:
-            yield note("no_interval", figure=STATISTICS[name].name, reason=each.reason.removeprefix("no interval: "))
+        if (
+            each is not None
+            and each.value is not None
+            and each.low is None
+            and each.reason is not None
+        ):
+            yield note(
+                "no_interval",
+                figure=STATISTICS[name].name,
+                reason=each.reason.removeprefix("no interval: "),
+            )
             return
 
 
@@ -174,7 +214,11 @@ def _wide_interval(headline: Estimate, in_all: InAllAnswers | None) -> Iterator[
     more = more_pairs(headline)
     if in_all is not None and in_all.is_weighted:
         labels = in_all.to_narrow
-        more = labels.more if labels is not None and in_all.unlabelled and labels.shows <= WIDE else None
+        more = (
+            labels.more
+            if labels is not None and in_all.unlabelled and labels.shows <= WIDE
+            else None
+        )
     yield note("wide_interval") if more is None else note("wide_interval_more", more=more)
 
 
@@ -184,14 +228,18 @@ def _flagged(ids: IntArray, picked: IntArray) -> Iterator[Note]:
         yield note("flagged", share=share)
 
 
-def _skewed(grades: FloatArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str) -> Iterator[Note]:
+def _skewed(
+    grades: FloatArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str
+) -> Iterator[Note]:
     """Yield a note if one category is so frequent that agreement is high by chance; ``grades`` are positions."""
     agreement, by_chance, ac1 = (estimates.get(each) for each in ("agreement", corrected, "ac1"))
     if agreement is None or by_chance is None or ac1 is None or ac1.value is None:
         return
     frequent = scale.categories is not None and scale.weights is None and len(grades) > 0
     share = np.unique(grades, return_counts=True)[1].max() / len(grades) if frequent else 0.0
-    is_low = (agreement.value or 0) >= _HIGH and by_chance.value is not None and by_chance.value < _LOW
+    is_low = (
+        (agreement.value or 0) >= _HIGH and by_chance.value is not None and by_chance.value < _LOW
+    )
     if _SKEWED <= share < 1 or is_low:
         yield note("skewed", agreement=agreement, ac1=ac1)
 
@@ -213,7 +261,9 @@ def luck(result: AgreementResult, statistic: str) -> Iterator[Note]:
     """
     noun = sliced_by(result.about.by or "query_type")
     measured = {
-        name: result.figure(statistic, name) for name in result.slices if result.figure("n", name).n >= MIN_PAIRS
+        name: result.figure(statistic, name)
+        for name in result.slices
+        if result.figure("n", name).n >= MIN_PAIRS
     }
     apart = far_from_others(measured)
     if apart is not None:
@@ -223,11 +273,14 @@ def luck(result: AgreementResult, statistic: str) -> Iterator[Note]:
 
 
 def correlated_judges(
-    judges: Iterable[tuple[tuple[str, RatingPairs], tuple[str, RatingPairs]]], unit: Unit, human: Human
+    judges: Iterable[tuple[tuple[str, RatingPairs], tuple[str, RatingPairs]]],
+    unit: Unit,
+    human: Human,
 ) -> Iterator[Note]:
     """Of ``judges`` that surely agree more with each other than with people, yield a note on the most extreme two.
 
-    Each judge is a title with its rating pairs. All figures are about the answers that both judges and people graded.
+    Each judge is a title with its rating pairs. All figures are about the answers that both judges
+    and people graded.
     """
     excesses: list[tuple[float, Note]] = []
     for (first, of_first), (second, of_second) in judges:
@@ -235,7 +288,8 @@ def correlated_judges(
         one = of_first.at(np.isin(of_first.response_ids, of_second.response_ids))
         other = of_second.at(np.isin(of_second.response_ids, of_first.response_ids))
         groups = grouping_of(one, unit, human)
-        # Scores without levels, or verdicts with a further category, are positions on the scale of their own pairs.
+        # Scores without levels, or verdicts with a further category, are positions on the scale of
+        # their own pairs.
         wider = min(one, other, key=lambda each: (bool(each.scale.k), -each.scale.k))
         excess = agreement_beyond_people(one.judge, other.judge, wider.people, wider.scale, groups)
         if excess is not None and excess.value is not None and surely_above(excess, 0):
@@ -267,11 +321,15 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
         judge = version or next(iter(source.versions(name)), None)
         both[name] = 0 if judge is None else source.pairs(judge.id, name).n
     dimensions = dimensions_of_both(source.connection, None if version is None else version.id)
-    both |= {of_people: n for (of_people, of_judge), n in dimensions.items() if of_people == of_judge}
+    both |= {
+        of_people: n for (of_people, of_judge), n in dimensions.items() if of_people == of_judge
+    }
     existing = [name for _, name in sorted((-n, name) for name, n in both.items() if n)]
     if existing:
         options = "" if version is None else f" --judge-version {quote(version.title)}"
-        options += "".join(f" --where {quote(each)}" for each in conditions_of(source.counted.where))
+        options += "".join(
+            f" --where {quote(each)}" for each in conditions_of(source.counted.where)
+        )
         command = f"judgeboard agreement{options} --grade {quote(existing[0])}"
         return note("both_gave", grade=grade, others=existing, command=command)
     # Grades of the same answers under different names
@@ -290,12 +348,21 @@ def _grades_of_both(source: PairSource, version: StoredVersion | None) -> tuple[
     )
     reviews: dict[str, GradedReviews] = {
         **dict.fromkeys(GRADES, source.reviews),
-        **{name: graded_reviews(source.connection, name) for name in dimensions_scored(source.connection)},
+        **{
+            name: graded_reviews(source.connection, name)
+            for name in dimensions_scored(source.connection)
+        },
     }
-    people = {name: each.response_ids[is_given(column_of(each, name))] for name, each in reviews.items()}
+    people = {
+        name: each.response_ids[is_given(column_of(each, name))] for name, each in reviews.items()
+    }
     common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
     of_both = judged.at(common)
     return (
-        {name for name, of_people in people.items() if np.isin(of_people, of_both.response_ids).any()},
+        {
+            name
+            for name, of_people in people.items()
+            if np.isin(of_people, of_both.response_ids).any()
+        },
         {str(name) for name in GRADES if is_given(column_of(of_both, name)).any()},
     )

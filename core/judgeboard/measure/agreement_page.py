@@ -53,15 +53,18 @@ def few_of_rarer(grade: str) -> str:
     """Return why the kappa of a week has no interval."""
     if grade == "label":
         return f"people found fewer than {FEWEST_OF_RARER} bad or fewer than {FEWEST_OF_RARER} good answers"
-    return f"people gave fewer than {FEWEST_OF_RARER} answers another grade than the most frequent one"
+    return (
+        f"people gave fewer than {FEWEST_OF_RARER} answers another grade than the most frequent one"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TimePoint:
     """Agreement on the answers of one week, from UTC day ``start``.
 
-    ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness. ``kappa``
-    is the (weighted) kappa of the same labels or qualities; without a value or an interval, it has the reason.
+    ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of
+    groundedness. ``kappa`` is the (weighted) kappa of the same labels or qualities; without a value
+    or an interval, it has the reason.
     """
 
     start: int
@@ -74,7 +77,8 @@ class TimePoint:
 class AgreementPage:
     """One judge version on one grade; ``version`` is None without rating pairs.
 
-    The slices of ``result`` have only the headline statistic; measuring ``choice`` gives all statistics.
+    The slices of ``result`` have only the headline statistic; measuring ``choice`` gives all
+    statistics.
     """
 
     grade: GradeName
@@ -87,8 +91,8 @@ class AgreementPage:
 class AgreementDetails:
     """What stands beside the figures of a judge version: all versions on the same answers, and the weeks.
 
-    ``without_time`` counts answers of no week. ``differing`` counts people's reasons for differing from the judge (None
-    if the page has a filter).
+    ``without_time`` counts answers of no week. ``differing`` counts people's reasons for differing
+    from the judge (None if the page has a filter).
     """
 
     same_answers: Result
@@ -98,11 +102,17 @@ class AgreementDetails:
 
 
 def agreement_page(
-    source: PairSource, *, version_id: int | None = None, grade: GradeName = "label", by: By = "query_type"
+    source: PairSource,
+    *,
+    version_id: int | None = None,
+    grade: GradeName = "label",
+    by: By = "query_type",
 ) -> AgreementPage:
     """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs)."""
     ratings = AnswerRatings(source, grade)
-    chosen = next((version for version in ratings.versions if version_id in {None, version.id}), None)
+    chosen = next(
+        (version for version in ratings.versions if version_id in {None, version.id}), None
+    )
     versions = () if chosen is None else (chosen.id,)
     choice = AgreementChoice(judge_versions=versions, grade=grade, counted=source.counted, by=by)
     if chosen is None:
@@ -115,7 +125,9 @@ def agreement_page(
             next=tuple(other_grades(source.reviews, grade, source.counted.reviewer_id)),
         )
     else:
-        result = agreement_of(source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
+        result = agreement_of(
+            source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),)
+        )
     return AgreementPage(grade, chosen, choice, result)
 
 
@@ -138,13 +150,13 @@ def agreement_details(source: PairSource, page: AgreementPage) -> AgreementDetai
 def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> Result:
     """Return the agreement of judge versions, each a slice, on the answers that all of them judged.
 
-    The rows have the ``COMPARED_BY`` statistics and, for labels, the complements of sensitivity and specificity. If
-    labels came by known chances, they are for all ``answers`` that each version judged. ``about.counts`` has the number
-    of answers that each of them and people graded.
+    The rows have the ``COMPARED_BY`` statistics and, for labels, the complements of sensitivity and
+    specificity. If labels came by known chances, they are for all ``answers`` that each version
+    judged. ``about.counts`` has the number of answers that each of them and people graded.
 
-    The first version is included, then versions in the order of how many answers they share with it. A version with few
-    verdicts must not remove most answers: it is left out if the others have more verdicts in total without it, or if
-    fewer than ten answers would be left.
+    The first version is included, then versions in the order of how many answers they share with
+    it. A version with few verdicts must not remove most answers: it is left out if the others have
+    more verdicts in total without it, or if fewer than ten answers would be left.
     """
     pairs = {version.id: ratings.compared(version) for version in versions}
     by_name = attrgetter("name", "number")
@@ -161,7 +173,9 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
     # A comparison needs at least two versions.
     kept, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
     named = sorted(kept, key=by_name)
-    shared_pairs = [pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in named]
+    shared_pairs = [
+        pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in named
+    ]
     in_all = _in_all_of_each(ratings, named, len(common))
     rows: list[Row] = []
     for version, shown, of_all in zip(named, shared_pairs, in_all, strict=True):
@@ -175,16 +189,22 @@ def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> R
                 if each.figure == complementary
             )
     too_few = [version.title for version in sorted(versions, key=by_name) if version not in kept]
-    headline = answers_words(len(common), next((row.n for row in rows if row.figure == "answers"), None))
+    headline = answers_words(
+        len(common), next((row.n for row in rows if row.figure == "answers"), None)
+    )
     return Result(
-        about=About(judges=tuple(each.title for each in named), grade=ratings.grade, by="judge_version"),
+        about=About(
+            judges=tuple(each.title for each in named), grade=ratings.grade, by="judge_version"
+        ),
         headline=note("same_answers", answers=headline),
         rows=tuple(rows),
         caveats=(note("versions_left_out", versions=too_few),) if too_few else (),
     )
 
 
-def _in_all_of_each(ratings: AnswerRatings, versions: Sequence[StoredVersion], n: int) -> Sequence[InAllAnswers | None]:
+def _in_all_of_each(
+    ratings: AnswerRatings, versions: Sequence[StoredVersion], n: int
+) -> Sequence[InAllAnswers | None]:
     """Return the agreement of each version in all answers that all of them judged; None if any is not available."""
     nothing = [None] * len(versions)
     if n < MIN_PAIRS:
@@ -233,10 +253,19 @@ def _same_or_apart(pairs: RatingPairs, human: Human) -> Estimate:
     if pairs.n >= MIN_PAIRS:
         name = "mean_absolute_difference" if score else "agreement"
         return judge_statistics(pairs, human=human, only=(name,)).estimates[name]
-    # A series has a point even for few answers. Its interval is computed by a formula, without a bootstrap.
-    rows = np.abs(pairs.judge - pairs.people) if score else (pairs.judge == pairs.people).astype(np.float64)
+    # A series has a point even for few answers. Its interval is computed by a formula, without a
+    # bootstrap.
+    rows = (
+        np.abs(pairs.judge - pairs.people)
+        if score
+        else (pairs.judge == pairs.people).astype(np.float64)
+    )
     _, of_answer = np.unique(pairs.response_ids, return_inverse=True)
-    values = np.bincount(of_answer, rows) / np.bincount(of_answer)  # the mean of the people who graded an answer
+    values = np.bincount(of_answer, rows) / np.bincount(
+        of_answer
+    )  # the mean of the people who graded an answer
     if score or len(values) < pairs.n:
-        return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[0]
+        return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[
+            0
+        ]
     return share_intervals([round(values.sum())], [pairs.n])[0]

@@ -33,13 +33,15 @@ Statistics = dict[str, Estimate]
 class AgreementResult(Result):
     """Agreement of people, of a judge with people, of judges, or of a judge with itself. JSON has the same fields.
 
-    ``title`` names who was measured. The row ``n`` is the number of items (of grades, if people are stacked) behind the
-    statistics of a slice. Where people's labels came by known chances, the statistics are for all ``answers`` with a
-    verdict (otherwise there is no such row). If not all of them are graded, rows ``graded_…`` have the weighted figures
-    on the graded answers alone, and each other statistic is about these. ``to_label`` says what to label for figures of
-    all answers, None if nothing is missing. ``unjudged`` are graded answers that the judge has to judge first, None if
-    people have to grade more. ``about.counts`` has the ``ungraded`` answers with a verdict that nobody has reviewed.
-    ``alt_tests`` are corrected for the tests in all slices. ``parts`` are further results, such as every two raters.
+    ``title`` names who was measured. The row ``n`` is the number of items (of grades, if people are
+    stacked) behind the statistics of a slice. Where people's labels came by known chances, the
+    statistics are for all ``answers`` with a verdict (otherwise there is no such row). If not all
+    of them are graded, rows ``graded_…`` have the weighted figures on the graded answers alone, and
+    each other statistic is about these. ``to_label`` says what to label for figures of all answers,
+    None if nothing is missing. ``unjudged`` are graded answers that the judge has to judge first,
+    None if people have to grade more. ``about.counts`` has the ``ungraded`` answers with a verdict
+    that nobody has reviewed. ``alt_tests`` are corrected for the tests in all slices. ``parts`` are
+    further results, such as every two raters.
     """
 
     of: Of
@@ -78,7 +80,9 @@ class AgreementResult(Result):
     @property
     def is_of_graded(self) -> bool:
         """Whether other statistics than those of all answers describe the graded answers alone."""
-        return bool(self.graded) or (self.of == "judge" and self.unit == "responses" and self.answers is None)
+        return bool(self.graded) or (
+            self.of == "judge" and self.unit == "responses" and self.answers is None
+        )
 
     def part(self, code: str) -> Result | None:
         """Return the part with this code, if there is one."""
@@ -87,7 +91,11 @@ class AgreementResult(Result):
 
 def statistics_of_slice(result: Result, slice_: str | None) -> Statistics:
     """Return the statistics of a slice by name."""
-    return {row.figure: row.estimate for row in result.rows if row.slice == slice_ and row.figure in STATISTICS}
+    return {
+        row.figure: row.estimate
+        for row in result.rows
+        if row.slice == slice_ and row.figure in STATISTICS
+    }
 
 
 def shown_rows(result: Result) -> tuple[Row, ...]:
@@ -171,8 +179,8 @@ def judge_statistics(
 ) -> PairStatistics:
     """Return every statistic of a judge version compared with people, or ``only`` the named ones.
 
-    Every page, file and command gets its figures of a judge and people from this function. A statistic is the same to
-    the last bit, whichever other statistics are computed with it.
+    Every page, file and command gets its figures of a judge and people from this function. A
+    statistic is the same to the last bit, whichever other statistics are computed with it.
     """
     scores = pairs.scores if pairs.scale.grade == "label" else None
     groups = grouping_of(pairs, unit, human)
@@ -182,7 +190,8 @@ def judge_statistics(
 def order_statistics(comparisons: Comparisons | None) -> Statistics:
     """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
 
-    They are how often it changes its preference with the order, and how often its verdicts are unusable.
+    They are how often it changes its preference with the order, and how often its verdicts are
+    unusable.
     """
     if comparisons is None or comparisons.differences is not None:
         return {}
@@ -197,12 +206,15 @@ def with_accuracy(statistics: PairStatistics) -> Statistics:
     estimates = dict(statistics.estimates)
     if "agreement" in estimates:
         agreement = estimates["agreement"]
-        # An accuracy that is there already may be of other answers: `for_all` replaces the agreement alone.
+        # An accuracy that is there already may be of other answers: `for_all` replaces the
+        # agreement alone.
         return {"agreement": agreement, "accuracy": agreement} | estimates | {"accuracy": agreement}
     return estimates
 
 
-def for_all(of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[PairStatistics, Statistics]:
+def for_all(
+    of_pairs: PairStatistics, in_all: InAllAnswers | None
+) -> tuple[PairStatistics, Statistics]:
     """Return the statistics with those of all answers in their place, and what these are on the graded answers alone.
 
     Where the labels came by no known chances, or all answers are graded, nothing is replaced.
@@ -217,10 +229,13 @@ def for_all(of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[Pair
 def slice_of(name: str, of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[Row, ...]:
     """Return the rows of a slice, with its statistics of all answers, if they are known.
 
-    If a part has too few labels, they have no value: figures of the graded answers would stand beside those of all.
+    If a part has too few labels, they have no value: figures of the graded answers would stand
+    beside those of all.
     """
     described = None if in_all is None else in_all.described
-    if in_all is None or not (in_all.is_weighted or (in_all.too_few is not None and described is None)):
+    if in_all is None or not (
+        in_all.is_weighted or (in_all.too_few is not None and described is None)
+    ):
         return rows_of(of_pairs.n, with_accuracy(of_pairs), name, described)
     return rows_of(in_all.labels, with_accuracy(_replaced(of_pairs, in_all)), name, in_all.answers)
 
@@ -257,7 +272,9 @@ def raters_headline(n: int, statistics: Statistics, code: str) -> Note:
     return note(code, n=n, same=same, alpha=statistics["alpha"])
 
 
-def of_raters(choice: AgreementChoice, ratings: Ratings, more: Statistics | None = None) -> AgreementResult:
+def of_raters(
+    choice: AgreementChoice, ratings: Ratings, more: Statistics | None = None
+) -> AgreementResult:
     """Return the figures of several raters (of exactly two: also their pair's statistics), without caveats.
 
     ``more`` are further figures of all items.
@@ -283,7 +300,10 @@ def pair_line(pair: RaterPair) -> tuple[str, int, Statistics]:
 def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
     """Return the estimates with ``alpha``: nominal alpha for unordered categories, interval alpha otherwise."""
     unordered = scale.categories is not None and scale.weights is None
-    return {"alpha": agreed.estimates["alpha_nominal" if unordered else "alpha_interval"], **agreed.estimates}
+    return {
+        "alpha": agreed.estimates["alpha_nominal" if unordered else "alpha_interval"],
+        **agreed.estimates,
+    }
 
 
 MOST_LINES = 50
@@ -301,7 +321,9 @@ def _shortened(part: Result, most: int) -> Result:
     kept = set(sorted(sizes, key=lambda name: -sizes[name])[:most])
     caveats = [note("shortened", n=most, lines=len(sizes))]
     for name in HEADLINES:
-        known = sorted(row.value for row in part.rows if row.figure == name and row.value is not None)
+        known = sorted(
+            row.value for row in part.rows if row.figure == name and row.value is not None
+        )
         if known:
             caveats.append(note("range", lowest=known[0], median=median(known), highest=known[-1]))
             break

@@ -45,9 +45,9 @@ _MOST_ALARMS = 3  # sentences about alarms of one day
 class Detector:
     """A detector of a figure of a query type, after the newest week that it has read.
 
-    ``weeks`` is the number of weeks that it has read. It raises an alarm if its ``evidence`` reaches ``limit``. A
-    change of the size ``seen`` would have been found in 80 % of cases; None if no possible change would have been.
-    ``alarm`` is the number of its open alarm.
+    ``weeks`` is the number of weeks that it has read. It raises an alarm if its ``evidence``
+    reaches ``limit``. A change of the size ``seen`` would have been found in 80 % of cases; None if
+    no possible change would have been. ``alarm`` is the number of its open alarm.
     """
 
     query_type: str
@@ -71,12 +71,15 @@ class WatchResult:
     new: tuple[int, ...]
 
 
-def watch(store: Store, *, by: str, since: int | None = None, now: datetime | None = None) -> WatchResult:
+def watch(
+    store: Store, *, by: str, since: int | None = None, now: datetime | None = None
+) -> WatchResult:
     """Evaluate the detectors of all query types on the weeks that have ended, and store the new alarms.
 
-    Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After an acknowledged
-    alarm, both detectors of its figure start anew with the week of the change. A detector with an open alarm raises no
-    second alarm, and neither does another change of a judge's model: the open alarm then names both changes.
+    Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After
+    an acknowledged alarm, both detectors of its figure start anew with the week of the change. A
+    detector with an open alarm raises no second alarm, and neither does another change of a judge's
+    model: the open alarm then names both changes.
     """
     at = now or utc_now()
     with store.reading() as connection:
@@ -114,16 +117,25 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         for query_type, monitor in trend.monitors
         for direction in DIRECTIONS
     )
-    return WatchResult(trend.judge, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new))
+    return WatchResult(
+        trend.judge, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new)
+    )
 
 
 def _numbers(alarms: Iterable[Alarm]) -> dict[tuple[str, str, str, int | None], int]:
     """Return the numbers of open alarms by figure, direction, query type and judge version."""
-    return {(each.measure, each.direction, each.query_type, each.judge_version_id): each.id for each in alarms}
+    return {
+        (each.measure, each.direction, each.query_type, each.judge_version_id): each.id
+        for each in alarms
+    }
 
 
 def _row(
-    version_id: int | None, query_type: str, monitor: Monitor, change: Change, rates: ErrorRates | None
+    version_id: int | None,
+    query_type: str,
+    monitor: Monitor,
+    change: Change,
+    rates: ErrorRates | None,
 ) -> dict[str, Any]:
     return {
         "measure": monitor.watched,
@@ -154,10 +166,11 @@ def _size_words(change: Change) -> str:
 def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str, Any]]:
     """Return the rows of new alarms: one for each judge version whose provider reports another model name than before.
 
-    The name before is the last one when the version's latest alarm was acknowledged; without an alarm, it is the first
-    one. A version with an open alarm has no new one (`_with_later_change`). ``evidence`` is the number of judgments
-    with the new name; one is enough. ``rate_before`` and ``rate_after`` are the shares of judgments with the new name
-    before the change (0), and of all judgments since the acknowledgement.
+    The name before is the last one when the version's latest alarm was acknowledged; without an
+    alarm, it is the first one. A version with an open alarm has no new one (`_with_later_change`).
+    ``evidence`` is the number of judgments with the new name; one is enough. ``rate_before`` and
+    ``rate_after`` are the shares of judgments with the new name before the change (0), and of all
+    judgments since the acknowledgement.
     """
     of_versions: dict[int | None, list[Alarm]] = {}
     for alarm in list_alarms(connection):
@@ -165,13 +178,17 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str,
             of_versions.setdefault(alarm.judge_version_id, []).append(alarm)
     titles = {version.id: version.title for version in list_versions(connection)}
     rows = []
-    for version_id, each in groupby(reported_models(connection), key=lambda model: model.judge_version_id):
+    for version_id, each in groupby(
+        reported_models(connection), key=lambda model: model.judge_version_id
+    ):
         models = list(each)
         alarms = of_versions.get(version_id, [])
         if len(models) == 1 or any(alarm.is_open for alarm in alarms):
             continue
         before = models[0]
-        if acknowledged := [alarm.acknowledged_at for alarm in alarms if alarm.acknowledged_at is not None]:
+        if acknowledged := [
+            alarm.acknowledged_at for alarm in alarms if alarm.acknowledged_at is not None
+        ]:
             known = reported_models(connection, version_id, until=max(acknowledged))
             before = max(known, key=lambda model: model.last_at, default=before)
             models = reported_models(connection, version_id, after=max(acknowledged))
@@ -187,8 +204,13 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str,
             }
             days = {"from_day": utc_day(model.first_at), "seen_day": utc_day(at)}
             evidence = {"evidence": float(model.judgments), "evidence_limit": 1.0}
-            rates = {"rate_before": 0.0, "rate_after": model.judgments / sum(each.judgments for each in models)}
-            rows.append({**row, **days, **evidence, **rates, "explanation": None, "by": by, "at": at})
+            rates = {
+                "rate_before": 0.0,
+                "rate_after": model.judgments / sum(each.judgments for each in models),
+            }
+            rows.append(
+                {**row, **days, **evidence, **rates, "explanation": None, "by": by, "at": at}
+            )
     return rows
 
 
@@ -196,7 +218,9 @@ def _with_later_change(connection: Connection, alarm: Alarm) -> Alarm:
     """Return an open alarm with the latest change of the model, if the model changed again."""
     if alarm.measure != MODEL_CHANGED or alarm.judge_version_id is None:
         return alarm
-    models = sorted(reported_models(connection, alarm.judge_version_id), key=lambda model: model.last_at)
+    models = sorted(
+        reported_models(connection, alarm.judge_version_id), key=lambda model: model.last_at
+    )
     if len(models) < 2:
         return alarm
     now, other = models[-1], models[-2]
@@ -210,11 +234,14 @@ def _with_later_change(connection: Connection, alarm: Alarm) -> Alarm:
     return replace(alarm, later_model=now.model, later_day=day)
 
 
-def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datetime | None = None) -> Alarm:
+def acknowledge(
+    store: Store, alarm_id: int, note: str, *, by: Actor, now: datetime | None = None
+) -> Alarm:
     """Acknowledge an alarm with a note. The detectors of its figure then start anew on the day of the change.
 
     Raises:
-        BadInput: The note is empty, too long or cannot be stored, or the alarm is acknowledged already.
+        BadInput: The note is empty, too long or cannot be stored, or the alarm is acknowledged
+            already.
         NotAllowed: The actor is not a lead.
         NotFound: No alarm has this number.
     """
@@ -226,7 +253,9 @@ def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datet
         alarm = _alarm(connection, alarm_id)
         if alarm.acknowledged_by is not None:
             raise BadInput(f"{alarm.acknowledged_by} has already acknowledged alarm {alarm_id}")
-        insert_acknowledgement(connection, {"alarm_id": alarm_id, "by": name, "note": text, "at": at})
+        insert_acknowledgement(
+            connection, {"alarm_id": alarm_id, "by": name, "note": text, "at": at}
+        )
         record_event(connection, "acknowledge_alarm", name, details={"alarm": alarm_id}, now=at)
         return _alarm(connection, alarm_id)
 
@@ -234,14 +263,21 @@ def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datet
 def _alarm(connection: Connection, alarm_id: int) -> Alarm:
     alarm = next((each for each in list_alarms(connection) if each.id == alarm_id), None)
     if alarm is None:
-        raise NotFound(f"there is no alarm {alarm_id}: `judgeboard trends watch` shows the open alarms")
+        raise NotFound(
+            f"there is no alarm {alarm_id}: `judgeboard trends watch` shows the open alarms"
+        )
     return alarm
 
 
 def open_alarms(connection: Connection) -> list[Alarm]:
     """Return the alarms that nobody has acknowledged: those of all answers first, then of query types, newest first."""
-    alarms = [_with_later_change(connection, alarm) for alarm in list_alarms(connection) if alarm.is_open]
-    return sorted(alarms, key=lambda each: (each.query_type not in {"", ALL_ANSWERS}, -each.at.timestamp(), each.id))
+    alarms = [
+        _with_later_change(connection, alarm) for alarm in list_alarms(connection) if alarm.is_open
+    ]
+    return sorted(
+        alarms,
+        key=lambda each: (each.query_type not in {"", ALL_ANSWERS}, -each.at.timestamp(), each.id),
+    )
 
 
 def alarm_sentence(alarm: Alarm) -> str:
@@ -289,21 +325,31 @@ class ShareChange:
         if len(alarms) > _MOST_ALARMS:
             sentences.append("`judgeboard trends watch` shows the others.")
         if numbers := [str(alarm.id) for alarm in alarms if alarm.is_open]:
-            are = f"Alarms {listed_words(numbers)} are" if len(numbers) > 1 else f"Alarm {numbers[0]} is"
+            are = (
+                f"Alarms {listed_words(numbers)} are"
+                if len(numbers) > 1
+                else f"Alarm {numbers[0]} is"
+            )
             sentences[0] = f"{are} open: {sentences[0]}"
         return " ".join(sentences)
 
 
-def share_changes(connection: Connection, query_types: Collection[str] = ()) -> Iterator[ShareChange]:
+def share_changes(
+    connection: Connection, query_types: Collection[str] = ()
+) -> Iterator[ShareChange]:
     """Yield the changes of the share of bad answers, in all answers and in these query types, by day.
 
-    An open alarm comes before the acknowledged ones. Of these, the latest of a query type counts, if none is open.
+    An open alarm comes before the acknowledged ones. Of these, the latest of a query type counts,
+    if none is open.
     """
     still_open = open_alarms(connection)
     has_open = {(alarm.measure, alarm.query_type) for alarm in still_open}
     acknowledged = latest_acknowledged(list_alarms(connection))
     by_day: dict[int, list[Alarm]] = {}
-    for alarm in (*still_open, *(each for figure, each in acknowledged.items() if figure not in has_open)):
+    for alarm in (
+        *still_open,
+        *(each for figure, each in acknowledged.items() if figure not in has_open),
+    ):
         if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS, *query_types}:
             by_day.setdefault(alarm.from_day, []).append(alarm)
     yield from (ShareChange(day, tuple(each)) for day, each in by_day.items())
@@ -315,7 +361,8 @@ def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]
     return [
         words.text
         for watched, direction, query_type, words in judge_changes(trend)
-        if (watched, direction, query_type) not in known and (watched, direction) != ("unusable", "fell")
+        if (watched, direction, query_type) not in known
+        and (watched, direction) != ("unusable", "fell")
     ]
 
 
@@ -325,5 +372,7 @@ def promise_words(trend: CorrectedTrend) -> str:
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
         notes.append(trend.missing)
     if trend.left_out:
-        notes.append(note("left_out", reasons=[f"{each.n:,} {each.words}" for each in trend.left_out]))
+        notes.append(
+            note("left_out", reasons=[f"{each.n:,} {each.words}" for each in trend.left_out])
+        )
     return paragraph(notes)

@@ -62,13 +62,14 @@ class ToLabel:
     """What to label so that the rate becomes available: ``labels`` of the ``answers`` whose labels are missing.
 
     ``labelled`` others of the same strata have a label that counts, and these are too few.
-    ``unlabelled`` counts the answers among them that have no label at all; the labels of others are no sample.
-    Of the ``drawn`` answers among them, which are in the random sample, nobody has reviewed ``waiting``, and
-    ``uncounted`` have a label that does not count before the others have one, because people labelled the worst flagged
-    answers first. The viewer has to review ``hidden`` answers blind before they count. If ``waiting`` are too few, a
-    queue of ``queue`` answers in random order has about ``labels`` of ``answers``. If the answers are ``undecided``,
-    people reviewed all of them, but tied, were unsure or skipped them. ``command`` creates the queue, or shows the
-    ``open_queue`` that has such answers, or lists the queues of hidden answers.
+    ``unlabelled`` counts the answers among them that have no label at all; the labels of others are
+    no sample. Of the ``drawn`` answers among them, which are in the random sample, nobody has
+    reviewed ``waiting``, and ``uncounted`` have a label that does not count before the others have
+    one, because people labelled the worst flagged answers first. The viewer has to review
+    ``hidden`` answers blind before they count. If ``waiting`` are too few, a queue of ``queue``
+    answers in random order has about ``labels`` of ``answers``. If the answers are ``undecided``,
+    people reviewed all of them, but tied, were unsure or skipped them. ``command`` creates the
+    queue, or shows the ``open_queue`` that has such answers, or lists the queues of hidden answers.
     """
 
     words: str
@@ -110,7 +111,13 @@ class ToLabel:
             return note("label_open_queue", queue=self.open_queue, command=self.command)
         if self.undecided:
             return note("label_once_more", command=self.command)
-        return note("label_some", labels=self.labels, answers=self.answers, words=self.words, command=self.command)
+        return note(
+            "label_some",
+            labels=self.labels,
+            answers=self.answers,
+            words=self.words,
+            command=self.command,
+        )
 
     @property
     def missing(self) -> str:
@@ -128,7 +135,8 @@ def counts_of(sample: SampledLabels) -> tuple[StratumCount, ...]:
     """Return the strata of a sample with their labels."""
     is_label, rows = sample.grade == "label", zip(sample.strata, sample.counts, strict=True)
     return tuple(
-        StratumCount(*name, each.answers, each.labelled, each.bad if is_label else None) for name, each in rows
+        StratumCount(*name, each.answers, each.labelled, each.bad if is_label else None)
+        for name, each in rows
     )
 
 
@@ -136,15 +144,16 @@ def counts_of(sample: SampledLabels) -> tuple[StratumCount, ...]:
 class InAllAnswers:
     """The statistics of a judge in all ``answers`` with a usable verdict (`STATISTICS_OF_ALL`), and their labels.
 
-    ``statistics`` weight the ``labels`` by the chance that their answers had to get one; they are empty for grades
-    other than the label. ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a
-    random sample. ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no
-    value. ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of
-    all answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or
-    not available.
-    ``labelled_shares`` are the shares of answers with a label among those that the judge calls bad and among those that
-    it calls good; None if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they
-    are left out. ``ungraded`` counts the answers that nobody has reviewed, None if some of them are hidden.
+    ``statistics`` weight the ``labels`` by the chance that their answers had to get one; they are
+    empty for grades other than the label. ``extras`` counts labels of answers that had no known
+    chance. ``is_random``: all labels are a random sample. ``too_few`` names the part with too few
+    labels for an interval; then the ``statistics`` have no value. ``unlabelled`` counts the answers
+    that may still be sampled. ``to_label`` says what is missing for figures of all answers, None if
+    nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or
+    not available. ``labelled_shares`` are the shares of answers with a label among those that the
+    judge calls bad and among those that it calls good; None if it calls none so, or if the grade is
+    not the label. ``hidden`` answers are so few that they are left out. ``ungraded`` counts the
+    answers that nobody has reviewed, None if some of them are hidden.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -201,17 +210,27 @@ def in_all_answers(
         )
         if too_few is not None:
             statistics = {name: unmeasured(each.n, too_few) for name, each in statistics.items()}
-    done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
+    done = [
+        each.n + left >= each.N
+        for each, left in zip(counts, sample.undecided.tolist(), strict=True)
+    ]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
-    labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
+    labels, to_label = (
+        len(sample.response_ids),
+        what_to_label(sample, least=MIN_PAIRS, where=loaded.where),
+    )
     is_sample = sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None
     if too_few is not None and not is_even_sample(sample):
         is_sample = False
         to_label = to_label or what_to_label(sample, for_intervals=True, where=loaded.where)
-    if to_label is not None and to_label.hidden and inside is None:  # hidden ones may have no usable verdict
+    if (
+        to_label is not None and to_label.hidden and inside is None
+    ):  # hidden ones may have no usable verdict
         to_label = replace(to_label, answers=to_label.hidden + len(loaded.labelled))
     kappa = statistics.get("kappa", unmeasured(0, ""))
-    is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
+    is_wide = (
+        kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
+    )
     return InAllAnswers(
         statistics=statistics,
         answers=round(sample.population.total),
@@ -232,17 +251,24 @@ def in_all_answers(
 def part_with_too_few_labels(sample: SampledLabels) -> str | None:
     """Return "133 answers that no rule flagged have 2 labels, at least 10 needed" if a part has too few labels.
 
-    Each of these labels stands for so many answers that a figure of all answers depends on a few of them. None if all
-    parts have enough, if one has no label at all, and for other grades than the label.
+    Each of these labels stands for so many answers that a figure of all answers depends on a few of
+    them. None if all parts have enough, if one has no label at all, and for other grades than the
+    label.
     """
-    if sample.grade != "label" or sample.has_gap or not missing_of_strata(*_per_stratum(counts_of(sample))):
+    if (
+        sample.grade != "label"
+        or sample.has_gap
+        or not missing_of_strata(*_per_stratum(counts_of(sample)))
+    ):
         return None
     return _too_small_words(counts_of(sample))
 
 
 def _per_stratum(counts: Sequence[StratumCount]) -> tuple[IntArray, IntArray]:
     """Return the numbers of answers and of labels by stratum."""
-    return np.array([each.N for each in counts], dtype=np.int64), np.array([each.n for each in counts], dtype=np.int64)
+    return np.array([each.N for each in counts], dtype=np.int64), np.array(
+        [each.n for each in counts], dtype=np.int64
+    )
 
 
 def is_even_sample(sample: SampledLabels) -> bool:
@@ -263,7 +289,9 @@ def _too_small_words(counts: Sequence[StratumCount]) -> str:
 
 
 def judged_sample(
-    loaded: LabelledAnswers, inside: BoolArray | IntArray | None = None, sample: SampledLabels | None = None
+    loaded: LabelledAnswers,
+    inside: BoolArray | IntArray | None = None,
+    sample: SampledLabels | None = None,
 ) -> SampledLabels:
     """Return the sampled labels of the answers ``inside`` that have a usable verdict.
 
@@ -282,10 +310,11 @@ def judged_sample(
 def evenly_sampled(loaded: LabelledAnswers, inside: BoolArray | None = None) -> IntArray:
     """Return the ids of the graded answers that represent all answers ``inside`` without weights, ascending.
 
-    ``inside`` (a mask) are by default the answers with a usable verdict. The ids are those of all graded answers if no
-    answer is left to grade, or if they are a random sample with equal chances; or else those of the rule
-    `random_sample`. Empty if neither are such a sample. A class of answers (flagged, or judged bad) that is more
-    frequent among them than luck explains had other chances.
+    ``inside`` (a mask) are by default the answers with a usable verdict. The ids are those of all
+    graded answers if no answer is left to grade, or if they are a random sample with equal chances;
+    or else those of the rule `random_sample`. Empty if neither are such a sample. A class of
+    answers (flagged, or judged bad) that is more frequent among them than luck explains had other
+    chances.
     """
     inside = loaded.usable if inside is None else inside
     sample = loaded.sample(inside, by_group=False)
@@ -305,7 +334,9 @@ def evenly_sampled(loaded: LabelledAnswers, inside: BoolArray | None = None) -> 
 def is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
     """Whether a class is as frequent in ``rows`` as in all rows, but for luck."""
     share, n = float(of_class.mean()), int(rows.sum())
-    return n > 0 and abs(float(of_class[rows].mean()) - share) <= _BY_LUCK * math.sqrt(share * (1 - share) / n)
+    return n > 0 and abs(float(of_class[rows].mean()) - share) <= _BY_LUCK * math.sqrt(
+        share * (1 - share) / n
+    )
 
 
 def labels_to_narrow(
@@ -321,7 +352,9 @@ def labels_to_narrow(
     )
 
 
-def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -> Iterator[tuple[str, BoolArray]]:
+def slices_of_answers(
+    connection: Connection, loaded: LabelledAnswers, by: By
+) -> Iterator[tuple[str, BoolArray]]:
     """Yield each slice of all answers as a mask of the loaded ones."""
     types = loaded.answers.query_types
     if by == "query_type":
@@ -331,18 +364,25 @@ def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -
 
 
 def what_to_label(
-    sample: SampledLabels, *, least: int = 1, for_intervals: bool = False, where: RowFilter | None = None
+    sample: SampledLabels,
+    *,
+    least: int = 1,
+    for_intervals: bool = False,
+    where: RowFilter | None = None,
 ) -> ToLabel | None:
     """Return what to label so that figures of all answers become available; None if they are.
 
-    They need a label of every stratum, and ``least`` labels of all; ``for_intervals``, also enough of each stratum. The
-    answers of the random sample come first, if they are enough for a figure. Otherwise a plan draws from all answers
-    without a label. The queue has the filter ``where`` of the sample, and its grade.
+    They need a label of every stratum, and ``least`` labels of all; ``for_intervals``, also enough
+    of each stratum. The answers of the random sample come first, if they are enough for a figure.
+    Otherwise a plan draws from all answers without a label. The queue has the filter ``where`` of
+    the sample, and its grade.
     """
     counts = counts_of(sample)
     if hidden := sample.hidden:
         total = sum(each.N for each in counts)
-        return ToLabel("answers", total, 0, hidden, hidden, 0, 0, 0, None, "judgeboard queue list", hidden)
+        return ToLabel(
+            "answers", total, 0, hidden, hidden, 0, 0, 0, None, "judgeboard queue list", hidden
+        )
     missing = [place for place, each in enumerate(counts) if not each.n]
     if not missing and for_intervals:
         missing = np.flatnonzero(missing_by_stratum(*_per_stratum(counts))).tolist()
@@ -367,7 +407,9 @@ def what_to_label(
         labels = min(labels, waiting)
     else:
         step = 10 if unlabelled > _WANTED else 1
-        size = _WANTED if for_intervals else math.ceil(labels * sum(free) / unlabelled / step) * step
+        size = (
+            _WANTED if for_intervals else math.ceil(labels * sum(free) / unlabelled / step) * step
+        )
         size = min(size, sum(free))
     undecided_too = sample.left_out.get("unsure", 0) + sample.left_out.get("skipped", 0)
     kind = _kind_of_queue(size, sum(free), undecided_too, completes=labels == unlabelled < answers)
@@ -389,10 +431,15 @@ def what_to_label(
 def _open_queue(sample: SampledLabels, missing: Sequence[int], labels: int | None) -> str | None:
     """Return the open queue with the most answers of the ``missing`` strata; None if it has not some of each stratum.
 
-    ``labels`` of the random sample are enough, from whichever strata they are (None: the sample is not enough).
+    ``labels`` of the random sample are enough, from whichever strata they are (None: the sample is
+    not enough).
     """
     waits = {name: of_strata[missing] for name, of_strata in sample.in_open_queues.items()}
-    enough = (name for name, each in waits.items() if each.all() or (labels is not None and each.sum() >= labels))
+    enough = (
+        name
+        for name, each in waits.items()
+        if each.all() or (labels is not None and each.sum() >= labels)
+    )
     return max(enough, key=lambda name: waits[name].sum(), default=None)
 
 
@@ -401,8 +448,9 @@ def _kind_of_queue(size: int | None, unlabelled: int, undecided: int, *, complet
     if size is None:
         return "--where rule=random_sample --where graded=no --order random"
     if completes and unlabelled <= _WANTED:
-        # A plan would also draw answers whose label does not count. Those without any label make their part complete.
-        # Answers that people reviewed without a grade match the filter too: there is room for all of them.
+        # A plan would also draw answers whose label does not count. Those without any label make
+        # their part complete. Answers that people reviewed without a grade match the filter too:
+        # there is room for all of them.
         return f"--all-answers --where graded=no --limit {unlabelled + undecided}"
     return f"--plan rate --n {size}"
 
@@ -417,7 +465,11 @@ def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> s
     elif classes == {"yes"}:
         words = "flagged answers"
     counts = [each for each in counts if each.picked != "hidden"]
-    others = [each for each in counts if each not in part and each.is_later in {of_part.is_later for of_part in part}]
+    others = [
+        each
+        for each in counts
+        if each not in part and each.is_later in {of_part.is_later for of_part in part}
+    ]
     if len(verdicts) == 1 and any(each.picked in {*classes, "any"} for each in others):
         (verdict,) = verdicts
         of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}

@@ -7,7 +7,15 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.errors import check_known
-from judgeboard.measure.choice import EVERYBODY, GRADES, By, CountedGrades, GradeName, sliced_by, slices_of
+from judgeboard.measure.choice import (
+    EVERYBODY,
+    GRADES,
+    By,
+    CountedGrades,
+    GradeName,
+    sliced_by,
+    slices_of,
+)
 from judgeboard.measure.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
 from judgeboard.stats.detection import TENTHS, tenths
@@ -30,14 +38,18 @@ class Cell:
 
     ``raters`` tells what the ids ``first`` and ``second`` mean:
 
-    - ``judge``: judge version ``first`` and people. ``people`` and ``judge`` are `cell_names` of the grade, None for
-      any; ``score`` is a tenth of the judge's groundedness. ``counted`` are the grades of people.
+    - ``judge``: judge version ``first`` and people. ``people`` and ``judge`` are `cell_names` of
+      the grade, None for any; ``score`` is a tenth of the judge's groundedness. ``counted`` are the
+      grades of people.
     - ``people``: two persons, or `ALL` for answers with two ratings or more.
-    - ``gold``: person ``first`` and gold labels. ``twice``: person ``first``, who rated the answers twice.
+    - ``gold``: person ``first`` and gold labels. ``twice``: person ``first``, who rated the answers
+      twice.
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
-    - ``shown``: answers on which people differed from judge version ``first`` before they saw its judgment.
+    - ``shown``: answers on which people differed from judge version ``first`` before they saw its
+      judgment.
 
-    ``by`` and ``slice`` narrow the cell to one slice of a field. Raises BadInput if a value is unknown.
+    ``by`` and ``slice`` narrow the cell to one slice of a field. Raises BadInput if a value is
+    unknown.
     """
 
     grade: GradeName
@@ -78,7 +90,11 @@ def cell_places(scale: Scale, values: FloatArray) -> IntArray:
 
 def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
     """Return the ids of the answers that the figure of a cell counts."""
-    ids = np.unique(_ids_of_judge(connection, cell) if cell.raters == "judge" else _ids_of_raters(connection, cell))
+    ids = np.unique(
+        _ids_of_judge(connection, cell)
+        if cell.raters == "judge"
+        else _ids_of_raters(connection, cell)
+    )
     if cell.by is not None:
         slices = dict(slices_of(connection, "responses", cell.by, ids))
         ids = ids[slices.get(cell.slice or "", np.zeros(len(ids), dtype=np.bool_))]
@@ -140,7 +156,9 @@ def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
             inside &= cell_places(pairs.scale, values) == names.index(name)
     if cell.score is not None:
         scored = ~np.isnan(pairs.scores)
-        inside &= scored & (tenths(np.where(scored, pairs.scores, 0.0)) == _TENTHS.index(cell.score))
+        inside &= scored & (
+            tenths(np.where(scored, pairs.scores, 0.0)) == _TENTHS.index(cell.score)
+        )
     return pairs.response_ids[inside]
 
 

@@ -22,8 +22,8 @@ ERRORS = ("sensitivity_before", "sensitivity_since", "specificity_before", "spec
 class Figure:
     """A figure over time with its ``name`` ("the share of bad answers").
 
-    ``kind`` begins the codes of its sentences and the names of its rows. ``scale`` is the length of its scale. Changes
-    of a mean are in its own unit, other changes in points.
+    ``kind`` begins the codes of its sentences and the names of its rows. ``scale`` is the length of
+    its scale. Changes of a mean are in its own unit, other changes in points.
     """
 
     name: str
@@ -32,7 +32,11 @@ class Figure:
 
     def size(self, change: float) -> str:
         """Return "15 points" or "0.15"."""
-        return two_decimals(change) if self.kind == "mean" else counted(math.ceil(change * 100), "point")
+        return (
+            two_decimals(change)
+            if self.kind == "mean"
+            else counted(math.ceil(change * 100), "point")
+        )
 
     def unchanged(self, seen: float | None, span: str) -> Note:
         """Return that no change was found in a ``span`` of time. A change of the size ``seen`` would have been."""
@@ -45,8 +49,8 @@ class Figure:
 class Finding(NamedTuple):
     """The changes that the detectors of a panel found, and the smallest change that they would have found.
 
-    ``seen`` is None if they would have found no possible change. With a ``known`` alarm, which was acknowledged, both
-    are of the time since its change.
+    ``seen`` is None if they would have found no possible change. With a ``known`` alarm, which was
+    acknowledged, both are of the time since its change.
     """
 
     panel: str
@@ -58,8 +62,8 @@ class Finding(NamedTuple):
 def changes_of(findings: Sequence[Finding], figure: Figure, span: str, about: About) -> Result:
     """Return the latest change of each panel: the headline is of all answers, the first finding.
 
-    Rows ``…_before`` and ``…_since`` are the figure before the change and since it, ``changed`` is its day, and
-    ``detectable`` the smallest change that would have been found.
+    Rows ``…_before`` and ``…_since`` are the figure before the change and since it, ``changed`` is
+    its day, and ``detectable`` the smallest change that would have been found.
     """
     whole, rows = findings[0], list[Row]()
     for finding in findings:
@@ -73,18 +77,25 @@ def changes_of(findings: Sequence[Finding], figure: Figure, span: str, about: Ab
         detectable = unmeasured(0, "too few answers")
         if finding.seen is not None:
             detectable = measured(finding.seen, 0, reason="found in 80 % of cases")
-        rows.append(Row.of("mean_detectable" if figure.kind == "mean" else "detectable", name, detectable))
+        rows.append(
+            Row.of("mean_detectable" if figure.kind == "mean" else "detectable", name, detectable)
+        )
     headline, change = figure.unchanged(whole.seen, span), _latest(whole)
     if change is not None:
         headline = note(
-            f"{figure.kind}_{change.direction}", day=change.from_day, before=change.before, since=change.after
+            f"{figure.kind}_{change.direction}",
+            day=change.from_day,
+            before=change.before,
+            since=change.after,
         )
     known = [
         note("acknowledged", alarm=each.known.id, part=each.panel, day=each.known.from_day)
         for each in findings
         if each.known is not None
     ]
-    return Result(about=about, headline=headline, rows=tuple(rows), caveats=(*known, note("detectable")))
+    return Result(
+        about=about, headline=headline, rows=tuple(rows), caveats=(*known, note("detectable"))
+    )
 
 
 def _latest(finding: Finding) -> Change | None:
@@ -93,8 +104,14 @@ def _latest(finding: Finding) -> Change | None:
 
 def extent(change: Change) -> tuple[float, float]:
     """Return the 95 % interval of the size of a change, by the MOVER; a side without an interval counts as exact."""
-    low, high = (change.before, change.after) if change.direction == "rose" else (change.after, change.before)
-    (low_from, low_value, low_to), (high_from, high_value, high_to) = map(_ends_or_value, (low, high))
+    low, high = (
+        (change.before, change.after)
+        if change.direction == "rose"
+        else (change.after, change.before)
+    )
+    (low_from, low_value, low_to), (high_from, high_value, high_to) = map(
+        _ends_or_value, (low, high)
+    )
     size = high_value - low_value
     return (
         size - math.hypot(high_value - high_from, low_to - low_value),
@@ -105,7 +122,11 @@ def extent(change: Change) -> tuple[float, float]:
 def _ends_or_value(side: Estimate) -> tuple[float, float, float]:
     """Return the lower end, the value and the upper end; without an interval, each of them is the value."""
     value = side.value or 0.0
-    return (value, value, value) if side.low is None or side.high is None else (side.low, value, side.high)
+    return (
+        (value, value, value)
+        if side.low is None or side.high is None
+        else (side.low, value, side.high)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +146,10 @@ class ErrorRates:
 
     def rows(self, name: str | None) -> list[Row]:
         """Return the four figures as rows of a slice."""
-        return [Row.of(*each) for each in zip(ERRORS, [name] * 4, (*self.sensitivity, *self.specificity), strict=True)]
+        return [
+            Row.of(*each)
+            for each in zip(ERRORS, [name] * 4, (*self.sensitivity, *self.specificity), strict=True)
+        ]
 
 
 def _apart(one: Estimate, other: Estimate) -> bool:

@@ -15,7 +15,13 @@ from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.pair_orders import INCONSISTENT_AS, UNUSABLE_AS, InconsistentAs, UnusableAs
 from judgeboard.stats.ratings import HUMANS, Human
-from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter, metadata_field, metadata_path
+from judgeboard.store.filters import (
+    METADATA,
+    METADATA_FIELD,
+    RowFilter,
+    metadata_field,
+    metadata_path,
+)
 from judgeboard.store.health import answer_facts
 from judgeboard.store.metadata import NO_VALUE, metadata_of, shown_value
 from judgeboard.store.preferences import pair_facts
@@ -49,8 +55,9 @@ _SLICES_OF_PAIRS: tuple[By, ...] = ("judge_version", "query_type", "source")
 class CountedGrades:
     """The grades of people that count: of one reviewer, or of everybody, combined as ``human`` says.
 
-    Without ``implied_labels``, labels that only a decision implies do not count. Grades of answers or pairs that do not
-    match ``where`` do not count either. Raises BadInput if ``human`` is unknown.
+    Without ``implied_labels``, labels that only a decision implies do not count. Grades of answers
+    or pairs that do not match ``where`` do not count either. Raises BadInput if ``human`` is
+    unknown.
     """
 
     reviewer_id: int | None = None
@@ -73,9 +80,10 @@ EVERYBODY = CountedGrades()
 class AgreementChoice:
     """The arguments of `measure_agreement`: whose agreement is measured, and on what.
 
-    For repeats a judge's name means all its versions. ``grade`` None means the label of answers, the preference of
-    pairs, and the most frequent measure of repeats. A single person of ``counted`` can be compared only with a judge.
-    Raises BadInput if a value is unknown or the values cannot be combined.
+    For repeats a judge's name means all its versions. ``grade`` None means the label of answers,
+    the preference of pairs, and the most frequent measure of repeats. A single person of
+    ``counted`` can be compared only with a judge. Raises BadInput if a value is unknown or the
+    values cannot be combined.
     """
 
     of: Of = "judge"
@@ -104,21 +112,51 @@ class AgreementChoice:
         several = self.of in {"judge", "repeats"} and len(self.judge_versions) > 1
         for is_wrong, message in (
             (answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"),
-            (answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"),
-            (answers and self.inconsistent != "net", "--inconsistent applies to pairs only: add --unit pairs"),
-            (not answers and not self.counted.implied_labels, "--no-implied-labels applies to answers only"),
-            (answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"),
-            (not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"),
-            (no_slice, f"pairs have no {self.by}: slice them by {', '.join(sorted(_SLICES_OF_PAIRS))}"),
-            (epsilon is not None and not of_judge, "the alternative annotator test needs --of judge"),
+            (
+                answers and self.unusable != "drop",
+                "--unusable applies to pairs only: add --unit pairs",
+            ),
+            (
+                answers and self.inconsistent != "net",
+                "--inconsistent applies to pairs only: add --unit pairs",
+            ),
+            (
+                not answers and not self.counted.implied_labels,
+                "--no-implied-labels applies to answers only",
+            ),
+            (
+                answers and self.grade == PREFERENCE,
+                "only pairs have a preference: add --unit pairs",
+            ),
+            (
+                not answers and self.grade in GRADES,
+                f"pairs have no {self.grade}; they have a preference per --aspect",
+            ),
+            (
+                no_slice,
+                f"pairs have no {self.by}: slice them by {', '.join(sorted(_SLICES_OF_PAIRS))}",
+            ),
+            (
+                epsilon is not None and not of_judge,
+                "the alternative annotator test needs --of judge",
+            ),
             (epsilon is None and self.small != "skip", "--small needs --alt-test"),
-            (epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"),
-            (not_comparable, "a single person can be compared only with a judge, and only on answers"),
+            (
+                epsilon is not None and not 0 <= epsilon <= 1,
+                f"epsilon must be between 0 and 1, not {epsilon}",
+            ),
+            (
+                not_comparable,
+                "a single person can be compared only with a judge, and only on answers",
+            ),
             (
                 self.counted.human == "mean" and (not answers or self.grade in {None, "label"}),
                 "only scores of answers have a mean: choose a score with --grade",
             ),
-            (self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"),
+            (
+                self.by == "judge_version" and not of_judge,
+                "slices by judge version need --of judge",
+            ),
             (self.by is not None and self.of == "repeats", "repeats cannot be sliced"),
             (several, f"--of {self.of} takes one judge version, --of judges several"),
         ):
@@ -154,10 +192,13 @@ _BANDS = (
 )
 
 
-def slices_of(connection: Connection, unit: Unit, by: By, ids: IntArray) -> Iterator[tuple[str, BoolArray]]:
+def slices_of(
+    connection: Connection, unit: Unit, by: By, ids: IntArray
+) -> Iterator[tuple[str, BoolArray]]:
     """Yield the name of each slice with a mask of its items. An answer is in the slices of all its rules.
 
-    ``by`` cannot be ``judge_version``: each version has its own items. ``ids`` repeat if people are stacked.
+    ``by`` cannot be ``judge_version``: each version has its own items. ``ids`` repeat if people are
+    stacked.
     """
     known = np.unique(ids)
     if by == "rule":
@@ -179,7 +220,9 @@ def slices_of(connection: Connection, unit: Unit, by: By, ids: IntArray) -> Iter
 def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) -> AnyArray:
     if unit == "pairs":
         pairs = pair_facts(connection)
-        return _texts(pairs.query_types if by == "query_type" else pairs.sources)[np.searchsorted(pairs.ids, known)]
+        return _texts(pairs.query_types if by == "query_type" else pairs.sources)[
+            np.searchsorted(pairs.ids, known)
+        ]
     if by == "length":
         lengths, _ = answer_facts(connection, known)
         bands = np.searchsorted(LENGTH_BANDS, lengths, side="right")
@@ -189,7 +232,9 @@ def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) ->
         values = metadata_of(connection, known.tolist(), [by.removeprefix(METADATA)])
         shown = [shown_value(values[id_][0]) or NO_VALUE for id_ in known.tolist()]
         frequent = {name for name, _ in Counter(shown).most_common(_MOST_VALUES)}
-        return np.array([name if name in frequent else OTHER_VALUES for name in shown], dtype=np.str_)
+        return np.array(
+            [name if name in frequent else OTHER_VALUES for name in shown], dtype=np.str_
+        )
     facts = response_facts(connection, known)
     if by == "time":
         months = (
@@ -197,7 +242,11 @@ def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) ->
             for day in facts.days.tolist()
         )
         return np.array(list(months), dtype=np.str_)
-    return _texts({"query_type": facts.query_types, "generator": facts.generators, "source": facts.sources}[by])
+    return _texts(
+        {"query_type": facts.query_types, "generator": facts.generators, "source": facts.sources}[
+            by
+        ]
+    )
 
 
 def _texts(column: TextColumn) -> AnyArray:

@@ -14,7 +14,8 @@ from judgeboard.stats.paired import Conclusion, conclusion
 class Contrast(Result):
     """The second of two sides against the first. The figure ``change`` is its value minus that of the first.
 
-    ``within`` is the loss that still counts as "as good" in the ``conclusion``, which is about all answers.
+    ``within`` is the loss that still counts as "as good" in the ``conclusion``, which is about all
+    answers.
     """
 
     sides: tuple[str, str]
@@ -48,8 +49,17 @@ def contrast(
     reached = conclusion(complement(change, 0) if is_loss else change, within)
     if headline is None:
         first, second = sides
-        if change.low is None and change.reason is not None:  # a change alone would pass for a result
+        if (
+            change.low is None and change.reason is not None
+        ):  # a change alone would pass for a result
             headline = note("contrast_unknown", first=first, second=second, reason=change.reason)
         else:
             headline = note(f"{kind}_{reached.value}", first=first, second=second, change=change)
-    return Contrast(about=about, headline=headline, rows=tuple(rows), sides=sides, within=within, conclusion=reached)
+    return Contrast(
+        about=about,
+        headline=headline,
+        rows=tuple(rows),
+        sides=sides,
+        within=within,
+        conclusion=reached,
+    )

@@ -55,8 +55,9 @@ from judgeboard.text import counted, day_words, utc_day
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
 
-``bad_share``: the corrected share of bad answers. ``judge_error``: the share of bad answers according to the judge,
-minus the corrected share. ``unusable``: the share of answers whose verdict is unusable.
+``bad_share``: the corrected share of bad answers. ``judge_error``: the share of bad answers
+according to the judge, minus the corrected share. ``unusable``: the share of answers whose verdict
+is unusable.
 """
 WATCHED: tuple[Watched, ...] = get_args(Watched)
 WATCHED_WORDS: Mapping[str, str] = {
@@ -89,13 +90,19 @@ class DatedAnswers:
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
         if (first, last) not in self._samples:
-            self._samples[first, last] = self._labelled.sample(self._rows[self._between(first, last)])
+            self._samples[first, last] = self._labelled.sample(
+                self._rows[self._between(first, last)]
+            )
         return self._samples[first, last]
 
     def hidden(self, first: int, last: int) -> str | None:
         """Return why these days have no figure, and what to do, if too many answers are hidden from the viewer."""
         days = self._between(first, last)
-        return self._labelled.hidden_sentence() if self._labelled.hidden(days.stop - days.start) else None
+        return (
+            self._labelled.hidden_sentence()
+            if self._labelled.hidden(days.stop - days.start)
+            else None
+        )
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
@@ -109,8 +116,8 @@ class DatedAnswers:
     def figure(self, watched: Watched, first: int, last: int) -> tuple[Estimate, float] | None:
         """Return a figure of the answers from the day ``first`` to the day ``last``, and its standard error for tests.
 
-        The error takes each answer as an evidence group of its own. The figure is None if a stratum has no label or no
-        answer is there.
+        The error takes each answer as an evidence group of its own. The figure is None if a stratum
+        has no label or no answer is there.
         """
         if watched == "unusable":
             days = self._between(first, last)
@@ -118,7 +125,9 @@ class DatedAnswers:
             if not len(unusable):
                 return None
             whole = (Stratum(len(unusable), len(unusable), int(unusable.sum())),)
-            effect = design_effect_of_mean(unusable, self._groups.at(np.arange(days.start, days.stop)))
+            effect = design_effect_of_mean(
+                unusable, self._groups.at(np.arange(days.start, days.stop))
+            )
             return rate(whole, "app", effect), rate_error(whole)
         if (first, last) not in self._gaps:
             rows = self._rows[self._between(first, last)]
@@ -128,14 +137,24 @@ class DatedAnswers:
         sampled, window = self.sample(first, last), self.window(first, last)
         if watched == "bad_share":
             return window.rate, rate_error(window.strata)
-        counts = zip(sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True)
-        judged = [(Stratum(usable, each.labelled, each.bad), bad / usable) for each, usable, bad in counts if usable]
+        counts = zip(
+            sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True
+        )
+        judged = [
+            (Stratum(usable, each.labelled, each.bad), bad / usable)
+            for each, usable, bad in counts
+            if usable
+        ]
         if not judged:
             return None
         strata, shares = zip(*judged, strict=True)
-        return rate(strata, "app", window.design_effect, shares), rate_error(strata, judged_bad=shares)
+        return rate(strata, "app", window.design_effect, shares), rate_error(
+            strata, judged_bad=shares
+        )
 
-    def change_effect(self, watched: Watched, periods: Sequence[tuple[int, int]], errors: Sequence[float]) -> float:
+    def change_effect(
+        self, watched: Watched, periods: Sequence[tuple[int, int]], errors: Sequence[float]
+    ) -> float:
         """Return `difference_effect` for a figure of these periods (first and last day) with these errors."""
         parts = [self._influences(watched, *period) for period in periods]
         days = [self._between(*period) for period in periods]
@@ -159,8 +178,8 @@ class DatedAnswers:
     def badness(self, first: int, last: int) -> tuple[IntArray, FloatArray]:
         """Return the ids of the answers of these days, oldest first, and how bad each is: 0 to 1.
 
-        That is the label of a sampled answer (1 bad), and the share of bad answers in the stratum of each other one.
-        The mean is the corrected share. Each stratum has a label.
+        That is the label of a sampled answer (1 bad), and the share of bad answers in the stratum
+        of each other one. The mean is the corrected share. Each stratum has a label.
         """
         rows, sample = self._rows[self._between(first, last)], self.sample(first, last)
         shares = np.array([stratum.bad / max(stratum.labelled, 1) for stratum in sample.counts])
@@ -174,7 +193,10 @@ class DatedAnswers:
             weighted_agreement(sample.population, sample.labels, np.nan_to_num(sample.verdicts))
             for sample in (self.sample(first, since - 1), self.sample(since, last))
         )
-        return ErrorRates((before["sensitivity"], after["sensitivity"]), (before["specificity"], after["specificity"]))
+        return ErrorRates(
+            (before["sensitivity"], after["sensitivity"]),
+            (before["specificity"], after["specificity"]),
+        )
 
     def judge_share(self, first: int, last: int) -> float | None:
         """Return the share of bad answers according to the judge alone; None without a usable verdict."""
@@ -195,12 +217,20 @@ def dated_answers(
     One query type alone is all answers. The second value are the answers without a plausible date.
     """
     labelled = labelled_answers(connection, version)
-    names, days, plausible = labelled.answers.query_types, labelled.answers.days, PlausibleDays.at(now)
+    names, days, plausible = (
+        labelled.answers.query_types,
+        labelled.answers.days,
+        PlausibleDays.at(now),
+    )
     left_out = tuple(without_date(counts_by_day(days), plausible))
     days = np.where(plausible.misdated(days), MISDATED, days)
     rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
-    types = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
-    parts = {ALL_ANSWERS: np.arange(len(days))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
+    types = sorted(
+        (name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name)
+    )
+    parts = {ALL_ANSWERS: np.arange(len(days))} | (
+        {name: rows[name] for name in types} if len(types) > 1 else {}
+    )
     dated = {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
     return dated, left_out
 
@@ -216,10 +246,10 @@ def version_of(connection: Connection, judge: int | str | None) -> StoredVersion
 class CorrectedPoint:
     """The corrected share of one period, or of several ``periods`` that were joined until each stratum had a label.
 
-    ``start`` and ``end`` are UTC days since 1970-01-01, both included. ``judge_share`` is the share of bad answers
-    according to the judge alone. ``z`` is the distance from all points before, in standard errors. ``rose`` and
-    ``fell`` are the evidence of the two detectors after the point. All three are None if the period has not ended;
-    ``z`` is also None for the first point.
+    ``start`` and ``end`` are UTC days since 1970-01-01, both included. ``judge_share`` is the share
+    of bad answers according to the judge alone. ``z`` is the distance from all points before, in
+    standard errors. ``rose`` and ``fell`` are the evidence of the two detectors after the point.
+    All three are None if the period has not ended; ``z`` is also None for the first point.
     """
 
     start: int
@@ -238,9 +268,10 @@ class CorrectedPoint:
 class Monitor:
     """The two detectors of one figure of a query type, after the newest of the ``periods`` that they have read.
 
-    ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches ``limit``. A change of
-    the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None if no possible change
-    would have been. For the judge's error, ``rates`` has one entry per change.
+    ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches
+    ``limit``. A change of the size ``seen`` in the middle of the periods would have been found in
+    80 % of cases; None if no possible change would have been. For the judge's error, ``rates`` has
+    one entry per change.
     """
 
     watched: Watched
@@ -257,10 +288,11 @@ class Monitor:
 class CorrectedPanel:
     """The corrected shares of all answers or of one query type, and the monitors that have read a period.
 
-    ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its first day) with a
-    verdict. ``waiting`` periods have no point, because a stratum has no label, or because answers are ``hidden`` from
-    the viewer (a sentence). Answers without a time are left out. The detectors of a figure with an ``acknowledged``
-    alarm begin with the period of its change.
+    ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its
+    first day) with a verdict. ``waiting`` periods have no point, because a stratum has no label, or
+    because answers are ``hidden`` from the viewer (a sentence). Answers without a time are left
+    out. The detectors of a figure with an ``acknowledged`` alarm begin with the period of its
+    change.
     """
 
     query_type: str
@@ -322,7 +354,9 @@ class CorrectedTrend:
         for panel in self.panels:
             monitor = panel.monitor()
             changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
-            findings.append(Finding(panel.query_type, changes, seen, panel.acknowledged.get("bad_share")))
+            findings.append(
+                Finding(panel.query_type, changes, seen, panel.acknowledged.get("bad_share"))
+            )
         result = changes_of(findings, BAD_SHARE, span, about)
         errors = [
             row
@@ -344,10 +378,10 @@ def corrected_trend(
 ) -> CorrectedTrend:
     """Return the corrected share of bad answers per period, of all answers and of each query type, with its detectors.
 
-    Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed from other periods.
-    Answers before the UTC day ``since``, and without a plausible date (`PlausibleDays`), are left out. Detectors read
-    only periods that have ended. If a change was acknowledged, the detectors of its figure and query type begin with
-    the period of the change.
+    Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed
+    from other periods. Answers before the UTC day ``since``, and without a plausible date
+    (`PlausibleDays`), are left out. Detectors read only periods that have ended. If a change was
+    acknowledged, the detectors of its figure and query type begin with the period of the change.
     """
     version = version_of(connection, judge)
     answers, undated = dated_answers(connection, version, now)
@@ -355,12 +389,18 @@ def corrected_trend(
     acknowledged = latest_acknowledged(list_alarms(connection))
     series = {name: _series(each, period, since or 0) for name, each in answers.items()}
     limits = {
-        watched: alarm_limits((name for name, each in series.items() if each.spans[watched]), period)
+        watched: alarm_limits(
+            (name for name, each in series.items() if each.spans[watched]), period
+        )
         for watched in WATCHED
     }
     panels = []
     for name, each in series.items():
-        alarms = {watched: alarm for (watched, query_type), alarm in acknowledged.items() if query_type == name}
+        alarms = {
+            watched: alarm
+            for (watched, query_type), alarm in acknowledged.items()
+            if query_type == name
+        }
         begins = {watched: alarm.from_day for watched, alarm in alarms.items()}
         read = {watched: _read(each, watched, begins.get(watched, 0), today) for watched in WATCHED}
         monitors = [
@@ -377,7 +417,9 @@ def corrected_trend(
 
 def latest_acknowledged(alarms: Iterable[Alarm]) -> dict[tuple[str, str], Alarm]:
     """Return the acknowledged alarm with the latest change, by watched figure and query type."""
-    by_change = sorted((alarm for alarm in alarms if not alarm.is_open), key=lambda alarm: alarm.from_day)
+    by_change = sorted(
+        (alarm for alarm in alarms if not alarm.is_open), key=lambda alarm: alarm.from_day
+    )
     return {(alarm.measure, alarm.query_type): alarm for alarm in by_change}
 
 
@@ -408,17 +450,23 @@ class _Series:
 
 def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
     length = PERIOD_DAYS[period]
-    days = np.flatnonzero(np.bincount(answers.days[answers.days >= max(start_of(first_day, period), 0)]))
+    days = np.flatnonzero(
+        np.bincount(answers.days[answers.days >= max(start_of(first_day, period), 0)])
+    )
     starts = np.unique(start_of(days, period)).tolist()
     joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
     shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
     judge_shares = tuple((start, share) for start, share in shares if share is not None)
     spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
-    hidden = next((why for start in starts if (why := answers.hidden(start, start + length - 1))), None)
+    hidden = next(
+        (why for start in starts if (why := answers.hidden(start, start + length - 1))), None
+    )
     return _Series(answers, judge_shares, spans, joined["bad_share"][1], hidden)
 
 
-def _joined(answers: DatedAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
+def _joined(
+    answers: DatedAnswers, watched: Watched, starts: Iterable[int], length: int
+) -> tuple[list[_Span], int]:
     """Return the periods, joined until each stratum has a label, and the number of periods that have no figure.
 
     A period with enough labels of its own does not wait for periods before it that lack labels.
@@ -437,7 +485,9 @@ def _joined(answers: DatedAnswers, watched: Watched, starts: Iterable[int], leng
     return spans, left + len(waiting)
 
 
-def _span(answers: DatedAnswers, watched: Watched, start: int, end: int, length: int) -> _Span | None:
+def _span(
+    answers: DatedAnswers, watched: Watched, start: int, end: int, length: int
+) -> _Span | None:
     """Return the span of these days, None if a stratum has no label."""
     figure = answers.figure(watched, start, end)
     return None if figure is None else _Span(start, end, (end + 1 - start) // length, *figure)
@@ -447,8 +497,8 @@ def _span(answers: DatedAnswers, watched: Watched, start: int, end: int, length:
 class _Read:
     """The spans that the detectors of a figure have read, and the state of each detector after each span.
 
-    ``rates`` are pairs of a figure and its standard error for tests. The errors count the evidence groups within the
-    spans that were read, and those that these spans share.
+    ``rates`` are pairs of a figure and its standard error for tests. The errors count the evidence
+    groups within the spans that were read, and those that these spans share.
     """
 
     spans: list[_Span]
@@ -460,7 +510,9 @@ def _read(series: _Series, watched: Watched, begin: int, today: int) -> _Read:
     spans = [span for span in series.spans[watched] if begin <= span.start and span.end < today]
     errors = [span.error for span in spans]
     if spans:
-        effect = series.answers.change_effect(watched, [(span.start, span.end) for span in spans], errors)
+        effect = series.answers.change_effect(
+            watched, [(span.start, span.end) for span in spans], errors
+        )
         errors = [error * math.sqrt(effect) for error in errors]
     rates = [(span.figure.value or 0.0, error) for span, error in zip(spans, errors, strict=True)]
     return _Read(spans, rates, {direction: detect(rates, direction) for direction in DIRECTIONS})
@@ -475,11 +527,15 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
         after = answers.figure(watched, since, spans[-1].end)
         if before is not None and after is not None:
             sides = before[0], after[0]
-            changes.append(Change(found.direction, since, spans[found.seen].start, found.evidence, *sides))
+            changes.append(
+                Change(found.direction, since, spans[found.seen].start, found.evidence, *sides)
+            )
             if watched == "judge_error":
                 rates.append(answers.error_rates(since, spans[0].start, spans[-1].end))
     shares = [value for value, _ in read.rates]
-    if watched == "judge_error":  # while the share of bad answers stays, it moves as far as the judge's own share
+    if (
+        watched == "judge_error"
+    ):  # while the share of bad answers stays, it moves as far as the judge's own share
         shares = [answers.judge_share(span.start, span.end) or 0.0 for span in spans]
     level = math.fsum(shares) / len(shares)
     return Monitor(
@@ -495,10 +551,15 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
 
 
 def _panel(
-    query_type: str, series: _Series, read: _Read, monitors: Iterable[Monitor], acknowledged: Mapping[str, Alarm]
+    query_type: str,
+    series: _Series,
+    read: _Read,
+    monitors: Iterable[Monitor],
+    acknowledged: Mapping[str, Alarm],
 ) -> CorrectedPanel:
     rose, fell = (
-        dict(zip((span.start for span in read.spans), read.states[direction], strict=True)) for direction in DIRECTIONS
+        dict(zip((span.start for span in read.spans), read.states[direction], strict=True))
+        for direction in DIRECTIONS
     )
     types = () if query_type == ALL_ANSWERS else (query_type,)
     points = []
@@ -534,7 +595,9 @@ def _panel(
 def alarm_words(alarm: Alarm) -> str:
     """Return the change of an alarm in words, with the rates at that time (`changed_words`)."""
     first, last = (
-        points_words(measured(each, 0), sign=True) if alarm.measure == "judge_error" else percent(each)
+        points_words(measured(each, 0), sign=True)
+        if alarm.measure == "judge_error"
+        else percent(each)
         for each in (alarm.rate_before, alarm.rate_after)
     )
     where = "" if alarm.query_type == ALL_ANSWERS else f" in query type {alarm.query_type}"

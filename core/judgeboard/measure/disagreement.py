@@ -22,8 +22,8 @@ from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_text
 class Picture:
     """Counts of pairs in a table: rows are people's values, columns are the judge's, in tenths or categories.
 
-    ``apart`` counts the pairs of a cell that differ by the gap or more. The distance between cells does not tell this:
-    0.19 and 0.50 are in cells four tenths apart, but differ by only 0.31.
+    ``apart`` counts the pairs of a cell that differ by the gap or more. The distance between cells
+    does not tell this: 0.19 and 0.50 are in cells four tenths apart, but differ by only 0.31.
     """
 
     axis: tuple[str, ...]
@@ -38,8 +38,8 @@ Value = str | float | int
 class Disagreement:
     """One answer with the grades of judge and people.
 
-    ``difference`` is judge - people in units of the grade (labels: +1 if the judge was too kind, -1 too harsh).
-    ``person_reviews`` are people's reviews of the answer, the latest first.
+    ``difference`` is judge - people in units of the grade (labels: +1 if the judge was too kind, -1
+    too harsh). ``person_reviews`` are people's reviews of the answer, the latest first.
     """
 
     judged: JudgedText
@@ -63,8 +63,8 @@ class MissedMode:
 class MissedModes:
     """What the judge misses by failure mode, the mode with most misses first.
 
-    ``bad`` is the number of answers that people label hallucinated and the judge labels too. ``untagged`` of them have
-    no failure mode.
+    ``bad`` is the number of answers that people label hallucinated and the judge labels too.
+    ``untagged`` of them have no failure mode.
     """
 
     bad: int
@@ -76,8 +76,8 @@ class MissedModes:
 class DisagreementPage:
     """The answers on which a judge version and people differ.
 
-    ``total`` is the number of listed answers: those that differ by ``gap`` or more (labels: at all), or all answers of
-    the chosen cell. ``rows`` are the first of them.
+    ``total`` is the number of listed answers: those that differ by ``gap`` or more (labels: at
+    all), or all answers of the chosen cell. ``rows`` are the first of them.
     """
 
     headline: Note
@@ -88,14 +88,21 @@ class DisagreementPage:
 
 
 def disagreement_page(
-    source: PairSource, version_id: int, grade: GradeName, *, cell: tuple[int, int] | None = None, limit: int = 50
+    source: PairSource,
+    version_id: int,
+    grade: GradeName,
+    *,
+    cell: tuple[int, int] | None = None,
+    limit: int = 50,
 ) -> DisagreementPage:
     """Return where a judge version and people differ, the answers that differ most first.
 
     ``cell`` selects the answers in a (row, column) of the picture, even if they do not differ.
     """
     limits = thresholds(source.connection)
-    gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
+    gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(
+        grade, limits.disagree_quality
+    )
     pairs = source.pairs(version_id, grade)
     difference = pairs.judge - pairs.people  # hallucinated is 0, grounded 1
     apart = np.abs(difference) >= gap - HALF_STEP
@@ -111,7 +118,13 @@ def disagreement_page(
         note("differ", answers=pairs.n, kind=kind, harsh=harsh),
         gap,
         _picture(grade, pairs, apart),
-        _rows(source.connection, version_id, pairs.at(shown), difference[shown], source.counted.reviewer_id),
+        _rows(
+            source.connection,
+            version_id,
+            pairs.at(shown),
+            difference[shown],
+            source.counted.reviewer_id,
+        ),
         len(order),
     )
 
@@ -120,13 +133,17 @@ def missed_modes(source: PairSource, version_id: int) -> MissedModes:
     """Return what a judge version misses by failure mode. An answer counts once per mode, whoever tagged it."""
     labels = source.pairs(version_id, "label")
     bad = labels.at(labels.people == labels.scale.bad)
-    misses = dict(zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True))
+    misses = dict(
+        zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True)
+    )
     modes = modes_of_answers(source.connection, list(misses))
     of_mode: dict[str, list[bool]] = {}
     for response_id, names in modes.items():
         for name in names:
             of_mode.setdefault(name, []).append(misses[response_id])
-    shares = share_intervals([sum(each) for each in of_mode.values()], [len(each) for each in of_mode.values()])
+    shares = share_intervals(
+        [sum(each) for each in of_mode.values()], [len(each) for each in of_mode.values()]
+    )
     counted_modes = [
         MissedMode(name, len(each), sum(each), share)
         for (name, each), share in zip(of_mode.items(), shares, strict=True)
@@ -148,7 +165,11 @@ def _worst_first(pairs: RatingPairs, difference: FloatArray, rows: IntArray) -> 
 
 
 def _rows(
-    connection: Connection, version_id: int, pairs: RatingPairs, difference: FloatArray, reviewer_id: int | None
+    connection: Connection,
+    version_id: int,
+    pairs: RatingPairs,
+    difference: FloatArray,
+    reviewer_id: int | None,
 ) -> tuple[Disagreement, ...]:
     ids = pairs.response_ids.tolist()
     if not ids:
@@ -162,7 +183,11 @@ def _rows(
             judge_grade,
             people_grade,
             round(apart, 9),
-            tuple(each for each in people.get(response_id, ()) if reviewer_id in {None, each.reviewer_id}),
+            tuple(
+                each
+                for each in people.get(response_id, ())
+                if reviewer_id in {None, each.reviewer_id}
+            ),
         )
         for response_id, judge_grade, people_grade, apart in columns
     )
@@ -172,5 +197,8 @@ def _picture(grade: GradeName, pairs: RatingPairs, apart: BoolArray) -> Picture:
     axis = cell_names(grade)
     k = len(axis)
     cells = cell_places(pairs.scale, pairs.people) * k + cell_places(pairs.scale, pairs.judge)
-    counts, far = (np.bincount(inside, minlength=k * k).reshape(k, k).tolist() for inside in (cells, cells[apart]))
+    counts, far = (
+        np.bincount(inside, minlength=k * k).reshape(k, k).tolist()
+        for inside in (cells, cells[apart])
+    )
     return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))

@@ -12,7 +12,11 @@ from judgeboard.formats.label_schema import FieldType, SchemaField
 from judgeboard.measure.agreement_result import Statistics, of_raters, with_accuracy, with_alpha
 from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.ratings import RESAMPLED, ItemRatings, item_ratings, values_at
-from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, Small, alternative_annotator_test
+from judgeboard.stats.alternative_annotator import (
+    AlternativeAnnotatorTest,
+    Small,
+    alternative_annotator_test,
+)
 from judgeboard.stats.arrays import AnyArray, grouping
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.pair_statistics import pair_statistics
@@ -34,8 +38,9 @@ Values = Mapping[int, Mapping[int, Any]]
 class FieldAgreement:
     """Agreement of people on one field. ``n`` answers have values from at least two people.
 
-    ``options`` has one alpha per option if several options may be chosen. ``judges`` has each judge version's agreement
-    with people, by its title. ``tests`` has their alternative annotator tests, by the same title.
+    ``options`` has one alpha per option if several options may be chosen. ``judges`` has each judge
+    version's agreement with people, by its title. ``tests`` has their alternative annotator tests,
+    by the same title.
     """
 
     field: str
@@ -58,16 +63,20 @@ def field_agreement(
 ) -> list[FieldAgreement]:
     """Return the agreement on each field of a label schema, in the reviews with any version of the schema.
 
-    The fields are those of ``schema`` ("support v2", or a name for its newest version). Each person's latest review
-    of an answer counts, without adjudications and without reviews after the reveal. If several categories may be
-    chosen, the statistic is alpha with the MASI distance of sets. Spans have F1 by character and alpha by word,
-    rankings have Kendall's tau-b, texts have none, and all other fields have the statistics of grades. A judge made
-    from the schema (`rubric_of`) is compared with people on the fields that it scored, without the answers that are
-    examples in its prompt. With ``epsilon``, the alternative annotator test decides whether it may replace a person.
-    The options are as in `measure_agreement`. Raises NotFound if there is no such schema.
+    The fields are those of ``schema`` ("support v2", or a name for its newest version). Each
+    person's latest review of an answer counts, without adjudications and without reviews after the
+    reveal. If several categories may be chosen, the statistic is alpha with the MASI distance of
+    sets. Spans have F1 by character and alpha by word, rankings have Kendall's tau-b, texts have
+    none, and all other fields have the statistics of grades. A judge made from the schema
+    (`rubric_of`) is compared with people on the fields that it scored, without the answers that are
+    examples in its prompt. With ``epsilon``, the alternative annotator test decides whether it may
+    replace a person. The options are as in `measure_agreement`. Raises NotFound if there is no such
+    schema.
     """
     stored = schema_named(connection, schema)
-    reviews = field_reviews(connection, stored.schema, where or RowFilter(), implied_labels=implied_labels)
+    reviews = field_reviews(
+        connection, stored.schema, where or RowFilter(), implied_labels=implied_labels
+    )
     names = reviewer_names(connection)
     fields = [field for field in stored.schema.fields if field.type != FieldType.TEXT]
     return [_of_field(connection, field, reviews, names, epsilon, small) for field in fields]
@@ -95,7 +104,9 @@ def _of_field(
     judges: dict[str, Statistics] = {}
     tests: dict[str, AlternativeAnnotatorTest] = {}
     if field.many:
-        statistics = {"set_alpha": set_alpha([[frozenset(each) for each in sets] for sets in items], of_items)}
+        statistics = {
+            "set_alpha": set_alpha([[frozenset(each) for each in sets] for sets in items], of_items)
+        }
         for option in field.values:
             chosen = {
                 item: {who: option in options_of for who, options_of in of_people.items()}
@@ -110,7 +121,11 @@ def _of_field(
         lengths = [len(texts[each].passages or ()) for each in ids]
         known = [bool(length) for length in lengths]
         items = [item for item, is_known in zip(items, known, strict=True) if is_known]
-        statistics = {"ranking_tau": ranking_agreement(items, [each for each in lengths if each], of_items[known])}
+        statistics = {
+            "ranking_tau": ranking_agreement(
+                items, [each for each in lengths if each], of_items[known]
+            )
+        }
     else:
         scale = _scale(field, values)
         rated = _rated(scale, values, groups, names)
@@ -121,28 +136,43 @@ def _of_field(
                 judged = sorted(verdicts)
                 codes = positions(np.array([verdicts[each] for each in judged]), scale)
                 judge = values_at(rated.ids, np.array(judged, dtype=np.int64), codes)
-                tests[title] = alternative_annotator_test(judge, rated.ratings, epsilon, small=small)
+                tests[title] = alternative_annotator_test(
+                    judge, rated.ratings, epsilon, small=small
+                )
     return FieldAgreement(field.name, field.type, len(ids), statistics, options, judges, tests)
 
 
-def _verdicts(connection: Connection, field: SchemaField, values: Values) -> dict[str, dict[int, Any]]:
+def _verdicts(
+    connection: Connection, field: SchemaField, values: Values
+) -> dict[str, dict[int, Any]]:
     """Return the values of each judge version in a field, by its title and by response, for answers with reviews."""
     if not field.numbered:
         return {}
     judged = current_verdicts(connection, field.name, of_reviewed=True)
     by_version: dict[int, dict[int, Any]] = {}
     for version, item, score in zip(
-        judged.version_ids.tolist(), judged.response_ids.tolist(), judged.scores.tolist(), strict=True
+        judged.version_ids.tolist(),
+        judged.response_ids.tolist(),
+        judged.scores.tolist(),
+        strict=True,
     ):
         value = field.numbered.get(score)
         if value is not None and item in values:
             by_version.setdefault(version, {})[item] = value
-    return {get_version(connection, version).title: verdicts for version, verdicts in by_version.items()}
+    return {
+        get_version(connection, version).title: verdicts for version, verdicts in by_version.items()
+    }
 
 
-def _with_people(verdicts: Mapping[int, Any], scale: Scale, values: Values, groups: Mapping[int, int]) -> Statistics:
+def _with_people(
+    verdicts: Mapping[int, Any], scale: Scale, values: Values, groups: Mapping[int, int]
+) -> Statistics:
     """Return the agreement of a judge version with people. Each value from a person is one row."""
-    rows = [(verdict, value, groups[item]) for item, verdict in verdicts.items() for value in values[item].values()]
+    rows = [
+        (verdict, value, groups[item])
+        for item, verdict in verdicts.items()
+        for value in values[item].values()
+    ]
     judge, people, of_rows = (np.array(column) for column in zip(*rows, strict=True))
     _, group = RESAMPLED["responses"]
     grouped = grouping(of_rows, len(rows), row="grade", group=group)
@@ -159,16 +189,25 @@ def _scale(field: SchemaField, values: Values) -> Scale:
     return Scale(field.name, (*field.values, *sorted(occurring - set(field.values))))
 
 
-def _rated(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[int, str]) -> ItemRatings:
-    rows = [(item, who, value) for item, of_people in values.items() for who, value in of_people.items()]
+def _rated(
+    scale: Scale, values: Values, groups: Mapping[int, int], names: dict[int, str]
+) -> ItemRatings:
+    rows = [
+        (item, who, value) for item, of_people in values.items() for who, value in of_people.items()
+    ]
     ids, raters = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 1))
-    ratings: AnyArray = np.array([row[2] for row in rows], dtype=np.float64 if scale.categories is None else None)
+    ratings: AnyArray = np.array(
+        [row[2] for row in rows], dtype=np.float64 if scale.categories is None else None
+    )
     of_rows = np.array([groups[row[0]] for row in rows], dtype=np.int64)
     return item_ratings(ids, raters, positions(ratings, scale), scale, of_rows, names)
 
 
 def _of_spans(
-    connection: Connection, ids: list[int], items: list[list[list[dict[str, Any]]]], groups: AnyArray
+    connection: Connection,
+    ids: list[int],
+    items: list[list[list[dict[str, Any]]]],
+    groups: AnyArray,
 ) -> Statistics:
     """Return F1 by character, and alpha by word. A word's value is the set of span types that cover any part of it."""
     texts = answer_texts(connection, ids)
@@ -177,20 +216,33 @@ def _of_spans(
         characters.append([_characters(spans) for spans in people])
         of_answer = texts[response_id]
         on_passages = any("passage" in span for spans in people for span in spans)
-        for number, text in enumerate((of_answer.passages if on_passages else [of_answer.answer]) or (), start=1):
-            of_text = [[span for span in spans if span.get("passage", 1) == number] for spans in people]
+        for number, text in enumerate(
+            (of_answer.passages if on_passages else [of_answer.answer]) or (), start=1
+        ):
+            of_text = [
+                [span for span in spans if span.get("passage", 1) == number] for spans in people
+            ]
             for word in _WORD.finditer(text or ""):
                 start, end = word.span()
                 covered = [
-                    frozenset(span["type"] for span in spans if span["start"] < end and start < span["end"])
+                    frozenset(
+                        span["type"]
+                        for span in spans
+                        if span["start"] < end and start < span["end"]
+                    )
                     for spans in of_text
                 ]
                 words.append(covered)
                 of_words.append(group)
-    return {"span_f1": span_f1(characters, groups), "word_alpha": set_alpha(words, np.array(of_words, dtype=np.int64))}
+    return {
+        "span_f1": span_f1(characters, groups),
+        "word_alpha": set_alpha(words, np.array(of_words, dtype=np.int64)),
+    }
 
 
 def _characters(spans: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int, int]]:
     return frozenset(
-        (span["type"], span.get("passage", 0), at) for span in spans for at in range(span["start"], span["end"])
+        (span["type"], span.get("passage", 0), at)
+        for span in spans
+        for at in range(span["start"], span["end"])
     )

@@ -19,8 +19,8 @@ from judgeboard.store.flags import FlagReviews, flag_reviews, outcomes_by_rule
 class FlagWorth:
     """The flags of one rule.
 
-    ``bad`` is the share of bad answers among the answers that the rule flagged. People ``confirmed`` some of the
-    ``decided`` flags. ``minutes`` is the median time of a review.
+    ``bad`` is the share of bad answers among the answers that the rule flagged. People
+    ``confirmed`` some of the ``decided`` flags. ``minutes`` is the median time of a review.
     """
 
     rule: str
@@ -34,8 +34,9 @@ class FlagWorth:
 class FlagsWorth:
     """Every rule that flagged an answer, except the random sample, the most labelled first.
 
-    Shares of bad answers are from the labels that count, weighted by stratum, as in a rate: ``flagged`` in all answers
-    that a rule flagged, ``not_flagged`` in those that only the random sample drew or that have no flag.
+    Shares of bad answers are from the labels that count, weighted by stratum, as in a rate:
+    ``flagged`` in all answers that a rule flagged, ``not_flagged`` in those that only the random
+    sample drew or that have no flag.
     """
 
     rules: tuple[FlagWorth, ...]
@@ -61,6 +62,8 @@ def _bad(loaded: LabelledAnswers, inside: BoolArray) -> Estimate:
 
 
 def _minutes(rule: str, reviews: FlagReviews) -> float | None:
-    seconds = reviews.seconds[reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)]
+    seconds = reviews.seconds[
+        reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)
+    ]
     # The median, because a break with an item left open must not count as review time.
     return round(float(np.median(seconds)) / 60, 6) if seconds.size else None

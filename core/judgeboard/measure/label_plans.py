@@ -42,10 +42,11 @@ SHOWS_NOTHING = 0.5
 class PlanGoal:
     """What a plan is for.
 
-    ``reach`` is the wanted plus or minus of a 95 % interval, or the smallest change to be found with probability 0.8.
-    ``name`` is the query type, None for all answers; ``conditions`` (``field=value``) select the answers.
-    ``made_prompt`` counts the answers that are left out because a judge's prompt was made with them, by the judge.
-    ``changes`` of the share lie within the answers.
+    ``reach`` is the wanted plus or minus of a 95 % interval, or the smallest change to be found
+    with probability 0.8. ``name`` is the query type, None for all answers; ``conditions``
+    (``field=value``) select the answers. ``made_prompt`` counts the answers that are left out
+    because a judge's prompt was made with them, by the judge. ``changes`` of the share lie within
+    the answers.
     """
 
     question: Question
@@ -60,7 +61,11 @@ class PlanGoal:
 
     def words(self, reach: float) -> str:
         """Return what labels show if they show this much: "the share of bad answers to ±5 percentage points"."""
-        figure = QUESTIONS[self.question] if self.name is None else f"{QUESTIONS[self.question]} for {self.name}"
+        figure = (
+            QUESTIONS[self.question]
+            if self.name is None
+            else f"{QUESTIONS[self.question]} for {self.name}"
+        )
         if self.question in {"rate", *OF_JUDGE}:
             return f"{figure} to {reach_words(reach, kappa=self.question == 'kappa', sign='±')}"
         return f"{figure}, if they differ by {reach_words(reach)}"
@@ -70,10 +75,11 @@ class PlanGoal:
 class PlanNeed:
     """How many labels a goal needs: ``more`` besides the ``labelled`` ones, of so many ``answers``.
 
-    ``shows`` is what all these labels show, on the scale of the goal's reach. ``by_lot`` is the number of labels that
-    would be needed without the judge; for two judge versions, the number by lot. The pilot shows a ``share`` of bad
-    answers, and the judge ``explained`` this part of the variance of its labels; both are None if the pilot is too
-    small. ``is_rough``: more labels may be needed. ``differing`` are the answers on which two judge versions differ.
+    ``shows`` is what all these labels show, on the scale of the goal's reach. ``by_lot`` is the
+    number of labels that would be needed without the judge; for two judge versions, the number by
+    lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
+    variance of its labels; both are None if the pilot is too small. ``is_rough``: more labels may
+    be needed. ``differing`` are the answers on which two judge versions differ.
     """
 
     answers: int
@@ -102,7 +108,11 @@ class PlanNeed:
 
 
 _FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged", "any": "flagged or not"}
-_JUDGED: dict[JudgeVerdict, str] = {"bad": "judged bad", "good": "judged good", "unusable": "no usable verdict"}
+_JUDGED: dict[JudgeVerdict, str] = {
+    "bad": "judged bad",
+    "good": "judged good",
+    "unusable": "no usable verdict",
+}
 
 
 def stratum_title(stratum: StratumName, strata: Sequence[StratumName]) -> str:
@@ -111,7 +121,9 @@ def stratum_title(stratum: StratumName, strata: Sequence[StratumName]) -> str:
     if stratum.verdict is not None:
         parts.append(_JUDGED[stratum.verdict])
     else:
-        others = (each for each in strata if each.is_later == stratum.is_later and each is not stratum)
+        others = (
+            each for each in strata if each.is_later == stratum.is_later and each is not stratum
+        )
         named = {each.verdict for each in others if each.picked == stratum.picked}
         if named and (rest := " or ".join(_JUDGED[verdict] for verdict in other_verdicts(named))):
             parts.append(rest)
@@ -124,7 +136,12 @@ def plan_number(plan: Result, figure: str = "more") -> int:
 
 
 def plan_result(
-    goal: PlanGoal, need: PlanNeed, strata: Sequence[Row] = (), *, extras: int = 0, first: ToLabel | None = None
+    goal: PlanGoal,
+    need: PlanNeed,
+    strata: Sequence[Row] = (),
+    *,
+    extras: int = 0,
+    first: ToLabel | None = None,
 ) -> Result:
     """Return a plan as a result; ``first`` are answers to label before it.
 
@@ -132,8 +149,10 @@ def plan_result(
         goal: What the plan is for.
         need: How many labels this needs.
         strata: The numbers of answers and labels of each stratum.
-        extras: The number of labels that do not count, because they are not known to be a random sample.
-        first: The open answers of the random sample, if the plan is made anew once they are labelled.
+        extras: The number of labels that do not count, because they are not known to be a random
+            sample.
+        first: The open answers of the random sample, if the plan is made anew once they are
+            labelled.
     """
     headline = _headline(goal, need, first)
     minutes = None if goal.seconds_per_review is None else need.more * goal.seconds_per_review / 60
@@ -151,11 +170,19 @@ def plan_result(
         "design_effect": need.design_effect,
         "correlation": need.correlation,
     }
-    reasons = {"correlation": need.correlation_from, "minutes": None if minutes else "no review has a measured time"}
-    rows = (Row(name, ALL, value, n=need.labelled, reason=reasons.get(name)) for name, value in figures.items())
+    reasons = {
+        "correlation": need.correlation_from,
+        "minutes": None if minutes else "no review has a measured time",
+    }
+    rows = (
+        Row(name, ALL, value, n=need.labelled, reason=reasons.get(name))
+        for name, value in figures.items()
+    )
     caveats = [note("plan_prompt", judge=judge, n=n) for judge, n in goal.made_prompt.items()]
     next_steps: list[Note] = []
-    if headline.code != "plan_shows_nothing":  # more answers are the only advice, and no labels before these are there
+    if (
+        headline.code != "plan_shows_nothing"
+    ):  # more answers are the only advice, and no labels before these are there
         has_gap = any(row.figure == "labelled" and not row.value for row in strata)
         caveats = [*_of_changes(goal), *_assumptions(goal, need, extras, has_gap=has_gap), *caveats]
         next_steps += _next(goal, need, headline.code, first)
@@ -165,7 +192,11 @@ def plan_result(
             grade=goal.question,
             where={"query_type": goal.name} if goal.name else {"conditions": goal.conditions},
             by="stratum",
-            counts={"answers": need.answers, "extras": extras, "left_out": sum(goal.made_prompt.values())},
+            counts={
+                "answers": need.answers,
+                "extras": extras,
+                "left_out": sum(goal.made_prompt.values()),
+            },
         ),
         headline=headline,
         rows=(*rows, *strata),
@@ -185,7 +216,9 @@ def _headline(goal: PlanGoal, need: PlanNeed, first: ToLabel | None) -> Note:
         return note(code, answers=need.answers, goal=wanted)
     if not need.more:
         return note("plan_enough", labels=need.labelled, shows=goal.words(need.shows))
-    return note("plan_label_at_least" if need.is_rough else "plan_label", labels=need.more, goal=wanted)
+    return note(
+        "plan_label_at_least" if need.is_rough else "plan_label", labels=need.more, goal=wanted
+    )
 
 
 def _of_changes(goal: PlanGoal) -> Iterator[Note]:
@@ -213,7 +246,11 @@ def _assumptions(goal: PlanGoal, need: PlanNeed, extras: int, *, has_gap: bool) 
         yield note("plan_without_judge")
     elif need.explained is not None and need.explained < LEAST_EXPLAINED and not has_gap:
         yield note("plan_judge_saves_nothing", judge=goal.judges[0], explained=need.explained)
-    if need.correlation is not None and need.correlation_from != "labels" and need.design_effect >= _LEAST_EFFECT:
+    if (
+        need.correlation is not None
+        and need.correlation_from != "labels"
+        and need.design_effect >= _LEAST_EFFECT
+    ):
         yield note("plan_assumes_alike", correlation=need.correlation)
 
 
@@ -225,11 +262,27 @@ def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> I
         yield first.next_note
     elif code == "plan_too_few" and goal.question == "rate" and not need.labelled:
         yield note("plan_first_figure")
-    elif need.more and goal.question != "versions" and (code != "plan_too_few" or goal.question == "judges"):
-        named = [word for title in goal.judges for word in ("--judge-version", title)] * (goal.question == "judges")
+    elif (
+        need.more
+        and goal.question != "versions"
+        and (code != "plan_too_few" or goal.question == "judges")
+    ):
+        named = [word for title in goal.judges for word in ("--judge-version", title)] * (
+            goal.question == "judges"
+        )
         named += [word for condition in goal.conditions for word in ("--where", condition)]
         kind = "judges" if goal.question == "judges" else "rate"
-        words = ["judgeboard", "queue", "create", goal.question, "--plan", kind, "--n", str(need.more), *named]
+        words = [
+            "judgeboard",
+            "queue",
+            "create",
+            goal.question,
+            "--plan",
+            kind,
+            "--n",
+            str(need.more),
+            *named,
+        ]
         yield note("plan_queue", command=shlex.join(words))
     if not need.more or code == "plan_too_few":
         return

@@ -25,13 +25,18 @@ def labels_missing(needed: int, choosing: int, counting: int) -> int:
 
 
 def answers_to_sample(
-    sample: ScoredSample, things: ScoredLabels, more: int, strata: BoolArray, query_type: str | None = None
+    sample: ScoredSample,
+    things: ScoredLabels,
+    more: int,
+    strata: BoolArray,
+    query_type: str | None = None,
 ) -> int | None:
     """Return how many answers a planned queue must have until about ``more`` things count; None if all are too few.
 
-    ``things`` are the labelled answers so far that the goal is about, of the query type (None: of all). Their labels
-    count if the answers in these ``strata`` had equal chances. So labels in one stratum make labels in others count.
-    The queue draws from all answers. The share of things among those is taken from the labels of each stratum.
+    ``things`` are the labelled answers so far that the goal is about, of the query type (None: of
+    all). Their labels count if the answers in these ``strata`` had equal chances. So labels in one
+    stratum make labels in others count. The queue draws from all answers. The share of things among
+    those is taken from the labels of each stratum.
     """
     answers, labelled, size = sample.answers, sample.labelled, len(sample.answers)
     left = answers - labelled
@@ -43,7 +48,11 @@ def answers_to_sample(
     def counting(drawn: int) -> float:
         new = np.array(allocated(drawn, left.tolist(), least=LEAST_OF_STRATUM), dtype=np.int64)
         inside = strata & (labelled + new > 0)
-        kept = equal_chances(answers[inside], (labelled + new)[inside]) if inside.any() else np.empty(0)
+        kept = (
+            equal_chances(answers[inside], (labelled + new)[inside])
+            if inside.any()
+            else np.empty(0)
+        )
         return float(kept @ (known + new * per_drawn)[inside])
 
     now, most = counting(0), int(left.sum())
@@ -51,11 +60,14 @@ def answers_to_sample(
     return enough if counting(enough) - now >= more else None
 
 
-def labels_between(sample: ScoredSample, threshold: float, break_even: float, query_type: str | None) -> Iterator[Note]:
+def labels_between(
+    sample: ScoredSample, threshold: float, break_even: float, query_type: str | None
+) -> Iterator[Note]:
     """Yield how many more labels show whether a threshold is cheaper than the one in force; nothing if unknown.
 
-    The answers whose flag the ``threshold`` on badness would change decide it: a flag on them pays if more of them are
-    bad than the share ``break_even``. Only labels of the half that does not choose the threshold show it.
+    The answers whose flag the ``threshold`` on badness would change decide it: a flag on them pays
+    if more of them are bad than the share ``break_even``. Only labels of the half that does not
+    choose the threshold show it.
     """
     labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     changed = (judged.rule_badness >= threshold) != judged.flagged
@@ -72,11 +84,16 @@ def labels_between(sample: ScoredSample, threshold: float, break_even: float, qu
     if more <= 0:
         return
     left, size = sample.answers - sample.labelled, len(sample.answers)
-    unlabelled = np.bincount(judged.strata[changed], minlength=size) - np.bincount(between.strata, minlength=size)
+    unlabelled = np.bincount(judged.strata[changed], minlength=size) - np.bincount(
+        between.strata, minlength=size
+    )
     per_drawn = unlabelled / np.maximum(left, 1)
 
     def is_enough(drawn: int) -> bool:
-        return float(np.array(allocated(drawn, left.tolist(), least=LEAST_OF_STRATUM)) @ per_drawn) >= more
+        return (
+            float(np.array(allocated(drawn, left.tolist(), least=LEAST_OF_STRATUM)) @ per_drawn)
+            >= more
+        )
 
     enough = bisect_left(range(int(left.sum())), True, key=is_enough)
     yield note("labels_between", labels=more)
@@ -99,4 +116,8 @@ def queue_note(sample: ScoredSample, answers: int | None) -> Note:
     """Return the planned queue of so many ``answers``; if this is None, that all answers are too few."""
     if answers is None:
         return note("log_more", left=int((sample.answers - sample.labelled).sum()))
-    return note("label_queue", answers=answers, command=f"judgeboard queue create threshold --plan rate --n {answers}")
+    return note(
+        "label_queue",
+        answers=answers,
+        command=f"judgeboard queue create threshold --plan rate --n {answers}",
+    )

@@ -5,7 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.measure.corrected_trend import CorrectedPanel, CorrectedTrend, dated_answers, version_of
+from judgeboard.measure.corrected_trend import (
+    CorrectedPanel,
+    CorrectedTrend,
+    dated_answers,
+    version_of,
+)
 from judgeboard.measure.notes import Value, note
 from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
@@ -25,10 +30,11 @@ COINCIDENCES = ("share_before", "share_since", "accounts")
 def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
     """Return the latest change that the detectors of a trend found in the share of bad answers; None without one.
 
-    Of changes in the same week, the largest one in a query type counts. ``about.where`` selects the answers since the
-    change. Rows ``bad_before`` and ``bad_since`` are the shares of bad answers. Each coincidence, such as "generator
-    model large-3", is a slice: ``share_before`` and ``share_since`` are the shares of the answers that have it, and
-    ``accounts`` is the part of the change that it accounts for. A coincidence is no cause.
+    Of changes in the same week, the largest one in a query type counts. ``about.where`` selects the
+    answers since the change. Rows ``bad_before`` and ``bad_since`` are the shares of bad answers.
+    Each coincidence, such as "generator model large-3", is a slice: ``share_before`` and
+    ``share_since`` are the shares of the answers that have it, and ``accounts`` is the part of the
+    change that it accounts for. A coincidence is no cause.
     """
     changes = [
         (change, panel)
@@ -38,7 +44,10 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
     ]
     if not changes:
         return None
-    change, panel = max(changes, key=lambda each: (each[0].from_day, each[1].query_type != ALL_ANSWERS, _size(each[0])))
+    change, panel = max(
+        changes,
+        key=lambda each: (each[0].from_day, each[1].query_type != ALL_ANSWERS, _size(each[0])),
+    )
     is_whole = panel.query_type == ALL_ANSWERS
     coincidences = [*_coincidences(connection, trend, panel, change)]
     values: dict[str, Value] = {
@@ -49,11 +58,16 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
     if coincidences:
         code += "_with"
         values["coincidence"] = str(coincidences[0].slice)
-    shown = [(change, panel), *(each for each in changes if each[1].query_type == ALL_ANSWERS and not is_whole)]
+    shown = [
+        (change, panel),
+        *(each for each in changes if each[1].query_type == ALL_ANSWERS and not is_whole),
+    ]
     return Result(
         about=About(
             judges=(trend.judge,) if trend.judge else (),
-            where=RowFilter(query_types=() if is_whole else (panel.query_type,), day_from=change.from_day).as_dict(),
+            where=RowFilter(
+                query_types=() if is_whole else (panel.query_type,), day_from=change.from_day
+            ).as_dict(),
         ),
         headline=note(code, **values),
         rows=(
@@ -76,9 +90,13 @@ def _coincidences(
     connection: Connection, trend: CorrectedTrend, panel: CorrectedPanel, change: Change
 ) -> Iterator[Row]:
     """Yield the rows of the coincidences, those first that account for most of the change."""
-    answers = dated_answers(connection, version_of(connection, trend.version_id))[0][panel.query_type]
+    answers = dated_answers(connection, version_of(connection, trend.version_id))[0][
+        panel.query_type
+    ]
     known = panel.acknowledged.get("bad_share")
-    before, bad_before = answers.badness(0 if known is None else known.from_day, change.from_day - 1)
+    before, bad_before = answers.badness(
+        0 if known is None else known.from_day, change.from_day - 1
+    )
     since, bad_since = answers.badness(change.from_day, panel.points[-1].end)
     ids = np.concatenate([before[-MOST_READ:], since[:MOST_READ]]).tolist()
     badness = np.concatenate([bad_before[-MOST_READ:], bad_since[:MOST_READ]])
@@ -87,26 +105,40 @@ def _coincidences(
     found = []
     for name in dict.fromkeys(name for each in fields.values() for name in each):
         values = [fields.get(id_, {}).get(name, MISSING) for id_ in ids]
-        groups, codes = np.unique(_spans(values) if name == LENGTH else list(map(str, values)), return_inverse=True)
-        if 1 < len(groups) <= MOST_GROUPS and (part := accounted(codes, is_since, badness)) >= _LEAST:
-            shares = [np.bincount(codes[each], minlength=len(groups)) / each.sum() for each in (~is_since, is_since)]
+        groups, codes = np.unique(
+            _spans(values) if name == LENGTH else list(map(str, values)), return_inverse=True
+        )
+        if (
+            1 < len(groups) <= MOST_GROUPS
+            and (part := accounted(codes, is_since, badness)) >= _LEAST
+        ):
+            shares = [
+                np.bincount(codes[each], minlength=len(groups)) / each.sum()
+                for each in (~is_since, is_since)
+            ]
             grown = int(np.argmax(shares[1] - shares[0]))
             found.append((part, f"{name} {groups[grown]}", shares[0][grown], shares[1][grown]))
     for part, title, *shares in sorted(found, key=lambda each: -each[0])[:_MOST_SHOWN]:
         for figure, value in zip(COINCIDENCES, (*shares, part), strict=True):
-            yield Row.of(figure, title, measured(float(value), len(ids), reason="a count, not an estimate"))
+            yield Row.of(
+                figure, title, measured(float(value), len(ids), reason="a count, not an estimate")
+            )
 
 
 def _spans(lengths: Sequence[Scalar]) -> list[str]:
     middle = int(np.median(np.array(lengths, dtype=np.float64)))
-    return [f"over {middle:,} characters" if float(each) > middle else "at most that" for each in lengths]
+    return [
+        f"over {middle:,} characters" if float(each) > middle else "at most that"
+        for each in lengths
+    ]
 
 
 def accounted(groups: IntArray, is_since: BoolArray, badness: FloatArray) -> float:
     """Return the part of a change of mean badness that the shares of groups account for (Kitagawa, 1955).
 
-    If each group stays as bad as it is on average, the mean changes only because the shares of the groups change. The
-    part is reduced by what as many groups account for by chance, like an adjusted R².
+    If each group stays as bad as it is on average, the mean changes only because the shares of the
+    groups change. The part is reduced by what as many groups account for by chance, like an
+    adjusted R².
     """
     n, counts = len(groups), np.bincount(groups)
     shifts = np.bincount(groups, np.where(is_since, 1 / is_since.sum(), -1 / (~is_since).sum()))

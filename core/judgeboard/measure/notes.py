@@ -67,10 +67,10 @@ _OF_NUMBERS: dict[str, Callable[[Any], str]] = {"%": percent, ".2": two_decimals
 class _Sentences(Formatter):
     """Writes values in sentences, in the formats of Python and in further ones.
 
-    ``%`` is a share in percent, ``.2`` a number with two decimals, ``kappa`` a kappa with its strength, ``points`` a
-    difference of shares, ``count`` a number of answers, ``day`` a day, ``list`` names. A figure has its interval, or
-    the reason why it has no value.
-    Another word is a noun: ``{n:answer}`` is "1 answer" or "2 answers".
+    ``%`` is a share in percent, ``.2`` a number with two decimals, ``kappa`` a kappa with its
+    strength, ``points`` a difference of shares, ``count`` a number of answers, ``day`` a day,
+    ``list`` names. A figure has its interval, or the reason why it has no value. Another word is a
+    noun: ``{n:answer}`` is "1 answer" or "2 answers".
     """
 
     def format_field(self, value: Value, format_spec: str) -> str:

@@ -12,7 +12,14 @@ from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.measure.choice import AgreementChoice, By, Unit, slices_of
-from judgeboard.measure.ratings import Comparisons, ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
+from judgeboard.measure.ratings import (
+    Comparisons,
+    ItemRatings,
+    RatedTwice,
+    RatingPairs,
+    item_ratings,
+    values_at,
+)
 from judgeboard.measure.result import without_zeros
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, OrderVerdicts
@@ -50,7 +57,8 @@ _NO_GRADE = 0
 class PairRatings:
     """Preferences of people and judges on one aspect, loaded once.
 
-    ``revealed`` is the number of reviews left out because their author had seen other verdicts before.
+    ``revealed`` is the number of reviews left out because their author had seen other verdicts
+    before.
     """
 
     unit: Unit = "pairs"
@@ -73,12 +81,20 @@ class PairRatings:
         self.aspect = _aspect(named, aspects)
         of_aspect = [each for each in every if each.aspect == self.aspect]
         self._blind = [each for each in of_aspect if each.blind]
-        reviewed = {(each.pair_id, each.reviewer_id) for each in of_aspect if each.stage is not Stage.ADJUDICATION}
+        reviewed = {
+            (each.pair_id, each.reviewer_id)
+            for each in of_aspect
+            if each.stage is not Stage.ADJUDICATION
+        }
         self.revealed = len(reviewed - {(each.pair_id, each.reviewer_id) for each in self._blind})
         self._gold_counts = self.aspect == OVERALL or len(aspects) < 2
         self._verdicts: dict[int, Comparisons | None] = {}
         self._compared: dict[int, RatingPairs] = {}
-        preferences = [each for of_pair in counted_preferences(self._blind).values() for each in of_pair.values()]
+        preferences = [
+            each
+            for of_pair in counted_preferences(self._blind).values()
+            for each in of_pair.values()
+        ]
         self._pair_ids = np.array([each.pair_id for each in preferences], dtype=np.int64)
         self._reviewer_ids = np.array([each.reviewer_id for each in preferences], dtype=np.int64)
         self._sides = codes(side_of(each) for each in preferences)
@@ -89,24 +105,34 @@ class PairRatings:
 
     def people(self) -> ItemRatings:
         """Return which side each person preferred."""
-        return self._ratings(self._pair_ids, self._reviewer_ids, self._sides.astype(np.float64), PREFERENCE)
+        return self._ratings(
+            self._pair_ids, self._reviewer_ids, self._sides.astype(np.float64), PREFERENCE
+        )
 
     def people_numbers(self) -> ItemRatings | None:
         """Return each person's grades of pairs on a scale; None if there are none."""
         rows = ~np.isnan(self._numbers)
         if not rows.any():
             return None
-        return self._ratings(self._pair_ids[rows], self._reviewer_ids[rows], self._numbers[rows], DIFFERENCE)
+        return self._ratings(
+            self._pair_ids[rows], self._reviewer_ids[rows], self._numbers[rows], DIFFERENCE
+        )
 
     def rated_twice(self) -> RatedTwice:
         """Return people's first and last preference on pairs that they reviewed repeatedly (such as in both orders)."""
         reviews: dict[tuple[int, int], list[CurrentPreference]] = {}
         for each in self._blind:
             reviews.setdefault((each.pair_id, each.reviewer_id), []).append(each)
-        again = [sorted(rows, key=lambda each: each.review_id) for rows in reviews.values() if len(rows) > 1]
+        again = [
+            sorted(rows, key=lambda each: each.review_id)
+            for rows in reviews.values()
+            if len(rows) > 1
+        ]
         ids = np.array([rows[0].pair_id for rows in again], dtype=np.int64)
         names = np.array([self.names[rows[0].reviewer_id] for rows in again], dtype=np.str_)
-        first, second = (codes(side_of(rows[at]) for rows in again).astype(np.float64) for at in (0, -1))
+        first, second = (
+            codes(side_of(rows[at]) for rows in again).astype(np.float64) for at in (0, -1)
+        )
         return RatedTwice(ids, names, first, second, self._questions(ids))
 
     def gold(self, ids: IntArray) -> FloatArray:
@@ -119,7 +145,9 @@ class PairRatings:
         """The versions with rating pairs that compared answers, or else that scored them; the most pairs come first."""
         versions = versions_that_compared(self.connection) or list_versions(self.connection)
         counts = {each.id: self.compared(each).n for each in versions if self._found(each)}
-        return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
+        return sorted(
+            (each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id]
+        )
 
     def compared(self, version: StoredVersion) -> RatingPairs:
         """Return the rating pairs of a judge version."""
@@ -144,14 +172,25 @@ class PairRatings:
         counts = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
         pairs = self._as_pairs(scale, verdicts.ids[at][counts], sides[counts], preferences[counts])
-        return replace(pairs, left_out=without_zeros(left_out), comparisons=verdicts.at(np.unique(at)))
+        return replace(
+            pairs, left_out=without_zeros(left_out), comparisons=verdicts.at(np.unique(at))
+        )
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
-        verdicts, people = self.verdicts(version), self._people_values(self._numbers, "groundedness")
-        known = among(people.response_ids, verdicts.ids if verdicts.differences is not None else no_ints())
+        verdicts, people = (
+            self.verdicts(version),
+            self._people_values(self._numbers, "groundedness"),
+        )
+        known = among(
+            people.response_ids, verdicts.ids if verdicts.differences is not None else no_ints()
+        )
         ids, values = people.response_ids[known], people.values[known]
-        judge = values if verdicts.differences is None else verdicts.differences[np.searchsorted(verdicts.ids, ids)]
+        judge = (
+            values
+            if verdicts.differences is None
+            else verdicts.differences[np.searchsorted(verdicts.ids, ids)]
+        )
         return self._as_pairs(DIFFERENCE, ids, judge, values)
 
     def slices(self, by: By, pairs: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
@@ -182,25 +221,38 @@ class PairRatings:
 
         Judges are compared in the same order, because their preferences may change with it.
         """
-        usable: list[IntArray] = [np.empty((3, 0), dtype=np.int64)]  # pair and order, judge version, side
+        usable: list[IntArray] = [
+            np.empty((3, 0), dtype=np.int64)
+        ]  # pair and order, judge version, side
         for each in versions:
             if (verdicts := self._found(each)) is not None:
                 for place, sides in enumerate((verdicts.orders.ab, verdicts.orders.ba)):
                     items = _in_order(verdicts.ids, place)[sides >= 0]
-                    usable.append(np.stack((items, np.full(len(items), each.id), sides[sides >= 0])))
+                    usable.append(
+                        np.stack((items, np.full(len(items), each.id), sides[sides >= 0]))
+                    )
         items, raters, sides = np.concatenate(usable, axis=1)
         names = {each.id: each.title for each in versions}
         questions = self._questions(items // 2)
-        rated = item_ratings(items, raters, sides.astype(np.float64), PREFERENCE, questions, names, unit=self.unit)
+        rated = item_ratings(
+            items, raters, sides.astype(np.float64), PREFERENCE, questions, names, unit=self.unit
+        )
         return replace(rated, ids=rated.ids // 2)
 
-    def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:
+    def left_out_of_judges(
+        self, versions: Sequence[StoredVersion], rated: ItemRatings
+    ) -> dict[str, int]:
         """Count the pairs in one order that fewer than two of these judge versions rated, by reason."""
         verdicts = [known for each in versions if (known := self._found(each)) is not None]
-        asked = [_in_order(each.ids[each.asked[place]], place) for each in verdicts for place in (0, 1)]
+        asked = [
+            _in_order(each.ids[each.asked[place]], place) for each in verdicts for place in (0, 1)
+        ]
         _, judges = np.unique(np.concatenate(asked), return_counts=True)
         compared = int((rated.ratings.per_item > 1).sum())
-        return {"one_judge": int((judges == 1).sum()), "few_usable": int((judges > 1).sum()) - compared}
+        return {
+            "one_judge": int((judges == 1).sum()),
+            "few_usable": int((judges > 1).sum()) - compared,
+        }
 
     def verdicts(self, version: StoredVersion) -> Comparisons:
         """Return a version's comparisons on this aspect, or else its score differences; `NotFound` without both."""
@@ -214,7 +266,9 @@ class PairRatings:
             self._verdicts[version.id] = self._asked(version) or self._scored(version)
         return self._verdicts[version.id]
 
-    def _people_values(self, values: AnyArray, kind: Literal["label", "groundedness"]) -> PeopleValues:
+    def _people_values(
+        self, values: AnyArray, kind: Literal["label", "groundedness"]
+    ) -> PeopleValues:
         """Return the values that a judge is compared with; ``values`` has one per person and pair (NaN: no value)."""
         rows = ~np.isnan(values.astype(np.float64))
         ids, reviewer_ids, values = self._pair_ids[rows], self._reviewer_ids[rows], values[rows]
@@ -224,15 +278,21 @@ class PairRatings:
         is_gold = np.repeat([False, True], (len(ids), len(known)))
         ids = np.concatenate((ids, known))
         reviewer_ids = np.concatenate((reviewer_ids, np.zeros_like(known)))
-        return human_values(ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human)
+        return human_values(
+            ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human
+        )
 
-    def _as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> RatingPairs:
+    def _as_pairs(
+        self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray
+    ) -> RatingPairs:
         types = self.facts.query_types.codes[np.searchsorted(self.facts.ids, ids)]
         nothing = np.full(len(ids), np.nan)
         no_cut = np.zeros(len(ids), dtype=np.bool_)
         no_days = np.full(len(ids), -1)
         sides = (judge.astype(np.float64), people.astype(np.float64))
-        return RatingPairs(scale, ids, *sides, nothing, no_cut, self._questions(ids), types, no_days)
+        return RatingPairs(
+            scale, ids, *sides, nothing, no_cut, self._questions(ids), types, no_days
+        )
 
     @cached_property
     def facts(self) -> PairFacts:
@@ -251,8 +311,12 @@ class PairRatings:
             known &= np.isin(self.facts.ids, list(self._wanted))
         return self.facts.ids[known], self.facts.gold[known] - 1
 
-    def _ratings(self, ids: IntArray, reviewer_ids: IntArray, values: FloatArray, scale: Scale) -> ItemRatings:
-        return item_ratings(ids, reviewer_ids, values, scale, self._questions(ids), self.names, unit=self.unit)
+    def _ratings(
+        self, ids: IntArray, reviewer_ids: IntArray, values: FloatArray, scale: Scale
+    ) -> ItemRatings:
+        return item_ratings(
+            ids, reviewer_ids, values, scale, self._questions(ids), self.names, unit=self.unit
+        )
 
     def _is_wanted(self, pair_id: int) -> bool:
         return self._wanted is None or pair_id in self._wanted
@@ -269,7 +333,9 @@ class PairRatings:
     def _scored(self, version: StoredVersion) -> Comparisons | None:
         scored = dimensions_of_version(self.connection, version.id)
         overall = self.aspect == OVERALL
-        dimension = next((name for name in (self.aspect, *((SCORE,) if overall else ())) if name in scored), None)
+        dimension = next(
+            (name for name in (self.aspect, *((SCORE,) if overall else ())) if name in scored), None
+        )
         ids = np.empty(0, dtype=np.int64)
         if dimension is not None or overall:
             ids, differences = score_differences(self.connection, version.id, dimension)
@@ -277,8 +343,12 @@ class PairRatings:
         if not wanted.any():
             return None
         ids, differences = ids[wanted], differences[wanted]
-        sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0)).astype(np.int64)
-        orders = OrderVerdicts(sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids))
+        sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0)).astype(
+            np.int64
+        )
+        orders = OrderVerdicts(
+            sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids)
+        )
         asked = np.ones(len(ids), dtype=np.bool_)
         return Comparisons(ids, orders, (asked, ~asked), differences)
 
@@ -287,7 +357,9 @@ def _aspect(name: str | None, aspects: Sequence[str]) -> str:
     """Return the named aspect, else overall, else the only one with preferences."""
     if name is not None:
         if aspects and name not in aspects:
-            raise NotFound(f"there is no review of the aspect {name!r}; known aspects: {', '.join(aspects)}")
+            raise NotFound(
+                f"there is no review of the aspect {name!r}; known aspects: {', '.join(aspects)}"
+            )
         return name
     if OVERALL in aspects or not aspects:
         return OVERALL

@@ -60,8 +60,8 @@ Ranker = Literal["judge", "gold", "people", "votes"]
 class PairReport:
     """The comparisons of a judge version on pairs: the account of its calls, and a result for each aspect.
 
-    Without a judge version (``judge`` is None) there are only the ``rankings`` of models: the results that
-    `ComparedPairs.rankings` returns.
+    Without a judge version (``judge`` is None) there are only the ``rankings`` of models: the
+    results that `ComparedPairs.rankings` returns.
     """
 
     judge: str | None
@@ -101,7 +101,13 @@ class PairLine:
     @property
     def truth(self) -> Preference | None:
         """The gold preference, or else the majority of people."""
-        return self.gold if self.gold is not None else self.people.majority if self.people is not None else None
+        return (
+            self.gold
+            if self.gold is not None
+            else self.people.majority
+            if self.people is not None
+            else None
+        )
 
     @property
     def wrong(self) -> bool:
@@ -122,7 +128,8 @@ class PairLine:
 class ComparedPairs:
     """The pairs that a judge version compared, loaded once; all pairs without a version. ``pair_ids`` limits them.
 
-    Page, command and report take their figures from here. ``aspects`` start with ``overall``, if it exists.
+    Page, command and report take their figures from here. ``aspects`` start with ``overall``, if it
+    exists.
     """
 
     def __init__(
@@ -144,7 +151,11 @@ class ComparedPairs:
         self._single = preferences.counted_preferences(of_people)
         self._votes = preferences.votes_by_pair(of_people)
         self._models = comparisons.pair_models(connection, {row.pair_id for row in self._rows})
-        self.aspects = tuple(sorted({row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)))
+        self.aspects = tuple(
+            sorted(
+                {row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)
+            )
+        )
         self.query_types = tuple(sorted({row.query_type for row in self._rows}))
 
     def figures(
@@ -157,8 +168,8 @@ class ComparedPairs:
     ) -> tuple[Result, ...]:
         """Return the figures of every aspect (``about.grade``), on all pairs and per query type.
 
-        There are none without a version. ``by_query_type`` adds the query types (default: if there are several). Other
-        arguments are as in `measure_pairs`.
+        There are none without a version. ``by_query_type`` adds the query types (default: if there
+        are several). Other arguments are as in `measure_pairs`.
         """
         if self.version is None:
             return ()
@@ -176,20 +187,28 @@ class ComparedPairs:
                 rows += (Row.of(figure, name, each) for figure, each in figures.items())
                 if name is ALL:
                     caveats = tuple(_caveats(figures, inconsistent, one_order=verdicts.one_order))
-            headline = note("compared_pairs", judge=self.version.title, aspect=aspect, n=len(of_aspect))
+            headline = note(
+                "compared_pairs", judge=self.version.title, aspect=aspect, n=len(of_aspect)
+            )
             about = About(judges=(self.version.title,), grade=aspect, by="query_type", unit="pairs")
-            results.append(Result(about=about, headline=headline, rows=tuple(rows), caveats=caveats))
+            results.append(
+                Result(about=about, headline=headline, rows=tuple(rows), caveats=caveats)
+            )
         return tuple(results)
 
     def rankings(
-        self, *, aspects: Sequence[str] = (), unusable: UnusableAs = "drop", inconsistent: InconsistentAs = "net"
+        self,
+        *,
+        aspects: Sequence[str] = (),
+        unusable: UnusableAs = "drop",
+        inconsistent: InconsistentAs = "net",
     ) -> tuple[Result, ...]:
         """Return the models that wrote the answers, the strongest first, for each aspect.
 
-        There is a ranking by the judge, by gold, by the majority of people on a pair, and by every person's vote, where
-        these exist (``about.people``). An answer without a model counts for its source. ``left_out`` pairs have no such
-        preference, or two answers of one model. The judge's ranking has the correlations of its win rates with those by
-        people, or else by gold.
+        There is a ranking by the judge, by gold, by the majority of people on a pair, and by every
+        person's vote, where these exist (``about.people``). An answer without a model counts for
+        its source. ``left_out`` pairs have no such preference, or two answers of one model. The
+        judge's ranking has the correlations of its win rates with those by people, or else by gold.
         """
         rankings = []
         for aspect in self._chosen(aspects):
@@ -197,11 +216,17 @@ class ComparedPairs:
             verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
             votes = [self._votes.get((row.pair_id, aspect)) for row in rows]
             single = [self._single.get((row.pair_id, aspect), {}).values() for row in rows]
-            every, places = np.arange(len(rows)), np.repeat(np.arange(len(rows)), [len(each) for each in single])
+            every, places = (
+                np.arange(len(rows)),
+                np.repeat(np.arange(len(rows)), [len(each) for each in single]),
+            )
             preferred: dict[Ranker, tuple[IntArray, IntArray]] = {
                 "judge": (every, verdicts.counted(inconsistent, unusable)),
                 "gold": (every, preferences.codes(row.gold for row in rows)),
-                "people": (every, preferences.codes(None if vote is None else vote.majority for vote in votes)),
+                "people": (
+                    every,
+                    preferences.codes(None if vote is None else vote.majority for vote in votes),
+                ),
             }
             if len(np.unique(places)) < len(places):
                 sides = (preferences.side_of(each) for of_pair in single for each in of_pair)
@@ -213,7 +238,9 @@ class ComparedPairs:
                 known = (chosen >= A) & (chosen <= TIE) & (first != second)[at]
                 if known.any():
                     rated = at[known]
-                    questions = grouping(verdicts.questions[rated], rated.size, row="pair", group="question")
+                    questions = grouping(
+                        verdicts.questions[rated], rated.size, row="pair", group="question"
+                    )
                     ranked[by] = rank_models(first[rated], second[rated], chosen[known], questions)
                     pairs[by] = len(np.unique(rated))
             truth: Ranker = "people" if "people" in ranked else "gold"
@@ -229,11 +256,18 @@ class ComparedPairs:
                 )
                 headline = note("ranking", by=BY_WORDS[by], aspect=aspect, n=pairs[by])
                 caveats = (note("ranking_compared", by=BY_WORDS[truth]),) if correlations else ()
-                of_models = (*_rows(models), *(Row.of(name, ALL, each) for name, each in correlations.items()))
-                rankings.append(Result(about=about, headline=headline, rows=of_models, caveats=caveats))
+                of_models = (
+                    *_rows(models),
+                    *(Row.of(name, ALL, each) for name, each in correlations.items()),
+                )
+                rankings.append(
+                    Result(about=about, headline=headline, rows=of_models, caveats=caveats)
+                )
         return tuple(rankings)
 
-    def lines(self, aspect: str, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()) -> tuple[PairLine, ...]:
+    def lines(
+        self, aspect: str, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()
+    ) -> tuple[PairLine, ...]:
         """Return the pairs of an aspect that are in a list of the report, ordered by id."""
         rows = self._of_aspect(aspect)
         verdicts = preferences.order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
@@ -248,7 +282,9 @@ class ComparedPairs:
             for row, code in zip(rows, verdicts, strict=True)
         )
         return tuple(
-            line for line in lines if line.listed_as(listed) and (not query_types or line.query_type in query_types)
+            line
+            for line in lines
+            if line.listed_as(listed) and (not query_types or line.query_type in query_types)
         )
 
     def _chosen(self, aspects: Sequence[str]) -> list[str]:
@@ -283,10 +319,11 @@ def measure_pairs(
 ) -> PairReport:
     """Measure a judge version on the pairs that it compared, here or elsewhere.
 
-    Agreement with gold and people counts pairs with different verdicts in the two orders as ``inconsistent`` tells, and
-    pairs without a usable verdict as ``unusable`` tells; both as in `measure_agreement`. ``account`` is that of a run
-    (default: all comparisons of the version on these pairs). Only pairs that match ``where`` count: query type,
-    source, id and the model of either answer. Without a judge version, only models are ranked, by gold and people.
+    Agreement with gold and people counts pairs with different verdicts in the two orders as
+    ``inconsistent`` tells, and pairs without a usable verdict as ``unusable`` tells; both as in
+    `measure_agreement`. ``account`` is that of a run (default: all comparisons of the version on
+    these pairs). Only pairs that match ``where`` count: query type, source, id and the model of
+    either answer. Without a judge version, only models are ranked, by gold and people.
 
     Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """
@@ -302,13 +339,23 @@ def measure_pairs(
             if not pairs.aspects or missing:
                 what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
                 if version is None and pairs.aspects:
-                    raise NotFound(f"models are ranked {what} only with --judge-version; without it, on {OVERALL}")
+                    raise NotFound(
+                        f"models are ranked {what} only with --judge-version; without it, on {OVERALL}"
+                    )
                 if version is None:
-                    raise NotFound("no such pairs are stored: `judgeboard import --kind pairs FILE`")
+                    raise NotFound(
+                        "no such pairs are stored: `judgeboard import --kind pairs FILE`"
+                    )
                 raise NotFound(f"{version.title} has no comparison {what}")
-            counts = {} if version is None else comparisons.status_counts(connection, version.id, pair_ids)
+            counts = (
+                {}
+                if version is None
+                else comparisons.status_counts(connection, version.id, pair_ids)
+            )
             account = RunAccount.of(counts)
-    figures = pairs.figures(by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable)
+    figures = pairs.figures(
+        by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable
+    )
     rankings = pairs.rankings(aspects=aspects, inconsistent=inconsistent, unusable=unusable)
     kept = (where or RowFilter()).as_dict()
     figures, rankings = (
@@ -328,9 +375,10 @@ def _figures(
 ) -> dict[str, Estimate]:
     """Return the figures of pairs, by name.
 
-    ``changed_with_order`` is the share of pairs with different verdicts in the two orders; ``leans_first`` and
-    ``leans_second`` are its parts by the place of the preferred answer. ``accuracy`` is agreement with gold, ``people``
-    with their majority. ``people_split`` counts verdicts on pairs without a majority.
+    ``changed_with_order`` is the share of pairs with different verdicts in the two orders;
+    ``leans_first`` and ``leans_second`` are its parts by the place of the preferred answer.
+    ``accuracy`` is agreement with gold, ``people`` with their majority. ``people_split`` counts
+    verdicts on pairs without a majority.
     """
     gold = preferences.codes(row.gold for row in rows)
     people = preferences.codes(None if vote is None else vote.majority for vote in votes)
@@ -351,12 +399,16 @@ def _figures(
     for name, truth, why in (("accuracy", gold, NO_GOLD), ("people", people, NO_PEOPLE)):
         figures[name] = verdicts.accuracy(truth, inconsistent, unusable, unknown=why)
         if not verdicts.one_order and figures[name].value is not None:
-            figures[f"{name}_orders_mean"] = verdicts.accuracy_of_orders(truth, unusable, unknown=why)
+            figures[f"{name}_orders_mean"] = verdicts.accuracy_of_orders(
+                truth, unusable, unknown=why
+            )
             figures[f"{name}_consistent"] = verdicts.accuracy(truth, "drop", unusable, unknown=why)
     return figures
 
 
-def _caveats(figures: Mapping[str, Estimate], inconsistent: InconsistentAs, *, one_order: bool) -> Iterator[Note]:
+def _caveats(
+    figures: Mapping[str, Estimate], inconsistent: InconsistentAs, *, one_order: bool
+) -> Iterator[Note]:
     """Yield how pairs with different verdicts count, and how many are not compared with people."""
     if one_order:
         yield note("one_order")

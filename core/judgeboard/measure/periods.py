@@ -54,7 +54,10 @@ class PlausibleDays(NamedTuple):
 def counts_by_day(days: IntArray) -> dict[int | None, int]:
     """Return the number of answers of each UTC day (None: without a time, `NO_DAY` in the array)."""
     values, counts = np.unique(days, return_counts=True)
-    return {None if day == NO_DAY else day: n for day, n in zip(values.tolist(), counts.tolist(), strict=True)}
+    return {
+        None if day == NO_DAY else day: n
+        for day, n in zip(values.tolist(), counts.tolist(), strict=True)
+    }
 
 
 DayOrDays = TypeVar("DayOrDays", int, npt.NDArray[np.int64])
@@ -87,7 +90,9 @@ class PeriodSums(NamedTuple):
 
     def whole(self, first: int, end: int) -> "PeriodSums":
         """Return the sums of the periods at the positions from ``first`` to before ``end``, as one period."""
-        n, total, squares = (sum(column[first:end]) for column in (self.n, self.total, self.squares))
+        n, total, squares = (
+            sum(column[first:end]) for column in (self.n, self.total, self.squares)
+        )
         return PeriodSums((self.starts[first],), (round(n),), (total,), (squares,))
 
 
@@ -98,4 +103,6 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
         if row.day is not None and row.n and (start := start_of(row.day, period)) >= kept_from:
             n, total, squares = by_start[start]
             by_start[start] = n + row.n, total + row.total, squares + row.squares
-    return PeriodSums(*zip(*((start, *sums) for start, sums in sorted(by_start.items())), strict=True))
+    return PeriodSums(
+        *zip(*((start, *sums) for start, sums in sorted(by_start.items())), strict=True)
+    )

@@ -50,12 +50,37 @@ from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, review_time
 
-_LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels then seem too much alike
-# The errors of a judge are alike in a group too, and then the verdicts seem to show more than the labels have: in
-# RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels have 0.156.
+_LEAST_EXPLAINED = (
+    0.2  # a small pilot may show less by chance, and the labels then seem too much alike
+)
+# The errors of a judge are alike in a group too, and then the verdicts seem to show more than the
+# labels have: in RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels
+# have 0.156.
 _MOST_TAKEN = 0.4
 _WIDEST_OF_SHARE = 0.5  # the largest standard deviation of a share
-NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
+NUMBERS = (
+    10,
+    20,
+    30,
+    50,
+    75,
+    100,
+    125,
+    150,
+    175,
+    200,
+    250,
+    300,
+    400,
+    500,
+    600,
+    800,
+    1_000,
+    1_500,
+    2_000,
+    3_000,
+    5_000,
+)
 """The numbers of labels that a lead can choose from."""
 
 
@@ -92,24 +117,34 @@ class _Pilot:
     def explained(self) -> float:
         """The part of the variance of the labels that the judge's verdicts explain, each label with its weight."""
         verdicts, values, weights = self.sample.verdicts, self.sample.labels.values, self.weights
-        classes = [rows for rows in (verdicts == 1, verdicts == 0, np.isnan(verdicts)) if rows.any()]
+        classes = [
+            rows for rows in (verdicts == 1, verdicts == 0, np.isnan(verdicts)) if rows.any()
+        ]
         shares = [float(np.average(values[rows], weights=weights[rows])) for rows in classes]
-        return explained_by_strata([float(weights[rows].sum()) for rows in classes], shares) if classes else 0.0
+        return (
+            explained_by_strata([float(weights[rows].sum()) for rows in classes], shares)
+            if classes
+            else 0.0
+        )
 
     @property
     def correlation(self) -> tuple[float, CorrelationFrom]:
         """The correlation of two labels of one evidence group, and where it is known from.
 
-        With too few labels in common groups, it is taken from the judge's verdicts on all answers. Its errors make
-        verdicts less alike than labels: their correlation is that of the labels times the part of the variance that
-        verdicts explain. This part is known only if every stratum has a label.
+        With too few labels in common groups, it is taken from the judge's verdicts on all answers.
+        Its errors make verdicts less alike than labels: their correlation is that of the labels
+        times the part of the variance that verdicts explain. This part is known only if every
+        stratum has a label.
         """
         of_labels = correlation_in_groups(self.sample.labels.values, self.groups)
         if of_labels is not None:
             return of_labels, "labels"
         population = self.sample.population
         size, total = population.count, population.total
-        mean, squares = float(population.scores.sum()) / max(total, 1), float(population.squares.sum())
+        mean, squares = (
+            float(population.scores.sum()) / max(total, 1),
+            float(population.squares.sum()),
+        )
         spread = squares - total * mean**2
         if self.answers_per_group <= 1 or spread <= 0:
             return ASSUMED_CORRELATION, "assumed"
@@ -135,20 +170,27 @@ def plan_labels(
 ) -> tuple[Result, ...]:
     """Return the plan for a question, from the stored labels as a pilot; ``by_query_type`` adds one for each type.
 
-    ``versions`` is the judge version whose verdicts are used, none for labels alone; for ``judges`` the two versions
-    that are compared. Raises BadInput if ``reach`` is not between 0 and 1, no answer matches, or the number of versions
-    does not fit.
+    ``versions`` is the judge version whose verdicts are used, none for labels alone; for ``judges``
+    the two versions that are compared. Raises BadInput if ``reach`` is not between 0 and 1, no
+    answer matches, or the number of versions does not fit.
     """
     _check_request(question, reach, versions)
-    both = BothJudged(connection, (versions[0], versions[1]), where) if question == "judges" else None
+    both = (
+        BothJudged(connection, (versions[0], versions[1]), where) if question == "judges" else None
+    )
     sources = (
         [both.loaded, both.other]
         if both
-        else [LabelledAnswers(connection, version, where, scores=False) for version in versions or (None,)]
+        else [
+            LabelledAnswers(connection, version, where, scores=False)
+            for version in versions or (None,)
+        ]
     )
     if not len(sources[0].answers.response_ids):
         raise BadInput(
-            "a plan needs answers: no judged answer matches" if versions else "a plan needs answers: none match"
+            "a plan needs answers: no judged answer matches"
+            if versions
+            else "a plan needs answers: none match"
         )
     start = PlanGoal(
         question,
@@ -164,7 +206,9 @@ def plan_labels(
     sources[0].check_nothing_hidden("a plan")
     inside: dict[str | None, IntArray | None] = {None: None}
     if by_query_type:
-        inside.update((name, rows) for name, rows in sources[0].answers.query_types.positions().items())
+        inside.update(
+            (name, rows) for name, rows in sources[0].answers.query_types.positions().items()
+        )
     starts = [start]
     for name in (each for each in inside if each is not None):
         of_type = tuple(conditions_of(replace(where or RowFilter(), query_types=(name,))))
@@ -179,13 +223,17 @@ def _check_request(question: Question, reach: float, versions: Sequence[StoredVe
     if question not in get_args(Question):
         raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
     if not EXACT < reach < 1:
-        raise BadInput(f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}")
+        raise BadInput(
+            f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}"
+        )
     if question == "judges" and len(versions) != 2:
         raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
     if question != "judges" and len(versions) > 1:
         raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
     if question in OF_JUDGE and not versions:
-        raise BadInput(f"a plan for {question} needs a judge: make judgments with `judgeboard judge` first")
+        raise BadInput(
+            f"a plan for {question} needs a judge: make judgments with `judgeboard judge` first"
+        )
 
 
 def plans_for_rate(
@@ -193,7 +241,8 @@ def plans_for_rate(
 ) -> tuple[Result, ...]:
     """Return what each of the `NUMBERS` of further labels shows of the share of bad answers, the smallest first.
 
-    Numbers that leave a stratum without a label are left out. Raises BadInput if there are no answers.
+    Numbers that leave a stratum without a label are left out. Raises BadInput if there are no
+    answers.
     """
     source = LabelledAnswers(connection, version, scores=False)
     if not len(source.answers.response_ids):
@@ -222,11 +271,16 @@ def _seconds_per_review(connection: Connection) -> float | None:
 
 def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
     """Return how many answers are left out because a judge's prompt was made with them, by the judge."""
-    counts = ((each.version, each.left_out["prompt_examples"] + each.left_out["develop"]) for each in sources)
+    counts = (
+        (each.version, each.left_out["prompt_examples"] + each.left_out["develop"])
+        for each in sources
+    )
     return {version.title: n for version, n in counts if version is not None and n}
 
 
-def _plan(goal: PlanGoal, source: LabelledAnswers, rows: IntArray | None, where: RowFilter | None) -> Result:
+def _plan(
+    goal: PlanGoal, source: LabelledAnswers, rows: IntArray | None, where: RowFilter | None
+) -> Result:
     """Return a plan for these rows of the source (None: all rows)."""
     if goal.question == "rate":
         return plan_of_rate(goal, source.sample(rows), where)
@@ -242,18 +296,27 @@ def plan_of_rate(goal: PlanGoal, sample: SampledLabels, where: RowFilter | None 
     return _completed(goal, _for_rate(goal, pilot), pilot, where)
 
 
-def _completed(goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None = None) -> Result:
+def _completed(
+    goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None = None
+) -> Result:
     """Return a plan with its strata, and the answers that come first."""
     first = _to_label_first(goal, need, pilot, where)
-    return plan_result(goal, need, tuple(_strata(pilot, need.more)), extras=pilot.sample.extras, first=first)
+    return plan_result(
+        goal, need, tuple(_strata(pilot, need.more)), extras=pilot.sample.extras, first=first
+    )
 
 
-def _to_label_first(goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None) -> ToLabel | None:
+def _to_label_first(
+    goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None
+) -> ToLabel | None:
     """Return what to label before the plan: the open answers of the random sample, if a part has no label that counts.
 
-    A sample with more open answers than the plan does not come first, unless some of its labels wait for the others.
+    A sample with more open answers than the plan does not come first, unless some of its labels
+    wait for the others.
     """
-    first = what_to_label(pilot.sample, least=MIN_PAIRS if goal.question in OF_JUDGE else 1, where=where)
+    first = what_to_label(
+        pilot.sample, least=MIN_PAIRS if goal.question in OF_JUDGE else 1, where=where
+    )
     if first is None or goal.name is not None or need.shows_nothing(goal.reach):
         return None
     if first.queue is not None:  # the plan has labels of all parts
@@ -268,7 +331,8 @@ def _pilot(sample: SampledLabels) -> _Pilot:
     if len(labels.values) >= LEAST_PILOT:
         guessed = np.clip(population.means, 0.1, 0.9).tolist()
         levels = [
-            each.bad / each.labelled if each.labelled else guess for each, guess in zip(counts, guessed, strict=True)
+            each.bad / each.labelled if each.labelled else guess
+            for each, guess in zip(counts, guessed, strict=True)
         ]
         # For the width (k + 1) / (n + 2), because no pilot shows that a stratum has no bad answer.
         shares = [
@@ -297,12 +361,20 @@ def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNee
         drawn = allocated(more, left, least=LEAST_OF_STRATUM)
         n = [there + new for there, new in zip(labelled, drawn, strict=True)]
         answers = [each.answers for each in counts]
-        return stratified_half_width(answers, n, pilot.shares, design_effect=effect, target=goal.target)
+        return stratified_half_width(
+            answers, n, pilot.shares, design_effect=effect, target=goal.target
+        )
 
     def effect_of(more: int) -> float:
         """Return the design effect. Answers of a group add their covariance, whether they have a label or not."""
         variance = (width(more) / Z) ** 2
-        shared = (pilot.answers_per_group - 1) * correlation * pilot.share * (1 - pilot.share) / pilot.answers
+        shared = (
+            (pilot.answers_per_group - 1)
+            * correlation
+            * pilot.share
+            * (1 - pilot.share)
+            / pilot.answers
+        )
         return 1 + shared / variance if variance > 0 else 1.0
 
     def shown_by(more: int) -> float:
@@ -382,13 +454,19 @@ def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Resu
     """Plan for two versions, with as many labels as `versus` asks for if its change is the ``reach``."""
     inside = None if rows is None else np.isin(both.rows, rows)
     known = both.compare(inside=inside)
-    answers, differing, unlabelled = (known.about.counts[name] for name in ("answers", "differing", "unlabelled"))
+    answers, differing, unlabelled = (
+        known.about.counts[name] for name in ("answers", "differing", "unlabelled")
+    )
     if not answers:
-        raise BadInput("the two judge versions judged no answer in common: judge the same answers with both")
+        raise BadInput(
+            "the two judge versions judged no answer in common: judge the same answers with both"
+        )
     discordant = differing / answers
     labelled = differing - unlabelled
     if discordant <= goal.reach:
-        need = PlanNeed(answers=answers, labelled=labelled, more=0, shows=discordant, differing=differing)
+        need = PlanNeed(
+            answers=answers, labelled=labelled, more=0, shows=discordant, differing=differing
+        )
         return plan_result(goal, need)
     change, needed = (known.figure(name).value for name in ("change", "labels_needed"))
     variance = needed * (change / POWER) ** 2 if needed and change else discordant - goal.reach**2
@@ -429,7 +507,12 @@ def _strata(pilot: _Pilot, more: int) -> Iterator[Row]:
     drawn = allocated(more, left, least=LEAST_OF_STRATUM)
     for name, each, free, n in zip(names, counts, left, drawn, strict=True):
         title, probability = stratum_title(name, names), n / free if free else 1.0
-        numbers = {"answers": each.answers, "labelled": each.labelled, "more": n, "inclusion_probability": probability}
+        numbers = {
+            "answers": each.answers,
+            "labelled": each.labelled,
+            "more": n,
+            "inclusion_probability": probability,
+        }
         for figure, value in numbers.items():
             yield Row(figure, title, value, n=each.labelled)
 
@@ -442,17 +525,22 @@ def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[St
     if names:
         versions = tuple(get_version(connection, name) for name in names)
         if len({each.id for each in versions}) < len(versions):
-            raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
+            raise BadInput(
+                f"{versions[0].title} cannot be compared with itself: name two judge versions"
+            )
         return versions
     version = judging_version(connection)
     return () if version is None else (version,)
 
 
-def draw_plan(connection: Connection, where: RowFilter, judge_versions: Sequence[str] = ()) -> DrawPlan:
+def draw_plan(
+    connection: Connection, where: RowFilter, judge_versions: Sequence[str] = ()
+) -> DrawPlan:
     """Return what decides the draw of a planned queue, for the judge versions with these names (default: the primary).
 
-    For one version, or none, the answers speak for all answers, and labels of a random sample are not drawn again. For
-    two versions they are answers on which both differ, and labels of a random sample of these are not drawn again.
+    For one version, or none, the answers speak for all answers, and labels of a random sample are
+    not drawn again. For two versions they are answers on which both differ, and labels of a random
+    sample of these are not drawn again.
     """
     first, other = (*plan_versions(connection, judge_versions), None, None)[:2]
     if first is None or other is None:

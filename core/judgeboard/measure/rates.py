@@ -25,7 +25,12 @@ from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName, slic
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import AnswerRatings, PairSource, RatingPairs
 from judgeboard.measure.result import ALL, About, Result, Row
-from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, labelled_answers
+from judgeboard.measure.samples import (
+    LabelledAnswers,
+    SampledLabels,
+    judging_version,
+    labelled_answers,
+)
 from judgeboard.stats.arrays import BoolArray, renumbered
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
@@ -54,9 +59,14 @@ from judgeboard.text import counted
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
-_LOPSIDED = 4  # times longer on one side of the value than on the other: then few labels decide the value
+_LOPSIDED = (
+    4  # times longer on one side of the value than on the other: then few labels decide the value
+)
 _NO_FIGURE = 0.95  # the width of bounds from which on they tell nothing
-_RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
+_RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {
+    "groundedness": (0, 1),
+    "quality": (1, 4),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +75,21 @@ class Rate(Result):
 
     Each slice has these figures:
 
-    - ``bad_answers`` or ``mean``: ``n`` counts the labels that are a sample of the answers. A part with too few labels
-      leaves the interval alone, without a value. ``bounds`` has the least and the greatest possible value where a part
-      has no label of a sample, or where people did not decide on more than 5 % of the sampled answers.
-    - ``judge_alone``: by the judge's verdicts; its interval covers the sampling error, not the judge's errors.
-    - ``labels_alone``: of all labels, without an interval if people chose some of the labelled answers.
-    - agreement, kappa, sensitivity, specificity and precision of the judge in all answers, and (``graded_agreement``
-      ...) in those that people graded, unweighted; ``people_alpha`` is Krippendorff's alpha among people.
+    - ``bad_answers`` or ``mean``: ``n`` counts the labels that are a sample of the answers. A part
+      with too few labels leaves the interval alone, without a value. ``bounds`` has the least and
+      the greatest possible value where a part has no label of a sample, or where people did not
+      decide on more than 5 % of the sampled answers.
+    - ``judge_alone``: by the judge's verdicts; its interval covers the sampling error, not the
+      judge's errors.
+    - ``labels_alone``: of all labels, without an interval if people chose some of the labelled
+      answers.
+    - agreement, kappa, sensitivity, specificity and precision of the judge in all answers, and
+      (``graded_agreement`` ...) in those that people graded, unweighted; ``people_alpha`` is
+      Krippendorff's alpha among people.
 
-    ``bad_answers_now`` is the share of the answers since its latest change. The labels ``is_random`` if all of them are
-    of a random sample, so that ``strata`` do not matter. ``to_label`` tells what to label for a figure.
+    ``bad_answers_now`` is the share of the answers since its latest change. The labels
+    ``is_random`` if all of them are of a random sample, so that ``strata`` do not matter.
+    ``to_label`` tells what to label for a figure.
     """
 
     target: Target
@@ -108,13 +123,16 @@ def measure_rate(
 
     Args:
         store: The database.
-        judge_version: Id, name, title ("rag v3") or fingerprint (default: the primary judge's newest version with
-            verdicts). Without any judge, the labels alone count.
-        by: Also measures each slice: query_type, source, generator, time, length, rule or ``metadata.tenant``.
-        target: ``app`` (the answers are a sample of what the app does) or ``these`` (the answers as they are).
+        judge_version: Id, name, title ("rag v3") or fingerprint (default: the primary judge's
+            newest version with verdicts). Without any judge, the labels alone count.
+        by: Also measures each slice: query_type, source, generator, time, length, rule or
+            ``metadata.tenant``.
+        target: ``app`` (the answers are a sample of what the app does) or ``these`` (the answers as
+            they are).
         where: The answers that the rate describes (default: all logged answers).
         grade: label (default: the share of bad answers), or the mean of groundedness or quality.
-        labels_from: Takes the judge's errors from the labels of these other answers (Rogan, Gladen, 1978).
+        labels_from: Takes the judge's errors from the labels of these other answers (Rogan, Gladen,
+            1978).
         implied_labels: Counts labels that a decision on a flag implies.
 
     Raises:
@@ -125,7 +143,9 @@ def measure_rate(
         return rate_of(
             connection,
             judging_version(connection, judge_version),
-            RateChoice(grade or "label", by, target, where or RowFilter(), labels_from, implied_labels),
+            RateChoice(
+                grade or "label", by, target, where or RowFilter(), labels_from, implied_labels
+            ),
         )
 
 
@@ -133,7 +153,8 @@ def measure_rate(
 class RateChoice:
     """The arguments of `measure_rate` but for the judge. Raises BadInput if a value is unknown or they do not fit.
 
-    With ``brief_slices``, slices have only what labels tell about all of their answers, which takes half the time.
+    With ``brief_slices``, slices have only what labels tell about all of their answers, which takes
+    half the time.
     """
 
     grade: GradeName = "label"
@@ -151,9 +172,18 @@ class RateChoice:
             sliced_by(self.by)
         elsewhere = self.labels_from is not None
         for is_wrong, message in (
-            (self.by == "judge_version", "a rate is of one judge version: choose it with --judge-version"),
-            (elsewhere and self.grade != "label", "labels from elsewhere correct the share of bad answers only"),
-            (elsewhere and self.by is not None, "labels from elsewhere correct one rate, without slices"),
+            (
+                self.by == "judge_version",
+                "a rate is of one judge version: choose it with --judge-version",
+            ),
+            (
+                elsewhere and self.grade != "label",
+                "labels from elsewhere correct the share of bad answers only",
+            ),
+            (
+                elsewhere and self.by is not None,
+                "labels from elsewhere correct one rate, without slices",
+            ),
         ):
             if is_wrong:
                 raise BadInput(message)
@@ -172,10 +202,19 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
     # A mean over a change hides the change, so the answers since then come first.
     if choice.grade == "label" and whole.share.value is not None and choice.where == RowFilter():
         changes = tuple(share_changes(connection, parts if choice.by == "query_type" else ()))
-        caveats += [note("alarm", alarms=[str(alarm.id) for alarm in one.alarms], day=one.from_day) for one in changes]
-        latest = max((each for each in changes if each.in_all_answers), key=lambda each: each.from_day, default=None)
+        caveats += [
+            note("alarm", alarms=[str(alarm.id) for alarm in one.alarms], day=one.from_day)
+            for one in changes
+        ]
+        latest = max(
+            (each for each in changes if each.in_all_answers),
+            key=lambda each: each.from_day,
+            default=None,
+        )
         if latest is not None:
-            later = _Measure.load(connection, version, replace(choice, where=parse_where([latest.since])))
+            later = _Measure.load(
+                connection, version, replace(choice, where=parse_where([latest.since]))
+            )
             now = later.part(ALL, None).share
             rows.append(Row.of("bad_answers_now", ALL, now))
             if now.value is not None:
@@ -185,7 +224,9 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
         headline=headline,
         rows=tuple(rows),
         caveats=tuple(caveats),
-        next=() if need is None else (note("to_label", advice=need.next_note.text, command=need.command),),
+        next=()
+        if need is None
+        else (note("to_label", advice=need.next_note.text, command=need.command),),
         target=choice.target,
         is_random=whole.sample.is_random and not whole.sample.extras,
         strata=counts_of(whole.sample),
@@ -212,20 +253,29 @@ class _Measure:
     where: RowFilter
 
     @classmethod
-    def load(cls, connection: Connection, version: StoredVersion | None, choice: RateChoice) -> "_Measure":
+    def load(
+        cls, connection: Connection, version: StoredVersion | None, choice: RateChoice
+    ) -> "_Measure":
         """Load the answers of a choice with their labels."""
         pairs = None
         if version is not None and choice.grade == "label":
             counted_grades = CountedGrades(implied_labels=choice.implied_labels, where=choice.where)
             pairs = AnswerRatings(PairSource(connection, counted_grades), "label").compared(version)
         loaded = labelled_answers(
-            connection, version, choice.where, grade=choice.grade, implied_labels=choice.implied_labels
+            connection,
+            version,
+            choice.where,
+            grade=choice.grade,
+            implied_labels=choice.implied_labels,
         )
         return cls(loaded, pairs, choice.target, choice.where)
 
     def part(self, name: str | None, inside: BoolArray | None, *, brief: bool = False) -> _Part:
         """Return the rate of the answers ``inside`` (None: all); if ``brief``, without bounds and other shares."""
-        sample, grade = self.loaded.of_all if inside is None else self.loaded.sample(inside), self.loaded.grade
+        sample, grade = (
+            self.loaded.of_all if inside is None else self.loaded.sample(inside),
+            self.loaded.grade,
+        )
         share, effect = sample_rate(sample, self.target)
         n_answers, n_labels = round(sample.population.total), len(sample.response_ids)
         share = replace(share, n=n_labels)
@@ -251,14 +301,18 @@ class _Measure:
             figure_of(grade): share,
             "labels": Estimate(n_labels, n=n_labels),
             "answers": Estimate(n_answers, n=n_answers),
-            "labels_alone" if grade == "label" else "labels_mean": _labels_only(sample, grade, n_answers),
+            "labels_alone" if grade == "label" else "labels_mean": _labels_only(
+                sample, grade, n_answers
+            ),
             **in_all,
             **{f"graded_{figure}": each for figure, each in in_graded.items()},
         }
         if not brief:
             figures["people_alpha"] = self.loaded.people_alpha(inside)
         if self.loaded.version is not None and not brief:
-            figures["judge_alone" if grade == "label" else "judge_mean"] = self.judge_share(sample, inside)
+            figures["judge_alone" if grade == "label" else "judge_mean"] = self.judge_share(
+                sample, inside
+            )
         if effect is not None:
             figures["design_effect"] = Estimate(effect, n=n_labels)
         if limits is not None:
@@ -287,7 +341,10 @@ class _Measure:
     def headline(self, part: _Part) -> Note:  # noqa: PLR0911 - one for each code
         """Return the sentence about the rate of all answers."""
         share, need, answers = part.share, part.to_label, self._answers(part.sample)
-        grade, missing = self.loaded.grade, (part.share.reason or "") if need is None else need.missing
+        grade, missing = (
+            self.loaded.grade,
+            (part.share.reason or "") if need is None else need.missing,
+        )
         if not part.sample.population.total:
             return note("no_answers")
         if grade != "label":
@@ -308,7 +365,9 @@ class _Measure:
         """Return "all answers", "these 120 answers", "the answers of sql"."""
         if self.target == "these":
             return f"these {round(sample.population.total):,} answers"
-        return f"{answers_of(self.where)}{' that you may see' if 'hidden' in sample.left_out else ''}"
+        return (
+            f"{answers_of(self.where)}{' that you may see' if 'hidden' in sample.left_out else ''}"
+        )
 
     def caveats(self, part: _Part) -> Iterator[Note]:
         """Yield what limits the rate of all answers."""
@@ -328,7 +387,12 @@ class _Measure:
         if n and waiting > _MOST_UNDECIDED * drawn and drawn - waiting >= n / 2:
             yield note("waiting", waiting=waiting, drawn=drawn)
         rarer = round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))
-        if self.loaded.grade == "label" and n and part.share.low is not None and rarer < _FEW_OF_RARER:
+        if (
+            self.loaded.grade == "label"
+            and n
+            and part.share.low is not None
+            and rarer < _FEW_OF_RARER
+        ):
             label = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
             yield note("few_labels_of", label=label, n=rarer, labels=n)
         groups = len(sample.population.of_labelled)
@@ -356,7 +420,9 @@ class _Measure:
     def _bounds(self, sample: SampledLabels, inside: BoolArray | None) -> tuple[float, float]:
         rows: BoolArray | slice = slice(None) if inside is None else inside
         groups = renumbered(self.loaded.groups[rows])
-        return bounds(sample.stratum_of, sample.is_sampled, self.loaded.values[rows], groups, self.target)
+        return bounds(
+            sample.stratum_of, sample.is_sampled, self.loaded.values[rows], groups, self.target
+        )
 
     def judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
         """Return the judge's own share of bad answers, or its mean grade."""
@@ -371,8 +437,14 @@ class _Measure:
         scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
         if 0 < sample.judged < round(float(population.answers[scored].sum())):
             value = float(population.scores[scored].sum()) / sample.judged
-            return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
-        alone = judge_alone(population, scored, None, "the logit" if grade == "groundedness" else None, self.target)
+            return measured(
+                value,
+                sample.judged,
+                reason="no interval: a stratum also has answers without a score",
+            )
+        alone = judge_alone(
+            population, scored, None, "the logit" if grade == "groundedness" else None, self.target
+        )
         return within_range(alone, *_RANGE_OF_MEAN[grade])
 
 
@@ -381,13 +453,16 @@ def _lopsided_ends(estimate: Estimate) -> tuple[float, float] | None:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
     below, above = estimate.value - estimate.low, estimate.high - estimate.value
-    return (estimate.low, estimate.high) if max(below, above) > _LOPSIDED * min(below, above) else None
+    return (
+        (estimate.low, estimate.high) if max(below, above) > _LOPSIDED * min(below, above) else None
+    )
 
 
 def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate, float | None]:
     """Return the share of bad answers (or the mean grade) in all answers of a sample, and its design effect.
 
-    The labels are weighted by stratum. The design effect is None for means, and for ``these`` answers.
+    The labels are weighted by stratum. The design effect is None for means, and for ``these``
+    answers.
     """
     population, labels = sample.population, sample.labels
     groups = len(population.of_labelled)
@@ -395,11 +470,15 @@ def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate
         why = f"the labels cover only {counted(groups, 'evidence group')}, and at least {MIN_PAIRS} are needed"
         return unmeasured(len(labels.values), why), None
     if sample.grade != "label":
-        mean = predicted_mean(population, labels, target=target, share=sample.grade == "groundedness")
+        mean = predicted_mean(
+            population, labels, target=target, share=sample.grade == "groundedness"
+        )
         return within_range(mean, *_RANGE_OF_MEAN[sample.grade]), None
     if target == "these":
         return rate(sample.counts, "these"), None
-    return rate(sample.counts, "app", sample.app_effect), round(design_effect(population, labels), 6)
+    return rate(sample.counts, "app", sample.app_effect), round(
+        design_effect(population, labels), 6
+    )
 
 
 def _labels_only(sample: SampledLabels, grade: GradeName, n_answers: int) -> Estimate:
@@ -407,15 +486,28 @@ def _labels_only(sample: SampledLabels, grade: GradeName, n_answers: int) -> Est
     n = len(sample.all_values)
     if not n:
         return unmeasured(0, "no labels")
-    if grade == "label" and n < n_answers and (sample.extras or sample.hidden or not sample.is_random):
-        return measured(float(sample.all_values.mean()), n, reason="no interval: the labels are no random sample")
+    if (
+        grade == "label"
+        and n < n_answers
+        and (sample.extras or sample.hidden or not sample.is_random)
+    ):
+        return measured(
+            float(sample.all_values.mean()),
+            n,
+            reason="no interval: the labels are no random sample",
+        )
     if grade == "label":
         return share_intervals([round(float(sample.all_values.sum()))], [n])[0]
-    return Estimate(round(float(sample.all_values.mean()), 12), n=n, reason="no interval: shown for comparison")
+    return Estimate(
+        round(float(sample.all_values.mean()), 12), n=n, reason="no interval: shown for comparison"
+    )
 
 
 def _from_elsewhere(
-    connection: Connection, version: StoredVersion | None, choice: RateChoice, labels_from: RowFilter
+    connection: Connection,
+    version: StoredVersion | None,
+    choice: RateChoice,
+    labels_from: RowFilter,
 ) -> Rate:
     """Return the rate by Rogan and Gladen: the judge's errors are those on the labels of other answers."""
     if version is None:
@@ -427,8 +519,14 @@ def _from_elsewhere(
     ).sample()
     judged = ~np.isnan(elsewhere.all_verdicts)
     values, verdicts = elsewhere.all_values[judged] == 1, elsewhere.all_verdicts[judged] == 1
-    bad, found, passed = int(values.sum()), int((values & verdicts).sum()), int((~values & ~verdicts).sum())
-    share = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
+    bad, found, passed = (
+        int(values.sum()),
+        int((values & verdicts).sum()),
+        int((~values & ~verdicts).sum()),
+    )
+    share = rogan_gladen(
+        sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed)
+    )
     of_verdicts = np.array([elsewhere.judged - elsewhere.judged_bad, elsewhere.judged_bad])
     labelled = np.array([int((~verdicts).sum()), int(verdicts.sum())])
     if not len(values):
@@ -437,13 +535,17 @@ def _from_elsewhere(
         share = unmeasured(len(values), _ONE_VERDICT.format("bad" if of_verdicts[1] else "good"))
     elif (equal_chances(of_verdicts, labelled) < 1).any():
         share = unmeasured(len(values), _CHOSEN_ELSEWHERE)
-    elif share.low is not None and share.low == share.high:  # even the interval is at an end of the scale
+    elif (
+        share.low is not None and share.low == share.high
+    ):  # even the interval is at an end of the scale
         share = unmeasured(len(values), _ERRS_OTHERWISE)
     share, answers = replace(share, n=len(values)), answers_of(choice.where)
     if share.value is None:
         headline = note("rate_unknown", answers=answers, missing=share.reason or "")
     else:
-        headline = note("rate_elsewhere", share=share, answers=answers, others=answers_of(labels_from))
+        headline = note(
+            "rate_elsewhere", share=share, answers=answers, others=answers_of(labels_from)
+        )
     figures = {
         "bad_answers": share,
         "answers": Estimate(sample.judged, n=sample.judged),
@@ -463,8 +565,12 @@ _CHOSEN_ELSEWHERE = (
     "the labels from elsewhere are of chosen answers: the judge's verdict changed the chance to get a label. Label a "
     "random sample of them"
 )
-_ONE_VERDICT = "the judge calls all answers from elsewhere {}, so they show only one kind of its errors"
-_ERRS_OTHERWISE = "the judge's own share of bad answers does not fit its errors on the labels from elsewhere"
+_ONE_VERDICT = (
+    "the judge calls all answers from elsewhere {}, so they show only one kind of its errors"
+)
+_ERRS_OTHERWISE = (
+    "the judge's own share of bad answers does not fit its errors on the labels from elsewhere"
+)
 
 
 def _many_undecided(sample: SampledLabels) -> bool:

@@ -19,7 +19,15 @@ from judgeboard.measure.choice import EVERYBODY, GRADES, By, CountedGrades, Unit
 from judgeboard.measure.result import without_zeros
 from judgeboard.measure.sample import graded_of, reviewed_for_flags, served_notices
 from judgeboard.settings.model import Cuts
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
+from judgeboard.stats.arrays import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    Grouping,
+    IntArray,
+    among,
+    grouping,
+)
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.proportions import anchoring, share
@@ -68,7 +76,10 @@ from judgeboard.store.verdicts import (
     read_verdicts,
 )
 
-RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "question")}
+RESAMPLED: dict[Unit, tuple[str, str]] = {
+    "responses": ("response", "evidence group"),
+    "pairs": ("pair", "question"),
+}
 """The names of rows and of the groups that an interval resamples."""
 
 _MOST_LEVELS = 20  # a scale with more levels is a score
@@ -80,10 +91,11 @@ Cut: TypeAlias = float | FloatArray  # one value, or one per row
 class RatingPairs:
     """One row per item that the judge and people rated (if people are stacked: per person and item), by id.
 
-    An item is an answer or a pair of answers. ``judge`` and ``people`` are positions among the categories of ``scale``,
-    or scores. ``scores`` is the judge's groundedness, NaN if there is none; ``cut`` marks labels derived from it.
-    ``groups`` are evidence groups, ``query_types`` are positions in the loaded names, ``days`` are UTC days (below 0:
-    no time). ``left_out`` counts the items without a row by reason. Only pairs of answers have ``comparisons``.
+    An item is an answer or a pair of answers. ``judge`` and ``people`` are positions among the
+    categories of ``scale``, or scores. ``scores`` is the judge's groundedness, NaN if there is
+    none; ``cut`` marks labels derived from it. ``groups`` are evidence groups, ``query_types`` are
+    positions in the loaded names, ``days`` are UTC days (below 0: no time). ``left_out`` counts the
+    items without a row by reason. Only pairs of answers have ``comparisons``.
     """
 
     scale: Scale
@@ -115,8 +127,9 @@ _COLUMNS = ("response_ids", "judge", "people", "scores", "cut", "groups", "query
 class Comparisons:
     """A judge version's verdicts on pairs of answers, by id, whether or not a verdict counts.
 
-    ``asked`` tells for each order (A first, B first) which pairs the judge was asked about. ``differences`` is None if
-    the judge compared the answers. If it scored each answer by itself, its verdicts are those of one order.
+    ``asked`` tells for each order (A first, B first) which pairs the judge was asked about.
+    ``differences`` is None if the judge compared the answers. If it scored each answer by itself,
+    its verdicts are those of one order.
     """
 
     ids: IntArray
@@ -128,14 +141,18 @@ class Comparisons:
         """Return the verdicts on some of the pairs, by a mask or by positions."""
         a_first, b_first = self.asked
         differences = None if self.differences is None else self.differences[rows]
-        return Comparisons(self.ids[rows], self.orders.at(rows), (a_first[rows], b_first[rows]), differences)
+        return Comparisons(
+            self.ids[rows], self.orders.at(rows), (a_first[rows], b_first[rows]), differences
+        )
 
 
-def person_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = None) -> GradedReviews:
+def person_grades(
+    reviews: GradedReviews, grade: str, reviewer_id: int | None = None
+) -> GradedReviews:
     """Return the review with the grade of each person, or of one of them, on each answer.
 
-    Each reviewer's latest blind review counts, or else their latest review. Adjudications (``gold``) and reviews after
-    the reveal or of a repeated item do not count.
+    Each reviewer's latest blind review counts, or else their latest review. Adjudications
+    (``gold``) and reviews after the reveal or of a repeated item do not count.
     """
     rows = (reviews.stages != ADJUDICATION) & (reviews.stages != AGAIN)
     if reviewer_id is not None:
@@ -158,7 +175,8 @@ def people_values(
     own = person_grades(reviews, scale.grade, reviewer_id)
     parts = [own] if reviewer_id is not None else [own, gold(reviews, scale.grade)]
     ids, reviewer_ids = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("response_ids", "reviewer_ids")
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("response_ids", "reviewer_ids")
     )
     values = np.concatenate([column_of(part, scale.grade) for part in parts])
     is_gold = np.arange(len(ids)) >= len(own.response_ids)
@@ -172,14 +190,19 @@ def combined_as(scale: Scale) -> Kind:
     return "label" if scale.weights is None else "quality"
 
 
-def pairs_of(verdicts: CurrentVerdicts, people: PeopleValues, scale: Scale, cut: Cut) -> RatingPairs:
+def pairs_of(
+    verdicts: CurrentVerdicts, people: PeopleValues, scale: Scale, cut: Cut
+) -> RatingPairs:
     """Return the rating pairs of one judge version's ``verdicts``, by answer, and grades of people (``people_values``).
 
-    If the judge gave no label, the answer counts as hallucinated if its groundedness is below ``cut``, one value or one
-    per verdict.
+    If the judge gave no label, the answer counts as hallucinated if its groundedness is below
+    ``cut``, one value or one per verdict.
     """
     judged = among(people.response_ids, verdicts.response_ids)
-    at, grades = np.searchsorted(verdicts.response_ids, people.response_ids[judged]), people.values[judged]
+    at, grades = (
+        np.searchsorted(verdicts.response_ids, people.response_ids[judged]),
+        people.values[judged],
+    )
     values, was_cut = judge_values(verdicts, scale.grade, cut)
     rows = is_given(values[at])
     at, grades = at[rows], grades[rows]
@@ -207,12 +230,16 @@ def judge_values(verdicts: Grades, grade: str, cut: Cut) -> tuple[AnyArray, Bool
 def with_cut(labels: IntArray, groundedness: FloatArray, cut: Cut) -> tuple[IntArray, BoolArray]:
     """Return labels (as positions) with those that were derived from groundedness, and which ones these are."""
     was_cut = (labels == 0) & ~np.isnan(groundedness)
-    return np.where(was_cut, np.where(groundedness < cut - HALF_STEP, HALLUCINATED, GROUNDED), labels), was_cut
+    return np.where(
+        was_cut, np.where(groundedness < cut - HALF_STEP, HALLUCINATED, GROUNDED), labels
+    ), was_cut
 
 
 def cuts_of(cuts: Cuts, query_types: TextColumn) -> FloatArray:
     """Return the cut of each row."""
-    return np.array([cuts.of(name) for name in query_types.names], dtype=np.float64)[query_types.codes]
+    return np.array([cuts.of(name) for name in query_types.names], dtype=np.float64)[
+        query_types.codes
+    ]
 
 
 def is_given(values: AnyArray) -> BoolArray:
@@ -226,11 +253,15 @@ def column_of(grades: Grades, grade: str) -> AnyArray:
     return known.get(grade, grades.scores)
 
 
-def _latest(reviews: GradedReviews, grade: str, counted: BoolArray, *, by_reviewer: bool) -> GradedReviews:
+def _latest(
+    reviews: GradedReviews, grade: str, counted: BoolArray, *, by_reviewer: bool
+) -> GradedReviews:
     """Return one review per response (and person, if ``by_reviewer``): the latest blind one, or else the latest."""
     values = column_of(reviews, grade)
     rows = np.flatnonzero(is_given(values) & counted)  # the oldest first
-    reviewer_ids = reviews.reviewer_ids[rows] if by_reviewer else np.zeros(len(rows), dtype=np.int64)
+    reviewer_ids = (
+        reviews.reviewer_ids[rows] if by_reviewer else np.zeros(len(rows), dtype=np.int64)
+    )
     # lexsort is stable: among equals the rows keep their order, so the latest comes last.
     at = np.lexsort((reviews.stages[rows] == BLIND, reviewer_ids, reviews.response_ids[rows]))
     response_ids, reviewer_ids = reviews.response_ids[rows[at]], reviewer_ids[at]
@@ -273,10 +304,13 @@ def item_ratings(
     rater_list = np.flatnonzero(np.bincount(rater_ids)).tolist()
     known = [names.get(each, str(each)) for each in rater_list]
     raters = tuple(
-        name if known.count(name) == 1 else f"{name} ({each})" for each, name in zip(rater_list, known, strict=True)
+        name if known.count(name) == 1 else f"{name} ({each})"
+        for each, name in zip(rater_list, known, strict=True)
     )
     row, group = RESAMPLED[unit]
-    return ItemRatings(items, replace(ratings, raters=raters, groups=replace(ratings.groups, row=row, group=group)))
+    return ItemRatings(
+        items, replace(ratings, raters=raters, groups=replace(ratings.groups, row=row, group=group))
+    )
 
 
 def grouping_of(pairs: RatingPairs, unit: Unit, human: Human) -> Grouping:
@@ -302,25 +336,34 @@ def are_related(one: StoredVersion, other: StoredVersion) -> bool:
 class PairSource:
     """Everything that people graded, loaded once, with the rating pairs of each judge version."""
 
-    def __init__(self, connection: Connection, counted: CountedGrades = EVERYBODY, grade: str | None = None) -> None:
+    def __init__(
+        self, connection: Connection, counted: CountedGrades = EVERYBODY, grade: str | None = None
+    ) -> None:
         """Load all three grades, or one dimension of scores or category of a label schema (``grade``).
 
-        Raises BadInput if people have its scores on several scales, or if ``counted`` asks for the mean of a category.
+        Raises BadInput if people have its scores on several scales, or if ``counted`` asks for the
+        mean of a category.
         """
         dimension = None if grade in {None, *GRADES} else grade
         self.connection = connection
         self._dimension = None if dimension is None else Dimension(connection, dimension)
-        self.scales = SCALES if self._dimension is None else {self._dimension.name: self._dimension.scale()}
+        self.scales = (
+            SCALES if self._dimension is None else {self._dimension.name: self._dimension.scale()}
+        )
         self.counted = counted
         classes = () if self._dimension is None else self._dimension.classes
         if classes and self.counted.human == "mean":
             raise BadInput(f"the classes of {grade} have no mean: use --human majority")
         # The ids of the answers that count, None for all.
-        self.matching = None if counted.where == RowFilter() else matching_answers(connection, counted.where)
+        self.matching = (
+            None if counted.where == RowFilter() else matching_answers(connection, counted.where)
+        )
         if dimension is None:
             reviews, verdicts = graded_of(connection, implied_labels=counted.implied_labels)
         else:
-            reviews = graded_reviews(connection, dimension, implied_labels=counted.implied_labels, classes=classes)
+            reviews = graded_reviews(
+                connection, dimension, implied_labels=counted.implied_labels, classes=classes
+            )
             verdicts = read_verdicts(connection, dimension, of_reviewed=True)
             reviews, verdicts = graded_answers(connection, reviews, verdicts)
         if self.matching is not None:
@@ -342,7 +385,9 @@ class PairSource:
         judged, first = np.unique(self._current.response_ids, return_index=True)
         known = among(response_ids, judged)
         groups = np.zeros(len(response_ids), dtype=np.int64)
-        groups[known] = self._current.evidence_groups[first][np.searchsorted(judged, response_ids[known])]
+        groups[known] = self._current.evidence_groups[first][
+            np.searchsorted(judged, response_ids[known])
+        ]
         if not known.all():
             facts = response_facts(self.connection, response_ids[~known])
             groups[~known] = facts.evidence_groups[np.searchsorted(facts.ids, response_ids[~known])]
@@ -360,13 +405,19 @@ class PairSource:
 
     def scale_with(self, version_ids: Iterable[int], grade: str, *, people: bool = True) -> Scale:
         """Return the scale on which judge versions are compared with people, or with each other."""
-        return self.scales[grade] if self._dimension is None else self._dimension.scale(version_ids, people=people)
+        return (
+            self.scales[grade]
+            if self._dimension is None
+            else self._dimension.scale(version_ids, people=people)
+        )
 
     def people(self, grade: str, scale: Scale | None = None) -> PeopleValues:
         """Return one value per answer with this grade, combined as on ``scale`` (default: the scale of people)."""
         scale = scale or self.scales[grade]
         if scale not in self._people:
-            self._people[scale] = people_values(self.reviews, scale, self.counted.reviewer_id, self.counted.human)
+            self._people[scale] = people_values(
+                self.reviews, scale, self.counted.reviewer_id, self.counted.human
+            )
         return self._people[scale]
 
     def pairs(self, version_id: int, grade: str) -> RatingPairs:
@@ -428,7 +479,9 @@ class AnswerRatings:
         grades = person_grades(self.source.reviews, scale.grade)
         values = positions_of_codes(column_of(grades, scale.grade), scale)
         groups = self.source.evidence_groups(grades.response_ids)
-        return item_ratings(grades.response_ids, grades.reviewer_ids, values, scale, groups, self._names)
+        return item_ratings(
+            grades.response_ids, grades.reviewer_ids, values, scale, groups, self._names
+        )
 
     def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
         """Return a judge version's current verdicts and the grades of people on the same answers, on one scale."""
@@ -447,16 +500,25 @@ class AnswerRatings:
         values = column_of(reviews, self.grade)
         again = reviews.stages == AGAIN
         rows = np.flatnonzero(is_given(values) & (reviews.stages != ADJUDICATION))
-        # The oldest review of an answer by a person comes first, and reviews of its repeats after all others.
-        order = rows[np.lexsort((again[rows], reviews.reviewer_ids[rows], reviews.response_ids[rows]))]
+        # The oldest review of an answer by a person comes first, and reviews of its repeats after
+        # all others.
+        order = rows[
+            np.lexsort((again[rows], reviews.reviewer_ids[rows], reviews.response_ids[rows]))
+        ]
         ids, who = reviews.response_ids[order], reviews.reviewer_ids[order]
-        starts = np.flatnonzero(np.append(True, (ids[1:] != ids[:-1]) | (who[1:] != who[:-1]))[: len(order)])
+        starts = np.flatnonzero(
+            np.append(True, (ids[1:] != ids[:-1]) | (who[1:] != who[:-1]))[: len(order)]
+        )
         ends = np.append(starts[1:], len(order))[: len(starts)] - 1
         repeated = ~again[order[starts]] & again[order[ends]]
         starts, ends = starts[repeated], ends[repeated]
-        names = np.array([self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_)
+        names = np.array(
+            [self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_
+        )
         first, second = (positions_of_codes(values[order[at]], self.scale) for at in (starts, ends))
-        return RatedTwice(ids[starts], names, first, second, self.source.evidence_groups(ids[starts]))
+        return RatedTwice(
+            ids[starts], names, first, second, self.source.evidence_groups(ids[starts])
+        )
 
     def gold(self, ids: IntArray) -> FloatArray:
         """Return the gold labels of answers, NaN if there is none."""
@@ -477,7 +539,9 @@ class AnswerRatings:
         """Yield each slice of the answers that a judge version and people rated; without a filter, all query types."""
         if by == "query_type":
             every, codes = self.source.matching is None, enumerate(self.source.query_types)
-            names = sorted((name, code) for code, name in codes if every or (pairs.query_types == code).any())
+            names = sorted(
+                (name, code) for code, name in codes if every or (pairs.query_types == code).any()
+            )
             yield from ((name, pairs.at(pairs.query_types == code)) for name, code in names)
         else:
             slices = slices_of(self.connection, self.unit, by, pairs.response_ids)
@@ -494,11 +558,15 @@ class AnswerRatings:
             if self.source.matching is not None:
                 grades = grades.at(among(grades.response_ids, self.source.matching))
             if len(grades.response_ids):
-                responses = grouping(grades.response_ids, len(grades.response_ids), row="response", group="response")
+                responses = grouping(
+                    grades.response_ids, len(grades.response_ids), row="response", group="response"
+                )
                 shares[grade] = anchoring(grades.judge, grades.blind, grades.revealed, responses)
         return shares
 
-    def judge_on(self, version: StoredVersion, ids: IntArray, scale: Scale | None = None) -> FloatArray:
+    def judge_on(
+        self, version: StoredVersion, ids: IntArray, scale: Scale | None = None
+    ) -> FloatArray:
         """Return a judge version's current verdicts on answers, on ``scale`` (default: the scale of people)."""
         scale = scale or self.scale
         verdicts = self.source.verdicts(version.id)
@@ -510,7 +578,9 @@ class AnswerRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
         dimension = None if self.grade in GRADES else self.grade
         scale = self.source.scale_with([each.id for each in versions], self.grade, people=False)
-        verdicts = current_verdicts(self.connection, dimension, version_ids=[each.id for each in versions])
+        verdicts = current_verdicts(
+            self.connection, dimension, version_ids=[each.id for each in versions]
+        )
         values = self.source.judge_values(verdicts, self.grade)
         rows = is_given(values)
         if self.source.matching is not None:
@@ -524,7 +594,9 @@ class AnswerRatings:
             {each.id: each.title for each in versions},
         )
 
-    def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:
+    def left_out_of_judges(
+        self, versions: Sequence[StoredVersion], rated: ItemRatings
+    ) -> dict[str, int]:
         """Count the answers that made the prompt of one of these judge versions, and those that only one rated."""
         made = answers_of_prompts(self.connection, [each.id for each in versions])
         alone = (rated.ratings.per_item == 1) & ~among(rated.ids, made.both)
@@ -539,7 +611,8 @@ class AnswerRatings:
 class Dimension:
     """A dimension of scores, or a category of a label schema, and the scale on which its raters are compared.
 
-    ``classes`` has the options of a category; it is empty if people gave scores. Raises NotFound if no one used it.
+    ``classes`` has the options of a category; it is empty if people gave scores. Raises NotFound if
+    no one used it.
     """
 
     def __init__(self, connection: Connection, name: str) -> None:
@@ -554,8 +627,8 @@ class Dimension:
     def scale(self, version_ids: Iterable[int] = (), *, people: bool = True) -> Scale:
         """Return the scale of judge versions and ``people``; without their scores, that of all scores.
 
-        If all scores are whole numbers on one scale of few levels, the levels are categories. Raises BadInput if people
-        have scores on several scales.
+        If all scores are whole numbers on one scale of few levels, the levels are categories.
+        Raises BadInput if people have scores on several scales.
         """
         if self.classes:
             return Scale(self.name, self.classes)
@@ -564,7 +637,9 @@ class Dimension:
         scales = sorted({each.text for each in written})
         of_people = sorted({each.text for each in written if each.version_id is None})
         if len(of_people) > 1:
-            raise BadInput(f"people have scores of {self.name} on different scales: {' and '.join(of_people)}")
+            raise BadInput(
+                f"people have scores of {self.name} on different scales: {' and '.join(of_people)}"
+            )
         if len(scales) > 1:
             return Scale(self.name, different=True)
         levels = _levels(scales[0]) if all(each.whole for each in written) else None
@@ -585,8 +660,8 @@ def _levels(written: str) -> tuple[int, ...] | None:
 def labels_by_notice(source: PairSource) -> tuple[tuple[str, Estimate], ...]:
     """Return the share of bad answers among those that people labelled, by notice ("full"), and its query types.
 
-    The levels have the order of `Level`; each has a line for all query types first, if it has several. Answers that
-    `serve_answer` did not return, or that have no notice, do not count.
+    The levels have the order of `Level`; each has a line for all query types first, if it has
+    several. Answers that `serve_answer` did not return, or that have no notice, do not count.
     """
     people, served = source.people("label"), served_notices(source.connection)
     served = served.at(among(served.response_ids, people.response_ids))
@@ -594,7 +669,10 @@ def labels_by_notice(source: PairSource) -> tuple[tuple[str, Estimate], ...]:
         return ()
     bad = people.values[np.searchsorted(people.response_ids, served.response_ids)] == HALLUCINATED
     groups = served.evidence_groups
-    notices, types = (np.array(each.names, dtype=np.str_)[each.codes] for each in (served.notices, served.query_types))
+    notices, types = (
+        np.array(each.names, dtype=np.str_)[each.codes]
+        for each in (served.notices, served.query_types)
+    )
 
     lines: list[tuple[str, Estimate]] = []
     for level in Level:
@@ -612,8 +690,8 @@ def labels_by_notice(source: PairSource) -> tuple[tuple[str, Estimate], ...]:
 class UnjudgedAnswers:
     """The ``answers`` that people graded and the judge version ``title`` has not judged, with the way to figures.
 
-    ``command`` judges them; None if the version cannot judge. ``other`` is the version with the most rating pairs and
-    their number, None if all have too few.
+    ``command`` judges them; None if the version cannot judge. ``other`` is the version with the
+    most rating pairs and their number, None if all have too few.
     """
 
     title: str
@@ -625,22 +703,32 @@ class UnjudgedAnswers:
 def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> UnjudgedAnswers | None:
     """Return the graded answers that a version has to judge.
 
-    Returns None if the version has enough rating pairs, if the verdicts that it lacks are too few, or if neither it can
-    judge nor another version has enough.
+    Returns None if the version has enough rating pairs, if the verdicts that it lacks are too few,
+    or if neither it can judge nor another version has enough.
     """
     connection, n = ratings.connection, ratings.compared(version).n
     if n >= MIN_PAIRS:
         return None
-    from judgeboard.runs.judging import judge_options  # loads all kinds of judges, which few figures need
+    from judgeboard.runs.judging import (
+        judge_options,
+    )  # loads all kinds of judges, which few figures need
 
     graded = replace(ratings.source.counted.where, graded=True)
-    answers = count_unasked(connection, version.id, Selection(graded, PLAIN, None, last_response_id(connection)))
+    answers = count_unasked(
+        connection, version.id, Selection(graded, PLAIN, None, last_response_id(connection))
+    )
     if n + answers < MIN_PAIRS:
         return None
     options = None if version.id in retired_versions(connection) else judge_options(version)
-    command = None if options is None else f"judgeboard judge {options} {shlex.join(where_options(graded))}"
+    command = (
+        None
+        if options is None
+        else f"judgeboard judge {options} {shlex.join(where_options(graded))}"
+    )
     counts = ((ratings.compared(each).n, -each.id, each.title) for each in ratings.versions)
     other = max((each for each in counts if each[0] >= MIN_PAIRS), default=None)
     if command is None and other is None:
         return None
-    return UnjudgedAnswers(version.title, answers, command, None if other is None else (other[2], other[0]))
+    return UnjudgedAnswers(
+        version.title, answers, command, None if other is None else (other[2], other[0])
+    )

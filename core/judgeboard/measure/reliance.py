@@ -32,7 +32,8 @@ def headline(statistics: Mapping[str, Estimate]) -> Estimate | None:
 def reliance(statistics: Mapping[str, Estimate], *, of_all: bool = True) -> Reliance:
     """Return how far people may rely on a judge with these statistics: what the whole interval allows.
 
-    Figures of chosen answers alone (not ``of_all`` answers) allow no conclusion: it is `Reliance.UNKNOWN`.
+    Figures of chosen answers alone (not ``of_all`` answers) allow no conclusion: it is
+    `Reliance.UNKNOWN`.
     """
     if not of_all:
         return Reliance.UNKNOWN
@@ -75,8 +76,9 @@ def verdict(result: AgreementResult) -> Note | None:
 def stand_in_note(test: AlternativeAnnotatorTest, allowed: Reliance) -> Note:
     """Return the result of the alternative annotator test.
 
-    ``allowed`` is the conclusion from all figures of the judge. Only if it is `Reliance.CAN`, a judge that passed for
-    everybody may replace a person. People who could not be tested are in the conclusion.
+    ``allowed`` is the conclusion from all figures of the judge. Only if it is `Reliance.CAN`, a
+    judge that passed for everybody may replace a person. People who could not be tested are in the
+    conclusion.
     """
     if test.omega.value is None:
         return note("stand_in_unknown", reason=test.omega.reason or "")

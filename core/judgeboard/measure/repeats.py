@@ -34,7 +34,9 @@ from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers, values_
 
 def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
     """Return how far a judge agrees with itself, on the items with a usable verdict every time."""
-    return _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
+    return (
+        _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
+    )
 
 
 def temperature_of(versions: Sequence[StoredVersion]) -> float | None:
@@ -54,8 +56,8 @@ def temperature_note(temperature: float | None) -> Note:
 class AnswerRepeats:
     """The repeats of one judge version on one answer; ``usable`` of them have a verdict.
 
-    ``ranges`` has the lowest and the highest value by measure. ``bad`` of the ``sided`` usable verdicts call the answer
-    bad, by their label or else by the threshold of groundedness.
+    ``ranges`` has the lowest and the highest value by measure. ``bad`` of the ``sided`` usable
+    verdicts call the answer bad, by their label or else by the threshold of groundedness.
     """
 
     repeats: int
@@ -68,9 +70,14 @@ class AnswerRepeats:
 def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> AnswerRepeats | None:
     """Return the repeats of a judgment's judge version on an answer; None if it judged the answer only once.
 
-    Reads nothing: the item has all its judgments that the reader may see. ``cut`` is the threshold of groundedness.
+    Reads nothing: the item has all its judgments that the reader may see. ``cut`` is the threshold
+    of groundedness.
     """
-    first_ask = [each for each in item.judgments if each.version_title == judgment.version_title and each.ask == 0]
+    first_ask = [
+        each
+        for each in item.judgments
+        if each.version_title == judgment.version_title and each.ask == 0
+    ]
     if not any(each.repeat for each in first_ask):
         return None
     verdicts = {each.repeat: each for each in first_ask if each.status == Status.OK}
@@ -81,7 +88,9 @@ def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> Answe
         repeats=len(first_ask),
         usable=len(verdicts),
         ranges={
-            each.measure: (float(each.values.min()), float(each.values.max())) for each in measures if each.rows.size
+            each.measure: (float(each.values.min()), float(each.values.max()))
+            for each in measures
+            if each.rows.size
         },
         bad=sides.count(Side.BAD),
         sided=len(sides) - sides.count(None),
@@ -93,9 +102,14 @@ def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementRes
     repeated = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
     measure = _measure(repeated, title, choice.grade)
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
-    more = {name: getattr(measure, name) for name in ("self_consistency", "spread", "icc", "cronbach_alpha")}
+    more = {
+        name: getattr(measure, name)
+        for name in ("self_consistency", "spread", "icc", "cronbach_alpha")
+    }
     notes = (temperature_note(temperature_of(versions)),)
-    values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; labels are 0 or 1
+    values = (
+        measure.values - 1 if scale is QUALITY else measure.values
+    )  # positions among 1 to 4; labels are 0 or 1
     raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
     ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
     left_out = {"incomplete": measure.incomplete, "no_value": measure.no_value}
@@ -110,7 +124,9 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
         version = known[0]
     else:
         titles = ", ".join(each.title for each in known)
-        raise BadInput(f"choose a judge with --judge-version: {titles or 'none has compared pairs'}")
+        raise BadInput(
+            f"choose a judge with --judge-version: {titles or 'none has compared pairs'}"
+        )
     every = load_comparisons(connection, [version.id], condition=PLAIN)
     if is_one_order(version, every):
         raise NotFound(f"{version.title} judged each pair in one order only, so it has no repeats")
@@ -128,8 +144,20 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
     row, group = RESAMPLED["pairs"]
     groups = grouping(verdicts.questions[both], int(both.sum()), row=row, group=group)
     ratings = Ratings(values[both], ("A shown first", "B shown first"), PREFERENCE, groups)
-    more = {"self_consistency": verdicts.self_consistency(), "first_position": verdicts.first_position()}
-    return _result(choice, ratings, version.title, [version], more, {"incomplete": int((~both).sum())}, (), aspect)
+    more = {
+        "self_consistency": verdicts.self_consistency(),
+        "first_position": verdicts.first_position(),
+    }
+    return _result(
+        choice,
+        ratings,
+        version.title,
+        [version],
+        more,
+        {"incomplete": int((~both).sum())},
+        (),
+        aspect,
+    )
 
 
 def _result(

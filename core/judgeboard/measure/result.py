@@ -20,7 +20,8 @@ ALL: None = None
 class Row:
     """A figure of a slice (None: of all answers), with its 95 % interval.
 
-    ``n`` counts the answers or labels behind the figure. If ``value`` or the interval is None, ``reason`` says why.
+    ``n`` counts the answers or labels behind the figure. If ``value`` or the interval is None,
+    ``reason`` says why.
     """
 
     figure: str
@@ -34,7 +35,9 @@ class Row:
     @classmethod
     def of(cls, figure: str, slice_: str | None, estimate: Estimate) -> "Row":
         """Return the row of an estimate."""
-        return cls(figure, slice_, estimate.value, estimate.low, estimate.high, estimate.n, estimate.reason)
+        return cls(
+            figure, slice_, estimate.value, estimate.low, estimate.high, estimate.n, estimate.reason
+        )
 
     @property
     def estimate(self) -> Estimate:
@@ -46,10 +49,10 @@ class Row:
 class About:
     """Which judge, people and answers the figures of a result count.
 
-    ``judges`` are titles of judge versions ("rag v3"), ``people`` tells how grades of several people become one,
-    ``grade`` is what is compared or counted, ``where`` the filter, and ``by`` the field of the slices. ``counts`` are
-    numbers of answers by what happened to them; ``left_out`` are those that the figures do not count, by reason.
-    ``unit`` is what is counted.
+    ``judges`` are titles of judge versions ("rag v3"), ``people`` tells how grades of several
+    people become one, ``grade`` is what is compared or counted, ``where`` the filter, and ``by``
+    the field of the slices. ``counts`` are numbers of answers by what happened to them;
+    ``left_out`` are those that the figures do not count, by reason. ``unit`` is what is counted.
     """
 
     judges: tuple[str, ...] = ()
@@ -113,14 +116,19 @@ class Result:
         Slices that have none of the figures are left out, and figures without a value or a reason.
         """
         cells = {(row.slice, row.figure): row.estimate for row in self.rows}
-        measured = dict.fromkeys(row.figure for row in self.rows if {row.value, row.low, row.reason} != {None})
+        measured = dict.fromkeys(
+            row.figure for row in self.rows if {row.value, row.low, row.reason} != {None}
+        )
         names = [each for each in figures or measured if each in measured and each in FIGURES]
         columns = [FIGURES[each] for each in names]
         title = (self.about.by or self.about.unit).replace("_", " ").capitalize()
         lines = []
         for name in (*self.slices, ALL):
             if any((name, each) in cells for each in names):
-                of_slice = (_cell(cells.get((name, each)), column) for each, column in zip(names, columns, strict=True))
+                of_slice = (
+                    _cell(cells.get((name, each)), column)
+                    for each, column in zip(names, columns, strict=True)
+                )
                 lines.append((f"all {self.about.unit}" if name is None else name, *of_slice))
         return Table((Column(title), *columns), tuple(lines))
 
@@ -132,10 +140,15 @@ class Result:
                 yield from text_lines(table)
         yield from (each.text for each in (*self.caveats, *self.next))
         if self.about.left_out:
-            yield note("left_out", reasons=[f"{LEFT_OUT[why]} ({n:,})" for why, n in self.about.left_out.items()]).text
+            yield note(
+                "left_out",
+                reasons=[f"{LEFT_OUT[why]} ({n:,})" for why, n in self.about.left_out.items()],
+            ).text
 
     def _repr_html_(self) -> str:
-        return to_html(self.table(), [each.text for each in (self.headline, *self.caveats, *self.next)])
+        return to_html(
+            self.table(), [each.text for each in (self.headline, *self.caveats, *self.next)]
+        )
 
 
 def without_zeros(counts: Mapping[str, int]) -> dict[str, int]:
@@ -153,4 +166,8 @@ def frame_of(rows: Iterable[Mapping[str, object]], *first: str) -> "pd.DataFrame
 def _cell(estimate: Estimate | None, column: Column) -> Estimate | float | None:
     if estimate is None or column.format in OF_ESTIMATES:
         return estimate
-    return round(estimate.value) if column.format == "count" and estimate.value is not None else estimate.value
+    return (
+        round(estimate.value)
+        if column.format == "count" and estimate.value is not None
+        else estimate.value
+    )

@@ -1,7 +1,7 @@
 """The answers that a judge version was asked about, loaded once for all figures and brought up to date by changes.
 
-Tables of columns are kept per database, for readers from whom nothing is hidden. Whoever may not see some answers, or
-changes them, gets a table of their own, which is not kept.
+Tables of columns are kept per database, for readers from whom nothing is hidden. Whoever may not
+see some answers, or changes them, gets a table of their own, which is not kept.
 """
 
 from collections.abc import Callable, Hashable
@@ -35,14 +35,18 @@ from judgeboard.store.verdicts import (
     read_verdicts,
 )
 
-Table = TypeVar("Table", JudgedAnswers, GradedReviews, CurrentVerdicts, ServedNotices, ReviewedForFlags)
+Table = TypeVar(
+    "Table", JudgedAnswers, GradedReviews, CurrentVerdicts, ServedNotices, ReviewedForFlags
+)
 Part = TypeVar("Part")
 
 MOST_KEPT = 4  # tables of a kind, for each database
 MOST_REPLACED = 20_000  # answers; if more have changed, all are loaded again
 
 
-def answers_of(connection: Connection, version_id: int | None, where: RowFilter | None = None) -> JudgedAnswers:
+def answers_of(
+    connection: Connection, version_id: int | None, where: RowFilter | None = None
+) -> JudgedAnswers:
     """Return the answers that match and that a judge version was asked about, by ascending id.
 
     Without a version, these are all logged answers that match.
@@ -72,7 +76,11 @@ def log_revision(connection: Connection) -> tuple[int, ...]:
 def _all_answers(connection: Connection, version_id: int | None) -> JudgedAnswers:
     cuts = thresholds(connection).cuts
     key = "answers", version_id, cuts.default, *sorted(cuts.by_type.items())
-    return _table(connection, key, lambda connection, ids: judged_answers(connection, version_id, cuts, ids=ids))
+    return _table(
+        connection,
+        key,
+        lambda connection, ids: judged_answers(connection, version_id, cuts, ids=ids),
+    )
 
 
 def reviews_of(connection: Connection, *, implied_labels: bool = True) -> GradedReviews:
@@ -94,13 +102,17 @@ def verdicts_of_reviewed(connection: Connection) -> CurrentVerdicts:
     return _table(connection, ("verdicts",), read)
 
 
-def graded_of(connection: Connection, *, implied_labels: bool = True) -> tuple[GradedReviews, CurrentVerdicts]:
+def graded_of(
+    connection: Connection, *, implied_labels: bool = True
+) -> tuple[GradedReviews, CurrentVerdicts]:
     """Return the reviews of logged answers and the current verdicts on these, without those that made a prompt."""
     return kept_until_changed(
         connection,
         ("graded", implied_labels),
         lambda: graded_answers(
-            connection, reviews_of(connection, implied_labels=implied_labels), verdicts_of_reviewed(connection)
+            connection,
+            reviews_of(connection, implied_labels=implied_labels),
+            verdicts_of_reviewed(connection),
         ),
     )
 
@@ -108,7 +120,11 @@ def graded_of(connection: Connection, *, implied_labels: bool = True) -> tuple[G
 def served_notices(connection: Connection) -> ServedNotices:
     """Return the reviewed answers that `serve_answer` returned with a notice."""
     notice, kinds = RESPONSE.c.extra[(SERVED, NOTICE)].as_string(), [level.value for level in Level]
-    return _table(connection, ("notices",), lambda connection, ids: read_notices(connection, notice, kinds, ids))
+    return _table(
+        connection,
+        ("notices",),
+        lambda connection, ids: read_notices(connection, notice, kinds, ids),
+    )
 
 
 def reviewed_for_flags(connection: Connection) -> IntArray:
@@ -116,7 +132,9 @@ def reviewed_for_flags(connection: Connection) -> IntArray:
     return _table(connection, ("flags",), read_reviewed_for_flags).response_ids
 
 
-def kept_until_changed(connection: Connection, key: tuple[Hashable, ...], read: Callable[[], Part]) -> Part:
+def kept_until_changed(
+    connection: Connection, key: tuple[Hashable, ...], read: Callable[[], Part]
+) -> Part:
     """Return a part of figures, kept as long as no figure of answers changes; ``key`` tells it from all others."""
     if hides_rows(connection) or not is_reading(connection):
         return read()
@@ -134,7 +152,9 @@ def kept_until_changed(connection: Connection, key: tuple[Hashable, ...], read: 
 
 
 def _table(
-    connection: Connection, key: tuple[Hashable, ...], read: Callable[[Connection, IntArray | None], Table]
+    connection: Connection,
+    key: tuple[Hashable, ...],
+    read: Callable[[Connection, IntArray | None], Table],
 ) -> Table:
     if hides_rows(connection) or not is_reading(connection):
         return read(connection, None)
@@ -180,11 +200,17 @@ class _KeptTables:
             return True
         ids = np.array(sorted(each for each in changed if each), dtype=np.int64)
         for key, (read, table) in tables.items():
-            self._tables[key] = read, _replaced(table, ids, read(connection, ids)) if len(ids) else table
+            self._tables[key] = (
+                read,
+                _replaced(table, ids, read(connection, ids)) if len(ids) else table,
+            )
         return True
 
     def table(
-        self, connection: Connection, key: tuple[Hashable, ...], read: Callable[[Connection, IntArray | None], Table]
+        self,
+        connection: Connection,
+        key: tuple[Hashable, ...],
+        read: Callable[[Connection, IntArray | None], Table],
     ) -> Table:
         """Return a table as it is now."""
         is_newest = self.follow(connection)
@@ -210,7 +236,9 @@ def _replaced(table: Table, ids: IntArray, new: Table) -> Table:
         return table
     stay = np.flatnonzero(~replaces)
     places = np.searchsorted(table.response_ids[stay], new.response_ids)
-    order = np.insert(stay, places, len(table.response_ids) + np.arange(len(places)))  # faster than a sort
+    order = np.insert(
+        stay, places, len(table.response_ids) + np.arange(len(places))
+    )  # faster than a sort
     rows = table.plus(new).at(order)
     if isinstance(rows, GradedReviews | ReviewedForFlags):
         return rows

@@ -3,25 +3,29 @@
 A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952):
 
 - The stratum is reviewed completely.
-- The answer was reviewed in a queue in random order, drawn from all answers (each planned queue is one). Labels that
-  people chose to give do not change the draw: it takes answers with and without such a label alike, and an answer
-  counts once it is reviewed in this queue. The first items of the queue are a sample too, so it may be left half way.
-  A second queue leaves out only answers whose labels count. A random sample of the rest and the first one are together
-  a random sample of the stratum.
-- The rule `random_sample` drew the answer. People work flagged answers worst first, so drawn answers that another rule
-  flagged count when none of them waits in the stratum.
-- The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out flagged answers that
-  people decided before. These may be the worst ones, so its labels count only if nobody chose an answer of the stratum.
-  A queue of the answers of the random sample that nobody graded leaves out the same. When it is reviewed completely,
-  the random sample is complete, and all its labels count.
+- The answer was reviewed in a queue in random order, drawn from all answers (each planned queue is
+  one). Labels that people chose to give do not change the draw: it takes answers with and without
+  such a label alike, and an answer counts once it is reviewed in this queue. The first items of the
+  queue are a sample too, so it may be left half way. A second queue leaves out only answers whose
+  labels count. A random sample of the rest and the first one are together a random sample of the
+  stratum.
+- The rule `random_sample` drew the answer. People work flagged answers worst first, so drawn
+  answers that another rule flagged count when none of them waits in the stratum.
+- The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out
+  flagged answers that people decided before. These may be the worst ones, so its labels count only
+  if nobody chose an answer of the stratum. A queue of the answers of the random sample that nobody
+  graded leaves out the same. When it is reviewed completely, the random sample is complete, and all
+  its labels count.
 
-A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn, nor had those
-that the judge of a planned queue judged later. They are strata of their own, unless they are very few.
+A queue with a number of items is drawn once. Answers that were logged later had no chance to be
+drawn, nor had those that the judge of a planned queue judged later. They are strata of their own,
+unless they are very few.
 
 Other labels are extras: they are counted and shown, never weighted.
 
-Answers that are hidden from a blind reviewer are a stratum without labels. They were drawn by strata, so that the other
-answers alone are no sample of all. If they are very few, they are left out.
+Answers that are hidden from a blind reviewer are a stratum without labels. They were drawn by
+strata, so that the other answers alone are no sample of all. If they are very few, they are left
+out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +44,16 @@ from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
 from judgeboard.measure.result import without_zeros
 from judgeboard.measure.sample import answers_of, count_logged, kept_until_changed, reviews_of
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_floats, no_ints, renumbered
+from judgeboard.stats.arrays import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    among,
+    no_floats,
+    no_ints,
+    renumbered,
+)
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
 from judgeboard.stats.ratings import SCALES, PeopleValues, positions_of_codes, ratings_of
@@ -79,7 +92,8 @@ _LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves i
 class StratumName(NamedTuple):
     """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by it).
 
-    ``is_later``: the answers were logged or judged after a sample was drawn that other strata have labels of.
+    ``is_later``: the answers were logged or judged after a sample was drawn that other strata have
+    labels of.
     """
 
     picked: Picked
@@ -91,9 +105,9 @@ class StratumName(NamedTuple):
 class SampledLabels:
     """The labels that are a sample of all answers, with the sums of all answers.
 
-    ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. ``strata`` names the strata of
-    ``population``. ``extras`` counts labels that are no sample. ``is_random``: every label of ``labels`` is of a random
-    sample.
+    ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. ``strata``
+    names the strata of ``population``. ``extras`` counts labels that are no sample. ``is_random``:
+    every label of ``labels`` is of a random sample.
 
     One entry per row of ``labels``: ``response_ids`` and ``verdicts`` (1 bad, 0 good, NaN none).
 
@@ -101,12 +115,13 @@ class SampledLabels:
 
     One entry per answer: ``stratum_of``, and ``is_sampled`` (whether it has a row in ``labels``).
 
-    One count per stratum: ``undecided`` are the sampled answers about which people were unsure, tied, or which they
-    skipped, ``drawn`` the answers of the random sample, ``waiting`` those of them that nobody has reviewed,
-    ``uncounted`` those of them whose label does not count yet, because people labelled the worst flagged answers first,
-    ``unlabelled`` all answers without a label, ``in_open_queues`` those without a label that counts which an open queue
-    in random order waits for, by the name of the queue, ``judged_by`` the answers with a usable verdict (with a score,
-    if the grade is one), and ``judged_bad_by`` those that the judge calls bad.
+    One count per stratum: ``undecided`` are the sampled answers about which people were unsure,
+    tied, or which they skipped, ``drawn`` the answers of the random sample, ``waiting`` those of
+    them that nobody has reviewed, ``uncounted`` those of them whose label does not count yet,
+    because people labelled the worst flagged answers first, ``unlabelled`` all answers without a
+    label, ``in_open_queues`` those without a label that counts which an open queue in random order
+    waits for, by the name of the queue, ``judged_by`` the answers with a usable verdict (with a
+    score, if the grade is one), and ``judged_bad_by`` those that the judge calls bad.
     """
 
     grade: GradeName
@@ -139,7 +154,11 @@ class SampledLabels:
     @property
     def hidden(self) -> int:
         """The number of answers that are hidden from the viewer; 0 if they are very few."""
-        return sum(each.answers for each, name in zip(self.counts, self.strata, strict=True) if name.picked == "hidden")
+        return sum(
+            each.answers
+            for each, name in zip(self.counts, self.strata, strict=True)
+            if name.picked == "hidden"
+        )
 
     @property
     def has_gap(self) -> bool:
@@ -167,7 +186,8 @@ def judging_version(
 ) -> StoredVersion | None:
     """Return a judge version by its id, name or title. By default, the newest that has judged the log, or None.
 
-    The default is of the ``judge`` with this name (None: the primary judge). Raises NotFound for an unknown ``which``.
+    The default is of the ``judge`` with this name (None: the primary judge). Raises NotFound for an
+    unknown ``which``.
     """
     if which is not None:
         return get_version(connection, which)
@@ -190,7 +210,12 @@ def no_judge_note(connection: Connection, judge: str | None = None) -> Note:
     """Return why `judging_version` returns None by default (for ``judge``, or for the primary judge)."""
     name = judge or primary_judge(connection)
     ids = [each.id for each in list_versions(connection) if each.name == name]
-    if any_row(connection, JUDGMENT.c.judge_version_id.in_(ids), JUDGMENT.c.response_id == RESPONSE.c.id, LOGGED):
+    if any_row(
+        connection,
+        JUDGMENT.c.judge_version_id.in_(ids),
+        JUDGMENT.c.response_id == RESPONSE.c.id,
+        LOGGED,
+    ):
         return note("verdicts_unusable", judge=str(name))
     if name is not None and any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id > 0):
         return note("judge_has_not_judged", judge=name)
@@ -210,7 +235,9 @@ def labelled_answers(
     return kept_until_changed(
         connection,
         ("labelled", None if version is None else version.id, where, grade, implied_labels),
-        lambda: LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False),
+        lambda: LabelledAnswers(
+            connection, version, where, grade=grade, implied_labels=implied_labels, scores=False
+        ),
     )
 
 
@@ -224,9 +251,9 @@ class ReviewedInQueues(NamedTuple):
 class LabelledAnswers:
     """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them.
 
-    ``groups`` are evidence groups as small numbers.
-    ``picked`` are the answers that a rule other than the random sample flagged, ``drawn`` those of the random sample.
-    ``in_random_order`` are those reviewed in a queue in random order that was drawn from all answers.
+    ``groups`` are evidence groups as small numbers. ``picked`` are the answers that a rule other
+    than the random sample flagged, ``drawn`` those of the random sample. ``in_random_order`` are
+    those reviewed in a queue in random order that was drawn from all answers.
     """
 
     def __init__(
@@ -269,9 +296,12 @@ class LabelledAnswers:
         self.answers: JudgedAnswers = answers
         self.groups: IntArray = groups
         ids = self.answers.response_ids
-        # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no order, by a table.
+        # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no
+        # order, by a table.
         self.labelled: BoolArray = np.isin(ids, people.response_ids)
-        numbers = (people.values == HALLUCINATED) if combined_as(scale) == "label" else people.values
+        numbers = (
+            (people.values == HALLUCINATED) if combined_as(scale) == "label" else people.values
+        )
         at = np.searchsorted(people.response_ids, ids[self.labelled])
         self.values: FloatArray = np.full(len(ids), np.nan)
         self.values[self.labelled] = numbers.astype(np.float64)[at]
@@ -279,7 +309,9 @@ class LabelledAnswers:
         tied = np.setdiff1d(np.concatenate(graded), people.response_ids)
         self._tied = np.isin(ids, tied) & ~self.labelled
         self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
-        self._skipped = np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
+        self._skipped = (
+            np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
+        )
         self.picked: BoolArray = self.answers.picked
         self.drawn: BoolArray = self.answers.drawn
         self.in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
@@ -288,7 +320,9 @@ class LabelledAnswers:
         self._could_be_drawn: list[BoolArray] = []
         self._read_random_orders(connection, where)
         not_judged = (
-            len(people.response_ids) - int(self.labelled.sum()) - int(np.isin(people.response_ids, of_prompts).sum())
+            len(people.response_ids)
+            - int(self.labelled.sum())
+            - int(np.isin(people.response_ids, of_prompts).sum())
         )
         self.left_out = {
             "not_judged": 0 if version is None else count_logged(connection, where) - asked,
@@ -297,7 +331,8 @@ class LabelledAnswers:
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
         self._in_open_queues = {
-            name: np.isin(ids, waiting) for name, waiting in open_in_random_order(connection).items()
+            name: np.isin(ids, waiting)
+            for name, waiting in open_in_random_order(connection).items()
         }
         self._shares_evidence: BoolArray = (np.bincount(self.groups) > 1)[self.groups]
         self.classify()
@@ -307,7 +342,12 @@ class LabelledAnswers:
         for of_masks in ("of_all", "of_usable"):
             self.__dict__.pop(of_masks, None)
         self._class_of = _codes(
-            *(self.answers.verdicts, self.usable, ~np.isnan(self.answers.scores), self._shares_evidence),
+            *(
+                self.answers.verdicts,
+                self.usable,
+                ~np.isnan(self.answers.scores),
+                self._shares_evidence,
+            ),
             *(self.picked, self.drawn, self.labelled, self._tied, self._unsure, self._skipped),
             *(self.in_random_order, self._flags_in_random_order),
             *(each for matching, reviewed, _ in self._within for each in (matching, reviewed)),
@@ -321,7 +361,8 @@ class LabelledAnswers:
             reviewed = np.isin(ids, each.reviewed)
             of_queue, of_flags = each.where, each.flagged_only
             if of_queue.rules == (RANDOM_SAMPLE,):
-                # Graded answers are left out as decided flags are, so a filter graded=no changes nothing.
+                # Graded answers are left out as decided flags are, so a filter graded=no changes
+                # nothing.
                 reviewed, of_flags = reviewed & self.drawn, True
                 of_queue = replace(of_queue, rules=(), graded=of_queue.graded or None)
             elif reviewed.any():
@@ -345,11 +386,15 @@ class LabelledAnswers:
             could[could] = judged | np.isin(ids[could], order.reviewed)
         yield could
 
-    def reviewed_in(self, connection: Connection, orders: Sequence[RandomOrder]) -> ReviewedInQueues:
+    def reviewed_in(
+        self, connection: Connection, orders: Sequence[RandomOrder]
+    ) -> ReviewedInQueues:
         """Return which answers were reviewed in queues in random order that were drawn from a part of all answers."""
         reviewed = [np.isin(self.answers.response_ids, each.reviewed) for each in orders]
         return ReviewedInQueues(
-            np.logical_or.reduce(reviewed) if reviewed else np.zeros(len(self.labelled), dtype=np.bool_),
+            np.logical_or.reduce(reviewed)
+            if reviewed
+            else np.zeros(len(self.labelled), dtype=np.bool_),
             tuple(could for each in orders for could in self._drawn_from(connection, each)),
         )
 
@@ -363,11 +408,18 @@ class LabelledAnswers:
     ) -> SampledLabels:
         """Return the sampled labels of the answers ``inside`` (a mask or row numbers; default: all).
 
-        Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts. Of the
-        answers ``inside``, those ``also_in_random_order`` were reviewed in a random order of these answers. Strata are
-        split ``by_verdicts`` of another judge version (one for each answer ``inside``), if there are any.
+        Without ``by_group``, the answers count as one evidence group, which is faster and enough
+        for counts. Of the answers ``inside``, those ``also_in_random_order`` were reviewed in a
+        random order of these answers. Strata are split ``by_verdicts`` of another judge version
+        (one for each answer ``inside``), if there are any.
         """
-        chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
+        chosen = (
+            None
+            if inside is None
+            else np.flatnonzero(inside)
+            if inside.dtype == np.bool_
+            else inside
+        )
         everything = chosen is None or len(chosen) == len(self.labelled)
         rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
         of = self._strata(rows, also_in_random_order, by_verdicts)
@@ -382,7 +434,9 @@ class LabelledAnswers:
             return np.bincount(of.strata, weights=n * inside, minlength=size).astype(np.int64)
 
         # Answers whose evidence group or score counts are summed one by one, all others by class.
-        is_single = of.sampled | ~np.isnan(self.answers.scores[at]) | (self._shares_evidence[at] & by_group)
+        is_single = (
+            of.sampled | ~np.isnan(self.answers.scores[at]) | (self._shares_evidence[at] & by_group)
+        )
         singles = np.flatnonzero(of.classes.of_answers(is_single))
         at_singles = singles if isinstance(rows, slice) else rows[singles]
         population, labels_of_sample = _summed_with_hidden(
@@ -395,7 +449,9 @@ class LabelledAnswers:
             is_sampled[singles],
             self.values[at_labels],
         )
-        at_all_labels = np.flatnonzero(self.labelled) if isinstance(rows, slice) else rows[self.labelled[rows]]
+        at_all_labels = (
+            np.flatnonzero(self.labelled) if isinstance(rows, slice) else rows[self.labelled[rows]]
+        )
         left_out = {
             **(self.left_out if everything else {}),
             "ties": int(n @ self._tied[at]),
@@ -418,7 +474,9 @@ class LabelledAnswers:
             waiting=count(of.waiting),
             uncounted=count(of.drawn & of.labelled & ~of.sampled),
             unlabelled=count(~of.done),
-            in_open_queues={name: count(waits[at] & ~of.sampled) for name, waits in self._in_open_queues.items()},
+            in_open_queues={
+                name: count(waits[at] & ~of.sampled) for name, waits in self._in_open_queues.items()
+            },
             judged_bad_by=count(verdict == BAD),
             judged_by=count(of.verdicts != UNUSABLE),
             all_values=self.values[at_all_labels],
@@ -436,14 +494,18 @@ class LabelledAnswers:
         return bool((np.bincount(of.strata, of.sampled, len(of.names)) == 0).any())
 
     def _strata(
-        self, rows: AnyArray | slice, also: ReviewedInQueues | None = None, by_verdicts: IntArray | None = None
+        self,
+        rows: AnyArray | slice,
+        also: ReviewedInQueues | None = None,
+        by_verdicts: IntArray | None = None,
     ) -> "_Strata":
         """Return the strata of some answers, by class."""
         drawn_from = () if also is None else also.drawn_from
         asked = list[AnyArray]([] if by_verdicts is None else [by_verdicts])
         if also is not None:
             asked += [each[rows] for each in (also.reviewed, *drawn_from)]
-        # What follows counts classes, each with its number n of answers; the answer `at` stands for its class.
+        # What follows counts classes, each with its number n of answers; the answer `at` stands for
+        # its class.
         classes = _Classes.of(self._class_of[rows], *asked)
         n, at = classes.n, classes.one if isinstance(rows, slice) else rows[classes.one]
         labelled, drawn, verdict = self.labelled[at], self.drawn[at], self.answers.verdicts[at]
@@ -455,9 +517,13 @@ class LabelledAnswers:
         split = np.where(self.usable[at], verdict if self.grade == "label" else GOOD, UNUSABLE)
         split = split if by_verdicts is None else by_verdicts[classes.one]
         draws = _missed_draws(
-            [each[at] for each in (*self._could_be_drawn, *drawn_from)], in_random_order & labelled, n
+            [each[at] for each in (*self._could_be_drawn, *drawn_from)],
+            in_random_order & labelled,
+            n,
         )
-        names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)
+        names, strata = _numbered(
+            draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES
+        )
 
         def by_stratum(inside: AnyArray) -> AnyArray:
             return np.bincount(strata, weights=n * inside, minlength=len(names))
@@ -473,9 +539,13 @@ class LabelledAnswers:
         # Without a queue in random order, labels of such a stratum only do not count yet.
         uncounted = by_stratum(by_severity & ~in_random_order.any()) > 0
         labels = by_stratum(sampled), by_stratum(sampled & by_lot)
-        into = self._joined(names, by_stratum(np.ones(len(n))), labels, complete, awaited, uncounted)
+        into = self._joined(
+            names, by_stratum(np.ones(len(n))), labels, complete, awaited, uncounted
+        )
         kept, strata = _numbered(into[strata], len(names))
-        flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
+        flag_classes = [
+            np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()
+        ]
         several = np.bincount(into, minlength=len(names))[kept] > 1
 
         return _Strata(
@@ -497,7 +567,9 @@ class LabelledAnswers:
             ),
         )
 
-    def _in_orders(self, at: IntArray, also: ReviewedInQueues | None) -> tuple[BoolArray, BoolArray]:
+    def _in_orders(
+        self, at: IntArray, also: ReviewedInQueues | None
+    ) -> tuple[BoolArray, BoolArray]:
         """Return which of these answers were reviewed in a random order of them, and in one of the flagged ones."""
         of_all, of_flagged = self.in_random_order[at], self._flags_in_random_order[at]
         if also is not None:
@@ -522,7 +594,11 @@ class LabelledAnswers:
     @cached_property
     def usable(self) -> BoolArray:
         """Which answers have a usable verdict: a label, or a score if the grade is one."""
-        return self.answers.verdicts != UNUSABLE if self.grade == "label" else ~np.isnan(self.answers.scores)
+        return (
+            self.answers.verdicts != UNUSABLE
+            if self.grade == "label"
+            else ~np.isnan(self.answers.scores)
+        )
 
     def hidden(self, answers: int | None = None) -> int:
         """Return how many answers are hidden from the viewer, 0 if they are very few beside ``answers`` (None: all)."""
@@ -536,23 +612,31 @@ class LabelledAnswers:
 
     def hidden_sentence(self) -> str:
         """Return how many answers are hidden from the viewer, and what to do."""
-        hidden = note("hidden_answers", hidden=self._hidden, answers=self._hidden + len(self.labelled))
+        hidden = note(
+            "hidden_answers", hidden=self._hidden, answers=self._hidden + len(self.labelled)
+        )
         return f"{hidden.text}. {note('review_hidden').text}"
 
     def check_nothing_hidden(self, figure: str) -> None:
         """Raise BadInput if a ``figure`` that counts all answers would leave out answers hidden from the viewer."""
         if hidden := self.hidden():
             words = note("hidden_answers", hidden=hidden, answers=hidden + len(self.labelled)).text
-            raise BadInput(f"{figure} counts all answers, but {words}: review them first, or ask somebody else")
+            raise BadInput(
+                f"{figure} counts all answers, but {words}: review them first, or ask somebody else"
+            )
 
     def judged(self, inside: BoolArray | None = None) -> Population:
         """Return the sums over the judged answers ``inside`` (default: all); strata are 0 and 1, those judged bad."""
-        rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
+        rows = np.flatnonzero(
+            (self.answers.verdicts != UNUSABLE) & (True if inside is None else inside)
+        )
         bad = (self.answers.verdicts == BAD)[rows].astype(np.int64)
         shares = self._shares_evidence[rows]
         alone = np.bincount(bad[~shares], minlength=2)
         groups, bad = renumbered(self.groups[rows[shares]]), bad[shares]
-        sums, _ = summed(bad, bad.astype(np.float64), groups, 2, np.zeros(len(bad), dtype=np.bool_), no_floats())
+        sums, _ = summed(
+            bad, bad.astype(np.float64), groups, 2, np.zeros(len(bad), dtype=np.bool_), no_floats()
+        )
         return sums.with_alone(alone, np.where([False, True], alone, 0))
 
     def people_alpha(self, inside: BoolArray | None = None) -> Estimate:
@@ -565,7 +649,9 @@ class LabelledAnswers:
         of_rows = self._grades.response_ids[rows]
         values = positions_of_codes(column_of(self._grades, self.grade)[rows], SCALES[self.grade])
         groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
-        _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
+        _, ratings = ratings_of(
+            of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups
+        )
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")
 
     def _joined(
@@ -579,10 +665,11 @@ class LabelledAnswers:
     ) -> IntArray:
         """Return for each stratum the one that it belongs to: one without a label joins another one.
 
-        The other one has labels of a random sample, which does not depend on the verdict, so strata may be joined
-        across verdicts. Across the classes of picked answers only strata are joined that are too small to be drawn
-        from: a random sample as large as that of the other strata would often leave them out. If it did not, and drawn
-        answers are ``awaited``, nothing is joined. A stratum is not joined either if its labels are ``uncounted``.
+        The other one has labels of a random sample, which does not depend on the verdict, so strata
+        may be joined across verdicts. Across the classes of picked answers only strata are joined
+        that are too small to be drawn from: a random sample as large as that of the other strata
+        would often leave them out. If it did not, and drawn answers are ``awaited``, nothing is
+        joined. A stratum is not joined either if its labels are ``uncounted``.
         """
         least = 1 if self.grade == "label" else 2
         sampled, drawn = labels
@@ -602,7 +689,9 @@ class LabelledAnswers:
         verdict: JudgeVerdict | None = _VERDICTS[code % 3]
         if self.version is None or whole or (self.grade != "label" and verdict == "good"):
             verdict = None
-        return StratumName("any" if len(classes) > 1 else _PICKED[classes[0]], verdict, code >= _CLASSES)
+        return StratumName(
+            "any" if len(classes) > 1 else _PICKED[classes[0]], verdict, code >= _CLASSES
+        )
 
     def _scores(self, at: IntArray) -> FloatArray:
         """Return the judge's scores as people's values are: badness beside labels, else the same grade; 0: none."""
@@ -639,11 +728,13 @@ def _summed_with_hidden(
     )
 
 
-def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray, n: IntArray) -> IntArray:
+def _missed_draws(
+    could_be_drawn: Sequence[BoolArray], reviewed: BoolArray, n: IntArray
+) -> IntArray:
     """Return for each class of ``n`` answers a number of the samples that these could not be drawn in, 0: none.
 
-    A draw does not count if it missed so few answers that a sample as large as those ``reviewed`` among the others
-    would often leave all of them out.
+    A draw does not count if it missed so few answers that a sample as large as those ``reviewed``
+    among the others would often leave all of them out.
     """
     numbers = np.zeros(len(reviewed), dtype=np.int64)
     for could in could_be_drawn:
@@ -710,8 +801,8 @@ class _Classes(NamedTuple):
 class _Strata(NamedTuple):
     """Classes of answers in their strata: one row per class, with the position ``at`` of an answer that stands for it.
 
-    ``done`` were reviewed, ``decides`` are those whose labels would be of a random sample, ``verdicts`` split strata.
-    ``names`` has one entry per stratum.
+    ``done`` were reviewed, ``decides`` are those whose labels would be of a random sample,
+    ``verdicts`` split strata. ``names`` has one entry per stratum.
     """
 
     classes: _Classes

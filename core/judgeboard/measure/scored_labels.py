@@ -42,9 +42,10 @@ def allowed_risk(goal: float) -> float:
 class JudgedScores(Columns):
     """Answers that have a score, one row each.
 
-    ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``flagged`` marks answers that the rule
-    low_groundedness flags with the thresholds in force, ``excused`` those that it flags with no threshold (none if this
-    was not read). ``strata`` are positions in the counts of the sample.
+    ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``flagged`` marks answers that
+    the rule low_groundedness flags with the thresholds in force, ``excused`` those that it flags
+    with no threshold (none if this was not read). ``strata`` are positions in the counts of the
+    sample.
     """
 
     response_ids: IntArray
@@ -79,8 +80,9 @@ class JudgedScores(Columns):
 class ScoredLabels(JudgedScores):
     """Labelled answers that have a score.
 
-    ``judged_bad`` is the verdict, ``bad`` the label. ``weights`` tell how many answers a label stands for. ``by_lot``
-    marks labels that every judged answer had the same chance to get. ``lots`` are random numbers from 0 to below 1.
+    ``judged_bad`` is the verdict, ``bad`` the label. ``weights`` tell how many answers a label
+    stands for. ``by_lot`` marks labels that every judged answer had the same chance to get.
+    ``lots`` are random numbers from 0 to below 1.
     """
 
     judged_bad: BoolArray
@@ -110,11 +112,11 @@ class ScoredLabels(JudgedScores):
 class ScoredSample:
     """Labels and scores for a judge version, or for the mean score of several.
 
-    ``cuts`` are the thresholds in force. ``answers`` and ``labelled`` are counts by stratum. ``decides_verdicts``: the
-    judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says what to label
-    for figures of all answers, None if they are available. ``left_out`` counts labelled answers by the reason why they
-    do not count.
-    ``excuses`` says which answers the rule low_groundedness excuses, "" for none.
+    ``cuts`` are the thresholds in force. ``answers`` and ``labelled`` are counts by stratum.
+    ``decides_verdicts``: the judge gives no labels, so that the threshold also decides its
+    verdicts. ``gap`` says what to label for figures of all answers, None if they are available.
+    ``left_out`` counts labelled answers by the reason why they do not count. ``excuses`` says which
+    answers the rule low_groundedness excuses, "" for none.
     """
 
     title: str
@@ -135,7 +137,9 @@ class ScoredSample:
 
     def with_equal_chances(self, labels: ScoredLabels, strata: BoolArray) -> BoolArray:
         """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
-        kept: BoolArray = labels.lots < _kept_shares(self.answers, self.labelled, strata)[labels.strata]
+        kept: BoolArray = (
+            labels.lots < _kept_shares(self.answers, self.labelled, strata)[labels.strata]
+        )
         return kept
 
 
@@ -152,7 +156,10 @@ def confidence(badness: FloatArray) -> FloatArray:
 def drawn(name: str, groups: IntArray) -> FloatArray:
     """Return a number from 0 to below 1 per row that depends only on the name and the evidence group."""
     distinct, at = np.unique(groups, return_inverse=True)
-    numbers = np.array([sampling_number(name, _EVIDENCE, str(group)) for group in distinct.tolist()], dtype=np.float64)
+    numbers = np.array(
+        [sampling_number(name, _EVIDENCE, str(group)) for group in distinct.tolist()],
+        dtype=np.float64,
+    )
     return numbers[at]
 
 
@@ -165,9 +172,10 @@ def load_sample(
 ) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
-    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. An answer counts
-    if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, it is read which answers
-    the rule low_groundedness excuses. ``loaded`` are the answers of the first version if they are known already.
+    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5.
+    An answer counts if each version has a score of it. Raises NotFound if no answer counts. With
+    ``flags``, it is read which answers the rule low_groundedness excuses. ``loaded`` are the
+    answers of the first version if they are known already.
     """
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)
@@ -192,7 +200,13 @@ def load_sample(
     types = answers.query_types
     low = badness >= flag_from(cuts_of(cuts, types))
     judged = JudgedScores(
-        answers.response_ids, answers.evidence_groups, badness, types, low & ~excused, excused, sampled.stratum_of
+        answers.response_ids,
+        answers.evidence_groups,
+        badness,
+        types,
+        low & ~excused,
+        excused,
+        sampled.stratum_of,
     )
     of_labels = judged.at(sampled.is_sampled)
     counts = np.array([(each.answers, each.labelled) for each in sampled.counts], dtype=np.int64)

@@ -37,7 +37,8 @@ class QueueChange:
     def cost_per_answer(self, missed: float, answers: int) -> Estimate:
         """Return how much more each of all ``answers`` costs on average, in reviews.
 
-        A missed bad answer costs ``missed`` reviews. The number of flags is exact, so all error is that of ``bad``.
+        A missed bad answer costs ``missed`` reviews. The number of flags is exact, so all error is
+        that of ``bad``.
         """
         bad = self.bad
         if 0 < bad.n < MIN_PAIRS:
@@ -45,7 +46,10 @@ class QueueChange:
         if bad.value is None or bad.low is None or bad.high is None:
             return unmeasured(bad.n, (bad.reason or "").removeprefix("no interval: "))
         sign = 1 if self.flags > 0 else -1  # more flags find bad answers, fewer flags miss them
-        costs = [(self.flags - sign * missed * number) / answers for number in (bad.value, bad.low, bad.high)]
+        costs = [
+            (self.flags - sign * missed * number) / answers
+            for number in (bad.value, bad.low, bad.high)
+        ]
         ends = min(costs[1:]), max(costs[1:])
         return measured(costs[0], bad.n, ends, method=bad.method, unit=bad.unit)
 
@@ -54,11 +58,11 @@ class QueueChange:
 class AtThreshold:
     """What the threshold ``low_groundedness`` does: ``flags`` of all judged answers, and shares of labelled answers.
 
-    Answers that the rule low_groundedness excuses have no flag. ``flagged`` is the share of answers with a flag,
-    ``recall`` the share of bad answers that are flagged, ``precision`` the share of flagged answers that are bad, and
-    ``false_omission`` the share of unflagged answers that are bad.
-    ``change`` is the change of the queue from the threshold in force. ``excused`` counts the answers below the
-    threshold that have no flag because the rule excuses them.
+    Answers that the rule low_groundedness excuses have no flag. ``flagged`` is the share of answers
+    with a flag, ``recall`` the share of bad answers that are flagged, ``precision`` the share of
+    flagged answers that are bad, and ``false_omission`` the share of unflagged answers that are
+    bad. ``change`` is the change of the queue from the threshold in force. ``excused`` counts the
+    answers below the threshold that have no flag because the rule excuses them.
     """
 
     low_groundedness: float
@@ -72,7 +76,11 @@ class AtThreshold:
 
     def rows(self, slice_: str) -> Iterator[Row]:
         """Yield the figures as rows of a slice."""
-        counts = ("low_groundedness", self.low_groundedness), ("flags", self.flags), ("excused", self.excused)
+        counts = (
+            ("low_groundedness", self.low_groundedness),
+            ("flags", self.flags),
+            ("excused", self.excused),
+        )
         for name, value in (*counts, ("flags_change", self.change.flags)):
             yield Row(name, slice_, value, n=self.flagged.n)
         for name in ("flagged", "recall", "precision", "false_omission"):
@@ -84,21 +92,28 @@ def change_note(change: QueueChange) -> Note:
     """Return how the queue changes."""
     if not change.flags:
         return note("queue_unchanged")
-    return note("fewer_flags" if change.flags < 0 else "more_flags", flags=abs(change.flags), bad=change.bad)
+    return note(
+        "fewer_flags" if change.flags < 0 else "more_flags", flags=abs(change.flags), bad=change.bad
+    )
 
 
 class ThresholdFigures:
     """Measures what thresholds do to the ``judged`` answers on these ``labels``.
 
-    Figures are weighted to all answers as in `labels rate`. If all labels had equal chances, they are shares of these.
-    ``sampled_from`` (default: ``judged``) are the answers that the labels are a sample of, in whole evidence groups.
+    Figures are weighted to all answers as in `labels rate`. If all labels had equal chances, they
+    are shares of these. ``sampled_from`` (default: ``judged``) are the answers that the labels are
+    a sample of, in whole evidence groups.
     """
 
-    def __init__(self, labels: ScoredLabels, judged: JudgedScores, sampled_from: JudgedScores | None = None) -> None:
+    def __init__(
+        self, labels: ScoredLabels, judged: JudgedScores, sampled_from: JudgedScores | None = None
+    ) -> None:
         self.labels, self.judged = labels, judged
         self._sampled_from = judged if sampled_from is None else sampled_from
         count = int(judged.strata.max(initial=-1)) + 1
-        answers, labelled = (np.bincount(each.strata, minlength=count) for each in (self._sampled_from, labels))
+        answers, labelled = (
+            np.bincount(each.strata, minlength=count) for each in (self._sampled_from, labels)
+        )
         self.missing = missing_of_strata(answers, labelled)
         """How many more labels the figures need at least until they have an interval."""
         is_whole = bool(labels.n) and not (labelled[answers > 0] == 0).any()
@@ -119,19 +134,31 @@ class ThresholdFigures:
         flagged = measured(flags / n, n, reason="no interval: counted on all answers")
         nothing = QueueChange(0, measured(0.0, n, reason="no answer is between the two thresholds"))
         excused = self._excused(flag_from(cuts_of(cuts, judged.query_types)))
-        shares = figures["sensitivity"], figures["precision"], self._false_omission(self.labels.flagged)
+        shares = (
+            figures["sensitivity"],
+            figures["precision"],
+            self._false_omission(self.labels.flagged),
+        )
         return AtThreshold(setting, flags, flagged, *shares, nothing, excused)
 
     def at(self, setting: float, threshold: float) -> AtThreshold:
         """Return what a threshold on badness does; ``setting`` is the same threshold on groundedness."""
-        flagged, all_flagged = self.labels.rule_badness >= threshold, self.judged.rule_badness >= threshold
+        flagged, all_flagged = (
+            self.labels.rule_badness >= threshold,
+            self.judged.rule_badness >= threshold,
+        )
         return self.of_flags(setting, flagged, all_flagged, self._excused(threshold))
 
-    def of_flags(self, setting: float, flagged: BoolArray, all_flagged: BoolArray, excused: int) -> AtThreshold:
+    def of_flags(
+        self, setting: float, flagged: BoolArray, all_flagged: BoolArray, excused: int
+    ) -> AtThreshold:
         """Return what it does to flag these labelled answers, of ``all_flagged`` ones."""
         labels, is_even = self.labels, self._has_equal_chances
         if is_even:
-            recall, precision = _share_of_rows(flagged, labels, labels.bad), _share_of_rows(labels.bad, labels, flagged)
+            recall, precision = (
+                _share_of_rows(flagged, labels, labels.bad),
+                _share_of_rows(labels.bad, labels, flagged),
+            )
             omission = _share_of_rows(labels.bad, labels, ~flagged)
         else:
             figures = self.in_all_answers(flagged)
@@ -139,7 +166,9 @@ class ThresholdFigures:
             omission = self._false_omission(flagged)
         of_all = _share(flagged, labels, self._sampled_from, is_even=is_even)
         change = self._change(flagged, all_flagged)
-        return AtThreshold(setting, int(all_flagged.sum()), of_all, recall, precision, omission, change, excused)
+        return AtThreshold(
+            setting, int(all_flagged.sum()), of_all, recall, precision, omission, change, excused
+        )
 
     def _false_omission(self, flagged: BoolArray) -> Estimate:
         """Return the share of unflagged answers that are bad: of good answers, the precision of not flagging."""
@@ -152,12 +181,19 @@ class ThresholdFigures:
     def _change(self, flagged: BoolArray, all_flagged: BoolArray) -> QueueChange:
         """Return the change of the queue. The share of bad answers is that of the labels that a change concerns."""
         labels, judged = self.labels, self.judged
-        more, fewer = int((all_flagged & ~judged.flagged).sum()), int((judged.flagged & ~all_flagged).sum())
+        more, fewer = (
+            int((all_flagged & ~judged.flagged).sum()),
+            int((judged.flagged & ~all_flagged).sum()),
+        )
         if more and fewer:
-            return QueueChange(more - fewer, unmeasured(0, "some query types have more flags, others fewer"))
+            return QueueChange(
+                more - fewer, unmeasured(0, "some query types have more flags, others fewer")
+            )
         n = more or fewer
         if not n:
-            return QueueChange(0, measured(0.0, 0, reason="no answer is between the two thresholds"))
+            return QueueChange(
+                0, measured(0.0, 0, reason="no answer is between the two thresholds")
+            )
         changed = labels.at(flagged != labels.flagged)
         all_changed = judged.response_ids[all_flagged != judged.flagged]
         of_all = self._sampled_from.at(np.isin(self._sampled_from.response_ids, all_changed))
@@ -168,7 +204,9 @@ class ThresholdFigures:
         return QueueChange(more - fewer, bad)
 
 
-def _summed(labels: ScoredLabels, judged: JudgedScores, values: BoolArray) -> tuple[Population, Labels]:
+def _summed(
+    labels: ScoredLabels, judged: JudgedScores, values: BoolArray
+) -> tuple[Population, Labels]:
     groups = np.unique(judged.groups, return_inverse=True)[1]
     count = int(judged.strata.max(initial=-1)) + 1
     labelled = np.isin(judged.response_ids, labels.response_ids)
@@ -176,10 +214,16 @@ def _summed(labels: ScoredLabels, judged: JudgedScores, values: BoolArray) -> tu
 
 
 def _share_of_rows(hits: BoolArray, labels: ScoredLabels, rows: BoolArray) -> Estimate:
-    return share(hits[rows], labels.at(rows).grouping) if rows.any() else unmeasured(0, "no labelled answers")
+    return (
+        share(hits[rows], labels.at(rows).grouping)
+        if rows.any()
+        else unmeasured(0, "no labelled answers")
+    )
 
 
-def _share(hits: BoolArray, labels: ScoredLabels, judged: JudgedScores, *, is_even: bool) -> Estimate:
+def _share(
+    hits: BoolArray, labels: ScoredLabels, judged: JudgedScores, *, is_even: bool
+) -> Estimate:
     """Return the share of the ``judged`` answers that are hits, as `rate` does; ``hits`` are those of the labels."""
     if is_even:
         return _share_of_rows(hits, labels, np.ones(labels.n, dtype=np.bool_))

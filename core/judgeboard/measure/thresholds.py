@@ -49,7 +49,10 @@ from judgeboard.stats.thresholds import (
 
 Aim = Literal["recall", "precision", "false_omission", "cost"]
 AIMS: tuple[Aim, ...] = get_args(Aim)
-_OF_SELECTED = ("precision", "false_omission")  # goals about the answers that a threshold flags, or does not flag
+_OF_SELECTED = (
+    "precision",
+    "false_omission",
+)  # goals about the answers that a threshold flags, or does not flag
 
 MOST_COST = 1_000_000  # reviews
 CURVE = 20  # thresholds of the trade-off curve
@@ -60,9 +63,10 @@ _MOST_DECIMALS = 6  # of a threshold
 class Goal:
     """What a threshold has to reach: a ``recall`` or ``precision`` (0 to 1), or the lowest mean ``cost``.
 
-    ``value`` is the recall, the precision, the largest ``false_omission`` rate (the share of bad answers among those
-    without a flag), or how many times more a missed bad answer costs than a review. ``delta`` is the share of sets of
-    labels for which the goal may be missed. Raises BadInput for a value out of range.
+    ``value`` is the recall, the precision, the largest ``false_omission`` rate (the share of bad
+    answers among those without a flag), or how many times more a missed bad answer costs than a
+    review. ``delta`` is the share of sets of labels for which the goal may be missed. Raises
+    BadInput for a value out of range.
     """
 
     aim: Aim
@@ -124,23 +128,32 @@ class ThresholdResult(Result):
 
 def advised_setting(result: Result) -> float | None:
     """Return the value that a result advises for the setting low_groundedness; None if it advises no other one."""
-    return result.figure("low_groundedness", CHOSEN).value if result.headline.code in ADVISED else None
+    return (
+        result.figure("low_groundedness", CHOSEN).value if result.headline.code in ADVISED else None
+    )
 
 
 def measure_threshold(
-    connection: Connection, goal: Goal, *, by_query_type: bool = False, judge_version: int | str | None = None
+    connection: Connection,
+    goal: Goal,
+    *,
+    by_query_type: bool = False,
+    judge_version: int | str | None = None,
 ) -> tuple[ThresholdResult, ...]:
     """Return the threshold on groundedness that reaches a goal, and what it does; ``by_query_type``, one for each type.
 
-    Half of the evidence groups chooses the threshold, the other half reports. The slices of a result are `CHOSEN`,
-    `HELD_OUT` and `IN_FORCE`, and its headline says whether to keep the threshold in force. ``judge_version`` is by
-    default the primary judge's newest. Raises NotFound without a judge or without scores.
+    Half of the evidence groups chooses the threshold, the other half reports. The slices of a
+    result are `CHOSEN`, `HELD_OUT` and `IN_FORCE`, and its headline says whether to keep the
+    threshold in force. ``judge_version`` is by default the primary judge's newest. Raises NotFound
+    without a judge or without scores.
     """
     sample = load_sample(connection, [scored_version(connection, judge_version)], flags=True)
     return threshold_result(sample, goal, by_query_type=by_query_type)
 
 
-def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = False) -> tuple[ThresholdResult, ...]:
+def threshold_result(
+    sample: ScoredSample, goal: Goal, *, by_query_type: bool = False
+) -> tuple[ThresholdResult, ...]:
     """Return the same as `measure_threshold` from a sample that was loaded with ``flags``."""
     types: list[str | None] = [None]
     if by_query_type:
@@ -154,18 +167,22 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
     return tuple(_chosen(sample, goal, query_type, left_out) for query_type in types)
 
 
-def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | None = None) -> AtThreshold:
+def replayed(
+    sample: ScoredSample, low_groundedness: float, query_type: str | None = None
+) -> AtThreshold:
     """Return what a threshold for a query type (None: for all) does to the stored answers, measured on all labels."""
     threshold = float(flag_from(low_groundedness))
     figures = ThresholdFigures(sample.labels.of_type(query_type), sample.judged.of_type(query_type))
     return figures.at(low_groundedness, threshold)
 
 
-def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: Mapping[str, int]) -> ThresholdResult:
+def _chosen(
+    sample: ScoredSample, goal: Goal, query_type: str | None, left_out: Mapping[str, int]
+) -> ThresholdResult:
     labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
-    # A precision is tested on the labels that have equal chances among the answers at or above a threshold; a false
-    # omission rate on those below it.
+    # A precision is tested on the labels that have equal chances among the answers at or above a
+    # threshold; a false omission rate on those below it.
     half = labels.at(choosing if goal.aim in _OF_SELECTED else choosing & labels.by_lot)
     of_all = ThresholdFigures(labels, judged)
     other = ThresholdFigures(labels.at(~choosing), judged, judged.at(~judged.choosing))
@@ -185,13 +202,18 @@ def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: 
     )
     if sample.gap is not None:
         return ThresholdResult(
-            about=about, headline=note("not_available", why=sample.gap.missing), rows=(), next=(sample.gap.next_note,)
+            about=about,
+            headline=note("not_available", why=sample.gap.missing),
+            rows=(),
+            next=(sample.gap.next_note,),
         )
     if not labels.bad.any() or not half.n:
         code = "threshold_no_label_chooses" if labels.bad.any() else "threshold_no_bad_label"
         return ThresholdResult(about=about, headline=note(code), rows=())
     in_force = of_all.in_force(sample.cuts.of(query_type or ""), sample.cuts)
-    held_out = other.of_flags(in_force.low_groundedness, other.labels.flagged, judged.flagged, in_force.excused)
+    held_out = other.of_flags(
+        in_force.low_groundedness, other.labels.flagged, judged.flagged, in_force.excused
+    )
     rows = [*held_out.rows(HELD_OUT), *in_force.rows(IN_FORCE)]
     caveats = _caveats(sample, in_force)
     if of_all.missing:
@@ -204,27 +226,43 @@ def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: 
         rows=tuple(rows),
         curve=tuple(of_all.at(setting_of(each, judged.badness), each) for each in places.tolist()),
     )
-    # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
+    # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a
+    # groundedness of 1.
     grid = score_grid(sample.judged.badness if goal.aim == "cost" else judged.badness)
-    # The threshold in force is tested too, so that no other one with nearly the same flags takes its place.
+    # The threshold in force is tested too, so that no other one with nearly the same flags takes
+    # its place.
     grid = np.union1d(grid, np.sort(judged.badness[judged.flagged])[:1])[::-1]
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
         threshold = cheapest_threshold(grid, half.rule_badness, half.bad, goal.value)
-        return _cheapest(goal, replace(result, caveats=tuple(caveats)), threshold, other, sample, query_type)
+        return _cheapest(
+            goal, replace(result, caveats=tuple(caveats)), threshold, other, sample, query_type
+        )
     if goal.aim in _OF_SELECTED:
         test = _test_of_selected(goal, grid, sample, half, judged)
     else:
-        recall = {"risk": goal.risk, "delta": goal.delta, "design_effect": _design_effect(goal, half)}
+        recall = {
+            "risk": goal.risk,
+            "delta": goal.delta,
+            "design_effect": _design_effect(goal, half),
+        }
         test = recall_threshold(grid, half.rule_badness[half.bad], **recall)
     chosen, is_same = None, False
     if test is not None:
         setting = setting_of(test.threshold, judged.badness)
         chosen = other.at(setting, test.threshold)
         is_same = np.array_equal(judged.rule_badness >= test.threshold, judged.flagged)
-        tested = {"tested_badness": test.threshold, "tested_wrong": test.wrong, "tested_wrong_bound": test.bound}
+        tested = {
+            "tested_badness": test.threshold,
+            "tested_wrong": test.wrong,
+            "tested_wrong_bound": test.bound,
+        }
         of_test = (tested | {"design_effect": test.design_effect}).items()
-        rows = [*chosen.rows(CHOSEN), *(Row(name, CHOSEN, value, n=test.n) for name, value in of_test), *rows]
+        rows = [
+            *chosen.rows(CHOSEN),
+            *(Row(name, CHOSEN, value, n=test.n) for name, value in of_test),
+            *rows,
+        ]
     code = decision(goal, in_force, held_out, chosen, is_same=is_same)
     next_steps: tuple[Note, ...] = ()
     if code == "threshold_not_shown":
@@ -233,16 +271,22 @@ def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: 
         named = {} if code == "threshold_change" else {"now": _today(sample, query_type)}
         if chosen is not None and code in ADVISED:
             named["below"] = f"{chosen.low_groundedness:g}"
-            caveats += _caveats_of_change(sample, chosen, query_type, _figure(goal, chosen), goal.least)
+            caveats += _caveats_of_change(
+                sample, chosen, query_type, _figure(goal, chosen), goal.least
+            )
         headline = note(code, confidence=1 - goal.delta, **named)
     if of_all.missing and not next_steps and query_type is None:
         next_steps = (queue_note(sample, answers_for_intervals(sample)),)
-    return replace(result, headline=headline, rows=tuple(rows), caveats=tuple(caveats), next=next_steps)
+    return replace(
+        result, headline=headline, rows=tuple(rows), caveats=tuple(caveats), next=next_steps
+    )
 
 
 def _caveats(sample: ScoredSample, in_force: AtThreshold) -> list[Note]:
     caveats = []
-    if not sample.decides_verdicts and not np.array_equal(sample.labels.judged_bad, sample.labels.flagged):
+    if not sample.decides_verdicts and not np.array_equal(
+        sample.labels.judged_bad, sample.labels.flagged
+    ):
         caveats.append(note("threshold_label_differs"))
     if in_force.excused:
         caveats.append(note("threshold_excused", n=in_force.excused, excuses=sample.excuses))
@@ -250,7 +294,11 @@ def _caveats(sample: ScoredSample, in_force: AtThreshold) -> list[Note]:
 
 
 def _caveats_of_change(
-    sample: ScoredSample, chosen: AtThreshold, query_type: str | None, measured: Estimate, least: float
+    sample: ScoredSample,
+    chosen: AtThreshold,
+    query_type: str | None,
+    measured: Estimate,
+    least: float,
 ) -> Iterator[Note]:
     if measured.high is not None and measured.high < least:
         yield note("threshold_halves_differ", share=measured)
@@ -271,17 +319,25 @@ def _figure(goal: Goal, at: AtThreshold) -> Estimate:
 
 
 def decision(
-    goal: Goal, in_force: AtThreshold, held_out: AtThreshold, chosen: AtThreshold | None, *, is_same: bool = False
+    goal: Goal,
+    in_force: AtThreshold,
+    held_out: AtThreshold,
+    chosen: AtThreshold | None,
+    *,
+    is_same: bool = False,
 ) -> str:
     """Return the headline of a goal that tests are about: whether to keep the threshold in force.
 
-    No label chose the threshold in force, so all labels measure it. If these are enough but have no error, the other
-    half does. If it reaches the goal, only a threshold with fewer flags for a recall, or more for a precision, is
-    better. ``is_same``: the chosen threshold flags the same answers.
+    No label chose the threshold in force, so all labels measure it. If these are enough but have no
+    error, the other half does. If it reaches the goal, only a threshold with fewer flags for a
+    recall, or more for a precision, is better. ``is_same``: the chosen threshold flags the same
+    answers.
     """
     figure, on_other = _figure(goal, in_force), _figure(goal, held_out)
     is_without_error = figure.low is None and figure.value == 1 and figure.n >= FEWEST_OF_RARER
-    low = _low_end(on_other if is_without_error and on_other.low is not None else figure, goal.delta)
+    low = _low_end(
+        on_other if is_without_error and on_other.low is not None else figure, goal.delta
+    )
     reaches = is_same or (low is not None and low >= goal.least)
     if chosen is None:
         return "threshold_keep" if reaches else "threshold_not_shown"
@@ -309,9 +365,10 @@ def _test_of_selected(
 ) -> Passed | None:
     """Return the threshold with the precision or the false omission rate.
 
-    At each threshold those labels count that had equal chances among the answers at or above it (for a false omission
-    rate: below it). If all flagged answers are labelled, no label of them is dropped as long as no other answer is at
-    or above the threshold. The first test is of the most flagged answers alone, or of the least.
+    At each threshold those labels count that had equal chances among the answers at or above it
+    (for a false omission rate: below it). If all flagged answers are labelled, no label of them is
+    dropped as long as no other answer is at or above the threshold. The first test is of the most
+    flagged answers alone, or of the least.
     """
     sign = -1 if goal.aim == "false_omission" else 1
     if sign < 0:
@@ -326,7 +383,9 @@ def _test_of_selected(
         selected = _selected(goal, kept.rule_badness, threshold)
         wrong = kept.bad if sign < 0 else ~kept.bad
         at_thresholds.append((int(selected.sum()), int((selected & wrong).sum()), effect))
-    passed = lowest_passing(sign * grid, at_thresholds, risk=goal.risk, delta=goal.delta, fewest=FEWEST_FLAGGED)
+    passed = lowest_passing(
+        sign * grid, at_thresholds, risk=goal.risk, delta=goal.delta, fewest=FEWEST_FLAGGED
+    )
     return None if passed is None else replace(passed, threshold=sign * passed.threshold)
 
 
@@ -350,7 +409,9 @@ def _unused(goal: Goal, sample: ScoredSample, query_type: str | None) -> int:
     """Return how many labels count at no threshold for a goal, because such answers are labelled more often."""
     labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     used = np.zeros(labels.n, dtype=np.bool_)
-    for _, strata in _strata_selected(goal, score_grid(judged.badness), judged, len(sample.answers)):
+    for _, strata in _strata_selected(
+        goal, score_grid(judged.badness), judged, len(sample.answers)
+    ):
         used |= sample.with_equal_chances(labels, strata)
     return int((~used).sum())
 
@@ -401,13 +462,18 @@ def cost_decision(change: Estimate) -> str:
     """Return the headline for the change of the cost by the threshold that one half of the labels found cheapest."""
     if change.high is not None and change.high < 0:
         return "threshold_cheaper"
-    return "threshold_costs_more" if change.low is not None and change.low > 0 else "threshold_cost_not_shown"
+    return (
+        "threshold_costs_more"
+        if change.low is not None and change.low > 0
+        else "threshold_cost_not_shown"
+    )
 
 
 def setting_of(threshold: float, badness: FloatArray) -> float:
     """Return the value of the setting low_groundedness that flags answers from this badness on.
 
-    It has the fewest decimals, at most six, with which it flags the same of all answers, whose ``badness`` this is.
+    It has the fewest decimals, at most six, with which it flags the same of all answers, whose
+    ``badness`` this is.
     """
     highest = round(1 - threshold, DECIMALS)  # groundedness of the answers that are just flagged
     others = badness[badness < threshold]
@@ -421,14 +487,18 @@ def setting_of(threshold: float, badness: FloatArray) -> float:
     return (math.floor(highest * steps + 1e-3) + 1) / steps
 
 
-def verdicts_note(sample: ScoredSample, low_groundedness: float, query_type: str | None) -> Note | None:
+def verdicts_note(
+    sample: ScoredSample, low_groundedness: float, query_type: str | None
+) -> Note | None:
     """Return how the agreement with people changes if this threshold also decides the judge's verdicts, else None."""
     labels, threshold = sample.labels.of_type(query_type), float(flag_from(low_groundedness))
     verdicts = labels.badness >= threshold
     if not sample.decides_verdicts or np.array_equal(verdicts, labels.judged_bad):
         return None
     figures = ThresholdFigures(labels, sample.judged.of_type(query_type))
-    before, after = (figures.in_all_answers(each)["agreement"] for each in (labels.judged_bad, verdicts))
+    before, after = (
+        figures.in_all_answers(each)["agreement"] for each in (labels.judged_bad, verdicts)
+    )
     return note("threshold_decides_verdicts", before=before, after=after)
 
 
@@ -440,7 +510,9 @@ def _more_labels(
     of_goal, things = labels.at(_rows(goal, labels)), "bad answers"
     strata = sample.labelled > 0
     if goal.aim in _OF_SELECTED:
-        strata = np.isin(np.arange(len(sample.answers)), judged.strata[_selected(goal, judged.rule_badness, 0.5)])
+        strata = np.isin(
+            np.arange(len(sample.answers)), judged.strata[_selected(goal, judged.rule_badness, 0.5)]
+        )
         things = f"answers that the judge calls {'good' if goal.aim == 'false_omission' else 'bad'}"
         counting = of_goal.at(sample.with_equal_chances(of_goal, strata))
     else:
@@ -448,7 +520,9 @@ def _more_labels(
     if counting.n < of_goal.n:
         caveats.append(note("uneven_labels", counting=counting.n, labels=of_goal.n, things=things))
     half = counting.at(counting.choosing)
-    needed = math.ceil(labels_to_pass(goal.risk, goal.delta) * design_effect_of_mean(half.wrong, half.grouping))
+    needed = math.ceil(
+        labels_to_pass(goal.risk, goal.delta) * design_effect_of_mean(half.wrong, half.grouping)
+    )
     if half.n >= needed:
         return note("threshold_not_shown", goal=goal.words, n=half.n), ()
     more = labels_missing(needed, half.n, counting.n)

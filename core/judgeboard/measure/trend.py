@@ -14,7 +14,15 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.measure.changes import Figure, Finding, changes_of
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
+from judgeboard.measure.periods import (
+    FIRST_YEAR,
+    PERIOD_DAYS,
+    Period,
+    PeriodSums,
+    PlausibleDays,
+    by_period,
+    start_of,
+)
 from judgeboard.measure.result import ALL, About, Result, Row, frame_of
 from judgeboard.measure.sample import count_logged
 from judgeboard.measure.trend_figures import (
@@ -59,7 +67,10 @@ SPLITS = {each.name: column for column, each in PARTS.items()}
 """The texts of the log that divide a trend, by their name in filters, each with its column."""
 
 Reason = Literal["no_verdict", "no_score", "no_time", "old", "future", "other_value"]
-WRONG_DATES: Mapping[Reason, str] = {"old": f"dated before {FIRST_YEAR}", "future": "dated in the future"}
+WRONG_DATES: Mapping[Reason, str] = {
+    "old": f"dated before {FIRST_YEAR}",
+    "future": "dated in the future",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,8 @@ def without_date(
 ) -> Iterator[LeftOut]:
     """Yield the answers without a plausible date: without a time, too old, or in the future; only those that exist.
 
-    ``counts`` are numbers of answers by UTC day (None: no time). ``where`` selects the answers of all days.
+    ``counts`` are numbers of answers by UTC day (None: no time). ``where`` selects the answers of
+    all days.
     """
     old = sum(n for day, n in counts.items() if day is not None and day < days.first)
     future = sum(n for day, n in counts.items() if day is not None and day > days.last)
@@ -93,7 +105,11 @@ def without_date(
 
 
 def left_out(
-    connection: Connection, measure: Measure, judge: str | int | None, sums: Iterable[DaySums], days: PlausibleDays
+    connection: Connection,
+    measure: Measure,
+    judge: str | int | None,
+    sums: Iterable[DaySums],
+    days: PlausibleDays,
 ) -> Iterator[LeftOut]:
     """Yield the answers of the whole log that a measure leaves out, by reason; only reasons with answers."""
     every = list(sums)
@@ -109,7 +125,9 @@ def left_out(
             if isinstance(score, Criterion):
                 yield LeftOut("no_score", unscored, f"without {score.name}", None)
             else:
-                yield LeftOut("no_score", unscored, f"without {score}", RowFilter(**whose, unscored=score))
+                yield LeftOut(
+                    "no_score", unscored, f"without {score}", RowFilter(**whose, unscored=score)
+                )
         if unjudged > 0:
             where = RowFilter(**whose, judge_side="none")
             yield LeftOut("no_verdict", unjudged, "without a usable verdict", where)
@@ -119,7 +137,8 @@ def left_out(
 class Point:
     """One period from ``start`` to ``end``: UTC days since 1970-01-01, both included.
 
-    ``where`` selects exactly its n answers. Points of one ``segment`` have no empty period between them.
+    ``where`` selects exactly its n answers. Points of one ``segment`` have no empty period between
+    them.
     """
 
     start: int
@@ -133,9 +152,10 @@ class Point:
 class Panel:
     """The trend of all answers, or of one query type or metadata value.
 
-    ``empty`` are the starts of empty periods among all periods of the trend, also before the first point and after the
-    last one; ``without_time`` answers have no point. A change of the size ``seen`` in the middle would have been found
-    in 80 % of cases; None if no possible change would have been.
+    ``empty`` are the starts of empty periods among all periods of the trend, also before the first
+    point and after the last one; ``without_time`` answers have no point. A change of the size
+    ``seen`` in the middle would have been found in 80 % of cases; None if no possible change would
+    have been.
     """
 
     group: str
@@ -164,14 +184,15 @@ class VersionMark:
 class Trend:
     """All panels of one measure: all answers first, then changed groups, from the worst change to the best.
 
-    Unchanged groups follow by number of answers. One group alone is all answers, and has no panel of its own.
+    Unchanged groups follow by number of answers. One group alone is all answers, and has no panel
+    of its own.
 
-    With a ``criterion`` of a rubric judge, the measure is its mean score, and ``measure`` is None. With an
-    ``own_label``, it is the mean or the share of this label.
+    With a ``criterion`` of a rubric judge, the measure is its mean score, and ``measure`` is None.
+    With an ``own_label``, it is the mean or the share of this label.
 
-    ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
-    rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is one of `SPLITS`, or a metadata field
-    such as ``metadata.tenant``.
+    ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the
+    low groundedness rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is
+    one of `SPLITS`, or a metadata field such as ``metadata.tenant``.
     """
 
     measure: MeasureName | None
@@ -190,7 +211,9 @@ class Trend:
         """The name of the measure, of the criterion or of the own label."""
         if self.own_label is not None:
             return f"own label {self.own_label.name}"
-        return f"criterion {self.criterion.name}" if self.criterion is not None else str(self.measure)
+        return (
+            f"criterion {self.criterion.name}" if self.criterion is not None else str(self.measure)
+        )
 
     @property
     def of_measure(self) -> Measure:
@@ -208,7 +231,10 @@ class Trend:
         figure = Figure(measure.name, "share" if measure.is_share else "mean", measure.span)
         starts = [point.start for panel in drawn for point in panel.points]
         span = counted((max(starts) - min(starts)) // PERIOD_DAYS[self.period] + 1, self.period)
-        found = [Finding(each.group, () if each.change is None else (each.change,), each.seen) for each in drawn]
+        found = [
+            Finding(each.group, () if each.change is None else (each.change,), each.seen)
+            for each in drawn
+        ]
         result = changes_of(found, figure, span, about)
         changed = [each.from_day for finding in found for each in finding.changes]
         caveats = list[Note]()
@@ -224,7 +250,11 @@ class Trend:
         """The points as a DataFrame: the ``start`` of each period, and the columns of `Row`."""
         points = (
             {"start": EPOCH + timedelta(days=point.start)}
-            | asdict(Row.of(self.name, ALL if panel.group == ALL_ANSWERS else panel.group, point.estimate))
+            | asdict(
+                Row.of(
+                    self.name, ALL if panel.group == ALL_ANSWERS else panel.group, point.estimate
+                )
+            )
             for panel in self.panels
             for point in panel.points
         )
@@ -244,7 +274,9 @@ class Trend:
         if self.judge is None:
             return note("not_judged")
         score = self.of_measure.score
-        return note("no_score", score=score if isinstance(score, str) else score.name, judge=self.judge)
+        return note(
+            "no_score", score=score if isinstance(score, str) else score.name, judge=self.judge
+        )
 
 
 def trend(
@@ -261,24 +293,27 @@ def trend(
 ) -> Trend:
     """Return the trend of a measure for all answers and per query type; days are UTC, weeks begin on Monday.
 
-    ``by`` can also be ``source``, ``model`` (of the generator), or a metadata field, such as ``metadata.tenant``. For a
-    metadata field, there is a panel for the missing value, and
-    one for each value that is frequent among the newest and the oldest answers.
+    ``by`` can also be ``source``, ``model`` (of the generator), or a metadata field, such as
+    ``metadata.tenant``. For a metadata field, there is a panel for the missing value, and one for
+    each value that is frequent among the newest and the oldest answers.
 
-    The share flagged is the share of all logged answers with a flag from any rule except random sampling. The other
-    measures count verdicts of ``judge``: a name (current verdicts), a version's id, or None for the primary judge. With
-    ``criterion``, the measure is the mean score on this criterion of a rubric judge (`find_criterion`). With
-    ``own_label``, it is the mean of a field of a label schema (``tone``), or the share of one of its values
-    (``verdict=fix``), over the answers that people labelled; the latest review of an answer counts
-    (`find_own_label`). Only the ``last`` periods are kept. Answers without a plausible date (`PlausibleDays`, with
-    ``now``) are left out.
+    The share flagged is the share of all logged answers with a flag from any rule except random
+    sampling. The other measures count verdicts of ``judge``: a name (current verdicts), a version's
+    id, or None for the primary judge. With ``criterion``, the measure is the mean score on this
+    criterion of a rubric judge (`find_criterion`). With ``own_label``, it is the mean of a field of
+    a label schema (``tone``), or the share of one of its values (``verdict=fix``), over the answers
+    that people labelled; the latest review of an answer counts (`find_own_label`). Only the
+    ``last`` periods are kept. Answers without a plausible date (`PlausibleDays`, with ``now``) are
+    left out.
 
     Raises:
         BadInput: No such measure, period or field, or ``last`` is below 1.
         NotFound: No such judge version, or no such criterion.
     """
     if measure not in MEASURES or period not in PERIOD_DAYS:
-        raise BadInput(f"a trend must be one of {', '.join(MEASURES)} by week or day, not {measure} by {period}")
+        raise BadInput(
+            f"a trend must be one of {', '.join(MEASURES)} by week or day, not {measure} by {period}"
+        )
     if last is not None and last < 1:
         raise BadInput(f"a trend has at least one {period}, not {last}")
     rules = rules_in_force(connection)
@@ -286,13 +321,21 @@ def trend(
     if criterion is not None:
         judge, of_rubric = find_criterion(connection, criterion, judge)
     of_people = None if own_label is None else find_own_label(connection, own_label)
-    asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
+    asked = Asked(
+        connection,
+        rules.primary_judge if judge is None else judge,
+        rules.thresholds.low_groundedness,
+    )
     shown = measure_of(measure, of_rubric, of_people)
     days = PlausibleDays.at(now)
     every = shown.sums(asked)
     sums = [row for row in every if days.include(row.day)]
     asked_groups = asked if by == QUERY_TYPE else asked._replace(groups=_groups_by_value(asked, by))
-    of_groups = sums if by == QUERY_TYPE else [row for row in shown.sums(asked_groups) if days.include(row.day)]
+    of_groups = (
+        sums
+        if by == QUERY_TYPE
+        else [row for row in shown.sums(asked_groups) if days.include(row.day)]
+    )
     starts = [start_of(row.day, period) for row in sums if row.day is not None and row.n]
     kept_from = min(starts, default=0)
     if last is not None and starts:
@@ -307,7 +350,10 @@ def trend(
     dated = [start for each in periods.values() for start in each.starts]
     every_start = range(min(dated), max(dated) + 1, PERIOD_DAYS[period]) if dated else range(0)
     limits = alarm_limits((group for group, each in periods.items() if each.n), period)
-    values_of, panels = shown.values(asked_groups, days._replace(first=max(kept_from, days.first))), []
+    values_of, panels = (
+        shown.values(asked_groups, days._replace(first=max(kept_from, days.first))),
+        [],
+    )
     for group, of_group in periods.items():
         values = values_of(group)
         errors = shown.errors(of_group, values.change_effect(period))
@@ -315,14 +361,18 @@ def trend(
         panels.append(
             Panel(
                 NO_VALUE if by.startswith(METADATA) and group == MISSING else group,
-                _points(shown, asked.judge, by, group, of_group, period, values.period_effect(period)),
+                _points(
+                    shown, asked.judge, by, group, of_group, period, values.period_effect(period)
+                ),
                 tuple(start for start in every_start if start not in of_group.starts),
                 sum(row.n for row in rows_of[group] if row.day is None),
                 shown.change(of_group, values, errors, limit),
                 smallest_change(errors.tolist(), limit, shown.largest_change(of_group)),
             )
         )
-    others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)
+    others = sum(row.n for row in sums if row.day is not None) - sum(
+        row.n for row in of_groups if row.day is not None
+    )
     other_values = LeftOut("other_value", others, "with other values", None)
     return Trend(
         measure if of_rubric is None and of_people is None else None,
@@ -333,7 +383,10 @@ def trend(
         asked.threshold if shown.of_judge and shown.score == "groundedness" else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
-        (*left_out(connection, shown, asked.judge, every, days), *([other_values] if others > 0 else [])),
+        (
+            *left_out(connection, shown, asked.judge, every, days),
+            *([other_values] if others > 0 else []),
+        ),
         of_people,
     )
 
@@ -344,10 +397,14 @@ def _groups_by_value(asked: Asked, by: str) -> Groups:
     if not by.startswith(METADATA):
         raise BadInput(f"a trend is by {', '.join(SPLITS)} or {METADATA_FIELD}, not {by!r}")
     field = metadata_field(metadata_path(by.removeprefix(METADATA)))
-    known = next((each.values for each in metadata_fields(asked.connection) if each.field == field), ())  # noqa: PD011 - no DataFrame
+    fields = (each for each in metadata_fields(asked.connection) if each.field == field)
+    known = next((each.values for each in fields), ())  # noqa: PD011 - no DataFrame
     values, matched = [MISSING], set[tuple[bool, Scalar]]()
-    for value in sorted(known, key=lambda value: value.startswith('"')):  # 3 matches number and text, "3" text only
-        of_value = {(isinstance(each, bool), each) for each in metadata_condition(f"{field}={value}").values}  # noqa: PD011
+    for value in sorted(
+        known, key=lambda value: value.startswith('"')
+    ):  # 3 matches number and text, "3" text only
+        values = metadata_condition(f"{field}={value}").values  # noqa: PD011 - no DataFrame
+        of_value = {(isinstance(each, bool), each) for each in values}
         if not of_value & matched:
             values.append(value)
             matched |= of_value
@@ -395,7 +452,9 @@ def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
     return order, -panel.n, panel.group
 
 
-def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int) -> tuple[VersionMark, ...]:
+def _marks(
+    asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_from: int
+) -> tuple[VersionMark, ...]:
     """Return each period in which the version with most verdicts changes. Of two equal versions the newer counts."""
     if not isinstance(asked.judge, str):
         return ()
@@ -403,7 +462,10 @@ def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_fr
     for row in judged_counts(asked.connection, asked.judge) if sums is None else sums:
         if row.day is not None and row.version_id is not None and row.n:
             counts[start_of(row.day, period)][row.version_id] += row.n
-    leads = [(start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0]) for start in sorted(counts)]
+    leads = [
+        (start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0])
+        for start in sorted(counts)
+    ]
     titles = {version.id: version.title for version in list_versions(asked.connection)}
     return tuple(
         VersionMark(start, version_id, titles[version_id])

@@ -28,7 +28,14 @@ from judgeboard.stats.monitor import (
 )
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.store.criteria import Criterion, criteria_by_judge, criteria_of
-from judgeboard.store.day_sums import DaySums, Groups, flagged_sums, low_sums, newest_values, score_sums
+from judgeboard.store.day_sums import (
+    DaySums,
+    Groups,
+    flagged_sums,
+    low_sums,
+    newest_values,
+    score_sums,
+)
 from judgeboard.store.filters import MeasureName, RowFilter, ScoreName
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import list_schemas
@@ -45,18 +52,22 @@ ALL_ANSWERS = "All answers"
 def alarm_limits(panels: Iterable[str], period: Period) -> dict[str, float]:
     """Return the evidence at which the detectors of each panel find a change.
 
-    All answers have one false alarm a year on average, and all groups together have one. How finely answers are cut
-    into groups does not hide a change of the whole.
+    All answers have one false alarm a year on average, and all groups together have one. How finely
+    answers are cut into groups does not hide a change of the whole.
     """
     names = list(panels)
     groups = sum(name != ALL_ANSWERS for name in names)
-    return {name: alarm_limit(1 if name == ALL_ANSWERS else groups, PERIODS_A_YEAR[period]) for name in names}
+    return {
+        name: alarm_limit(1 if name == ALL_ANSWERS else groups, PERIODS_A_YEAR[period])
+        for name in names
+    }
 
 
 class GroupedValues:
     """Values of answers with their days and evidence groups, for the effects of the groups.
 
-    An effect is how many times larger a variance is by evidence group than by answer, at least 1. Days are UTC days.
+    An effect is how many times larger a variance is by evidence group than by answer, at least 1.
+    Days are UTC days.
     """
 
     def __init__(self, days: IntArray, values: FloatArray, evidence_groups: IntArray) -> None:
@@ -80,7 +91,8 @@ class GroupedValues:
     def window_effect(self, first: float = -math.inf, end: float = math.inf) -> float:
         """Return the effect on the figure of all days from ``first`` to before ``end``.
 
-        Only the newest answers are read. A window before them has the effect of all answers that are read.
+        Only the newest answers are read. A window before them has the effect of all answers that
+        are read.
         """
         inside = (first <= self._days) & (self._days < end)
         if not inside.any():
@@ -89,7 +101,9 @@ class GroupedValues:
 
     def _by_period(self, period: Period) -> tuple[IntArray, FloatArray, FloatArray]:
         """Return the position of each answer's period, the answers of each period, and deviations from its mean."""
-        _, periods, counts = np.unique(start_of(self._days, period), return_inverse=True, return_counts=True)
+        _, periods, counts = np.unique(
+            start_of(self._days, period), return_inverse=True, return_counts=True
+        )
         means = np.bincount(periods, weights=self._values) / counts
         return periods, counts.astype(np.float64), self._values - means[periods]
 
@@ -98,8 +112,8 @@ class GroupedValues:
 class Change:
     """A change that a detector found, dated to the period that starts on ``from_day``.
 
-    The detector's evidence reached its limit in the period that starts on ``seen_day``. ``before`` and ``after`` are
-    the figure before the change and since it.
+    The detector's evidence reached its limit in the period that starts on ``seen_day``. ``before``
+    and ``after`` are the figure before the change and since it.
     """
 
     direction: Direction
@@ -123,9 +137,10 @@ class Asked(NamedTuple):
 class Measure:
     """A measure: a mean within ``bounds``, or a share if they are None.
 
-    ``counts`` are the words for what n counts. With ``of_judge``, n counts verdicts with a ``score``; otherwise it
-    counts all logged answers. A share of flagged answers may count one ``rule`` only. With an ``own_label``, n
-    counts the logged answers that people labelled in this field.
+    ``counts`` are the words for what n counts. With ``of_judge``, n counts verdicts with a
+    ``score``; otherwise it counts all logged answers. A share of flagged answers may count one
+    ``rule`` only. With an ``own_label``, n counts the logged answers that people labelled in this
+    field.
     """
 
     title: str
@@ -160,7 +175,9 @@ class Measure:
         if self.bounds is None:
             return share_intervals([round(hits) for hits in sums.total], sums.n, design_effect)
         bounds, squares = self.bounds, sums.squares
-        return mean_interval(sums.n, sums.total, squares, bounds=bounds, design_effect=design_effect)
+        return mean_interval(
+            sums.n, sums.total, squares, bounds=bounds, design_effect=design_effect
+        )
 
     @property
     def span(self) -> float:
@@ -178,26 +195,42 @@ class Measure:
         """Return the standard error of each period for tests."""
         if not sums.n:
             return no_floats()
-        return mean_errors(sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), change_effect)
+        return mean_errors(
+            sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), change_effect
+        )
 
-    def change(self, sums: PeriodSums, values: GroupedValues, errors: FloatArray, limit: float) -> Change | None:
+    def change(
+        self, sums: PeriodSums, values: GroupedValues, errors: FloatArray, limit: float
+    ) -> Change | None:
         """Return the change that a detector found; of a rise and a fall the one with more evidence.
 
-        ``values`` are those of the answers, and give the intervals of the figure before the change and since it.
+        ``values`` are those of the answers, and give the intervals of the figure before the change
+        and since it.
         """
         if not sums.n:
             return None
         means = [total / n for n, total in zip(sums.n, sums.total, strict=True)]
         rates = list(zip(means, errors.tolist(), strict=True))
-        changes = found_changes({direction: detect(rates, direction) for direction in DIRECTIONS}, limit)
+        changes = found_changes(
+            {direction: detect(rates, direction) for direction in DIRECTIONS}, limit
+        )
         if not changes:
             return None
         clearest = max(changes, key=lambda each: each.evidence)
         start = likeliest_start(rates, clearest)
         from_day = sums.starts[start]
         (before,) = self.estimates(sums.whole(0, start), values.window_effect(end=from_day))
-        (after,) = self.estimates(sums.whole(start, len(sums.n)), values.window_effect(first=from_day))
-        return Change(clearest.direction, from_day, sums.starts[clearest.seen], clearest.evidence, before, after)
+        (after,) = self.estimates(
+            sums.whole(start, len(sums.n)), values.window_effect(first=from_day)
+        )
+        return Change(
+            clearest.direction,
+            from_day,
+            sums.starts[clearest.seen],
+            clearest.evidence,
+            before,
+            after,
+        )
 
     def values(self, asked: Asked, days: PlausibleDays) -> Callable[[str], GroupedValues]:
         """Return a function that gives the newest values of a panel, of these UTC days."""
@@ -208,7 +241,9 @@ class Measure:
         else:
             threshold = asked.threshold if self.of_judge and self.is_share else None
             score = self.score if self.of_judge else None
-            newest = newest_values(asked.connection, asked.judge, score, threshold, self.rule, asked.groups)
+            newest = newest_values(
+                asked.connection, asked.judge, score, threshold, self.rule, asked.groups
+            )
         kept = newest.at((newest.days >= days.first) & (newest.days <= days.last))
 
         def of_panel(panel: str) -> GroupedValues:
@@ -238,17 +273,31 @@ def of_judge(judge: str | int | None) -> dict[str, Any]:
 
 
 def _scores(score: ScoreName | Criterion) -> Callable[[Asked], list[DaySums]]:
-    return lambda asked: [] if asked.judge is None else score_sums(asked.connection, asked.judge, score, asked.groups)
+    return lambda asked: (
+        []
+        if asked.judge is None
+        else score_sums(asked.connection, asked.judge, score, asked.groups)
+    )
 
 
 def _low(asked: Asked) -> list[DaySums]:
-    return [] if asked.judge is None else low_sums(asked.connection, asked.judge, asked.threshold, asked.groups)
+    return (
+        []
+        if asked.judge is None
+        else low_sums(asked.connection, asked.judge, asked.threshold, asked.groups)
+    )
 
 
 MEASURES: dict[MeasureName, Measure] = {
-    "groundedness": Measure("Groundedness", "answers judged", _scores("groundedness"), bounds=(0.0, 1.0)),
-    "quality": Measure("Quality", "answers judged", _scores("quality"), bounds=(1.0, 4.0), score="quality"),
-    "low_share": Measure("Share of low groundedness", "answers judged", _low, worse_when_higher=True),
+    "groundedness": Measure(
+        "Groundedness", "answers judged", _scores("groundedness"), bounds=(0.0, 1.0)
+    ),
+    "quality": Measure(
+        "Quality", "answers judged", _scores("quality"), bounds=(1.0, 4.0), score="quality"
+    ),
+    "low_share": Measure(
+        "Share of low groundedness", "answers judged", _low, worse_when_higher=True
+    ),
     "flagged_share": Measure(
         "Share flagged",
         "answers, judged or not",
@@ -272,7 +321,9 @@ def criterion_words(name: str) -> str:
     return f"mean score for {name}"
 
 
-def measure_of(name: MeasureName | None, criterion: Criterion | None, own_label: OwnLabel | None = None) -> Measure:
+def measure_of(
+    name: MeasureName | None, criterion: Criterion | None, own_label: OwnLabel | None = None
+) -> Measure:
     """Return the measure of an own label or of a criterion of a rubric judge; without one, the measure with this name.
 
     The default of the name is groundedness.
@@ -291,14 +342,16 @@ def measure_of(name: MeasureName | None, criterion: Criterion | None, own_label:
         return MEASURES[name or "groundedness"]
     scale = scale_in("scale", criterion.scale)
     bounds = (scale.low, scale.high)
-    return Measure(criterion.name, "answers judged", _scores(criterion), bounds=bounds, score=criterion)
+    return Measure(
+        criterion.name, "answers judged", _scores(criterion), bounds=bounds, score=criterion
+    )
 
 
 def find_own_label(connection: Connection, text: str) -> OwnLabel:
     """Return the figure of an own label: ``tone`` is the mean of a scale, ``verdict=fix`` the share of a value.
 
-    The newest version of a schema with the field counts. Raises NotFound without such a field, and BadInput if it has
-    no such value, or no mean.
+    The newest version of a schema with the field counts. Raises NotFound without such a field, and
+    BadInput if it has no such value, or no mean.
     """
     name, _, value = (part.strip() for part in text.partition("="))
     fields = _own_fields(connection)
@@ -308,13 +361,19 @@ def find_own_label(connection: Connection, text: str) -> OwnLabel:
         raise NotFound(f"no label schema has the field {name!r}; known: {known}")
     values = _named_values(field)
     if value and value not in values:
-        raise BadInput(f"{name}: no value {value!r}; its values are {', '.join(values) or 'not listed'}")
+        raise BadInput(
+            f"{name}: no value {value!r}; its values are {', '.join(values) or 'not listed'}"
+        )
     if value:
         return OwnLabel(name, values[value])
     ends = _ends(field)
     if ends is not None:
         return OwnLabel(name, None, *ends)
-    next_step = f"name one of its values: {name}={next(iter(values))}" if values else "give it a low and a high end"
+    next_step = (
+        f"name one of its values: {name}={next(iter(values))}"
+        if values
+        else "give it a low and a high end"
+    )
     raise BadInput(f"{name} has no mean: {next_step}")
 
 
@@ -322,18 +381,27 @@ def own_label_figures(connection: Connection) -> list[str]:
     """Return what `find_own_label` knows: the means, then the shares."""
     fields = _own_fields(connection).values()
     means = [field.name for field in fields if _ends(field) is not None]
-    return [*means, *(f"{field.name}={value}" for field in fields for value in _named_values(field))]
+    return [
+        *means,
+        *(f"{field.name}={value}" for field in fields for value in _named_values(field)),
+    ]
 
 
 def _own_fields(connection: Connection) -> "dict[str, SchemaField]":
-    return {field.name: field for stored in reversed(list_schemas(connection)) for field in stored.schema.own}
+    return {
+        field.name: field
+        for stored in reversed(list_schemas(connection))
+        for field in stored.schema.own
+    }
 
 
 def _named_values(field: "SchemaField") -> dict[str, Any]:
     """Return the values of a field by name; a field of spans has types of spans in place of values."""
     if field.type.value == "spans":
         return {}
-    return {("no", "yes")[each] if isinstance(each, bool) else str(each): each for each in field.values}
+    return {
+        ("no", "yes")[each] if isinstance(each, bool) else str(each): each for each in field.values
+    }
 
 
 def _ends(field: "SchemaField") -> tuple[float, float] | None:
@@ -343,11 +411,14 @@ def _ends(field: "SchemaField") -> tuple[float, float] | None:
     return None if field.low is None or field.high is None else (field.low, field.high)
 
 
-def find_criterion(connection: Connection, name: str, judge: str | int | None = None) -> tuple[str | int, Criterion]:
+def find_criterion(
+    connection: Connection, name: str, judge: str | int | None = None
+) -> tuple[str | int, Criterion]:
     """Return a judge and its criterion with this name.
 
-    ``judge`` is a name, a version's id, or None: the primary judge if it has the criterion, otherwise the only judge
-    that has it. Raises NotFound without such a criterion, and BadInput if several judges have it.
+    ``judge`` is a name, a version's id, or None: the primary judge if it has the criterion,
+    otherwise the only judge that has it. Raises NotFound without such a criterion, and BadInput if
+    several judges have it.
     """
     if isinstance(judge, int):
         version = get_version(connection, judge)
@@ -361,11 +432,15 @@ def find_criterion(connection: Connection, name: str, judge: str | int | None = 
     judges = [each for each, criteria in by_judge.items() if name in criteria]
     primary = primary_judge(connection)
     if judge is None and len(judges) > 1 and primary not in judges:
-        raise BadInput(f"several judges have the criterion {name!r}: choose one of {', '.join(judges)}")
+        raise BadInput(
+            f"several judges have the criterion {name!r}: choose one of {', '.join(judges)}"
+        )
     if judge is None and judges:
         judge = primary if primary in judges else judges[0]
     if judge is None or name not in by_judge.get(judge, {}):
-        known = sorted({each for whose, named in by_judge.items() if judge in {None, whose} for each in named})
+        known = sorted(
+            {each for whose, named in by_judge.items() if judge in {None, whose} for each in named}
+        )
         whose = "no judge has" if judge is None else f"the judge {judge} does not have"
         raise NotFound(f"{whose} the criterion {name!r}; known: {', '.join(known) or 'none'}")
     return judge, by_judge[judge][name]

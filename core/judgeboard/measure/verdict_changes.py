@@ -82,7 +82,8 @@ def side_of(label: str | None, groundedness: float | None, cut: float) -> Side |
 def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts) -> Comparison:
     """Return every pair: changed sides first, then the largest change of groundedness, then by response.
 
-    ``people`` are people's sides by response. A verdict without a label is bad if its groundedness is below its cut.
+    ``people`` are people's sides by response. A verdict without a label is bad if its groundedness
+    is below its cut.
     """
     rows = []
     for pair in pairs:
@@ -95,7 +96,12 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
     old_right = sum(row.old_side is row.people for row in graded)
     new_right = sum(row.new_side is row.people for row in graded)
     return Comparison(
-        tuple(sorted(rows, key=lambda row: (row.flip is None, -abs(row.change or 0.0), row.pair.response_id))),
+        tuple(
+            sorted(
+                rows,
+                key=lambda row: (row.flip is None, -abs(row.change or 0.0), row.pair.response_id),
+            )
+        ),
         len(both),
         sum(row.flip is Side.GOOD for row in both),
         sum(row.flip is Side.BAD for row in both),
@@ -125,13 +131,16 @@ def comparison_page(
 ) -> ComparisonPage:
     """Return the comparison of ``pairs``, which are from a run or from two versions.
 
-    With a ``direction``, its rows are only the verdicts that moved so; its sentence is still about all pairs.
+    With a ``direction``, its rows are only the verdicts that moved so; its sentence is still about
+    all pairs.
     """
     source = PairSource(connection)
     comparison = compare(pairs, _people(source, pairs), source.cuts)
     rows = [row for row in comparison.rows if direction is None or row.direction is direction]
     shown = tuple(rows[offset : None if limit is None else offset + limit])
-    return ComparisonPage(comparison, len(rows), shown, pair_texts(connection, [row.pair for row in shown]))
+    return ComparisonPage(
+        comparison, len(rows), shown, pair_texts(connection, [row.pair for row in shown])
+    )
 
 
 def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:
@@ -142,10 +151,15 @@ def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]
     labelled = person_grades(source.reviews, "label").response_ids
     labels, scores = source.people("label"), source.people("groundedness")
     types = {pair.response_id: pair.query_type for pair in pairs}
-    cut = np.array([source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()], dtype=np.float64)
+    cut = np.array(
+        [source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()],
+        dtype=np.float64,
+    )
     below = scores.values < cut - HALF_STEP
     bad = labels.values == HALLUCINATED
     without_label = ~np.isin(scores.response_ids, labelled)
-    sides = dict(zip(scores.response_ids[without_label].tolist(), below[without_label].tolist(), strict=True))
+    sides = dict(
+        zip(scores.response_ids[without_label].tolist(), below[without_label].tolist(), strict=True)
+    )
     sides |= zip(labels.response_ids.tolist(), bad.tolist(), strict=True)
     return {response_id: Side.BAD if is_bad else Side.GOOD for response_id, is_bad in sides.items()}

@@ -39,8 +39,12 @@ from judgeboard.store.strata import BAD, UNUSABLE, reviewed_where_verdicts_diffe
 from judgeboard.store.verdicts import answers_of_prompts
 from judgeboard.text import counted
 
-_UNUSABLE_APART = 0.01  # a larger difference between the shares of unusable verdicts has a line of its own
-_TO_LABEL = 60  # labels that narrow the share on which one of two versions is right to about 13 points
+_UNUSABLE_APART = (
+    0.01  # a larger difference between the shares of unusable verdicts has a line of its own
+)
+_TO_LABEL = (
+    60  # labels that narrow the share on which one of two versions is right to about 13 points
+)
 
 UNUSABLE_WRONG = "unusable verdicts as wrong"
 """The slice of all labelled answers, with unusable verdicts as wrong; only if one version has clearly more of them."""
@@ -55,19 +59,23 @@ def compare_versions(
 ) -> Contrast:
     """Compare the current verdicts of two judge versions with the labels of people.
 
-    People's label of an answer is the adjudication, otherwise the majority; ties are left out. ``within`` (0 to 1) is
-    the loss of the share right that still counts as good. Raises NotFound for an unknown version, and BadInput if both
-    are the same, or if answers are hidden from the viewer.
+    People's label of an answer is the adjudication, otherwise the majority; ties are left out.
+    ``within`` (0 to 1) is the loss of the share right that still counts as good. Raises NotFound
+    for an unknown version, and BadInput if both are the same, or if answers are hidden from the
+    viewer.
 
-    If the labels are no random sample of all answers, each stands for the answers of its stratum: whether a rule picked
-    the answer, and the verdict of the version by which more labels count. Rows then count only sampled answers on which
-    the versions differ. ``about`` counts the ``answers`` with usable verdicts of both, those on which these are
-    ``differing``, and how many of these are ``unlabelled``. The figure ``even_labels`` is the number of labels of an
-    even random sample of such answers that would be as precise as those that count.
+    If the labels are no random sample of all answers, each stands for the answers of its stratum:
+    whether a rule picked the answer, and the verdict of the version by which more labels count.
+    Rows then count only sampled answers on which the versions differ. ``about`` counts the
+    ``answers`` with usable verdicts of both, those on which these are ``differing``, and how many
+    of these are ``unlabelled``. The figure ``even_labels`` is the number of labels of an even
+    random sample of such answers that would be as precise as those that count.
     """
     versions = get_version(connection, first), get_version(connection, second)
     if versions[0].id == versions[1].id:
-        raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
+        raise BadInput(
+            f"{versions[0].title} cannot be compared with itself: name two judge versions"
+        )
     both = BothJudged(connection, versions)
     both.loaded.check_nothing_hidden("a comparison of versions")
     return both.compare(within, left_out=_left_out(connection, both))
@@ -76,21 +84,30 @@ def compare_versions(
 class BothJudged:
     """The answers that two judge versions judged, with the labels of people; loaded once.
 
-    ``loaded`` are the answers of the first version. ``rows`` are the positions in them, ascending, of the answers that
-    the second version was asked about too, and ``verdicts`` the verdicts of both on these.
+    ``loaded`` are the answers of the first version. ``rows`` are the positions in them, ascending,
+    of the answers that the second version was asked about too, and ``verdicts`` the verdicts of
+    both on these.
     """
 
     def __init__(
-        self, connection: Connection, versions: tuple[StoredVersion, StoredVersion], where: RowFilter | None = None
+        self,
+        connection: Connection,
+        versions: tuple[StoredVersion, StoredVersion],
+        where: RowFilter | None = None,
     ) -> None:
         self.versions = versions
         self.loaded = LabelledAnswers(connection, versions[0], where, scores=False)
         self.other = LabelledAnswers(connection, versions[1], where, scores=False)
         ids = self.loaded.answers.response_ids
-        _, rows, others = np.intersect1d(ids, self.other.answers.response_ids, assume_unique=True, return_indices=True)
+        _, rows, others = np.intersect1d(
+            ids, self.other.answers.response_ids, assume_unique=True, return_indices=True
+        )
         order = np.argsort(rows)
         self.rows: IntArray = rows[order]
-        self.verdicts = self.loaded.answers.verdicts[self.rows], self.other.answers.verdicts[others[order]]
+        self.verdicts = (
+            self.loaded.answers.verdicts[self.rows],
+            self.other.answers.verdicts[others[order]],
+        )
         of_queues = reviewed_where_verdicts_differ(connection, [each.id for each in versions])
         self._in_queues = self.loaded.reviewed_in(connection, of_queues)
         self._logged = count_log(connection, where)
@@ -98,19 +115,31 @@ class BothJudged:
     def sampled_where_they_differ(self, inside: BoolArray | None = None) -> SampledLabels:
         """Return the sampled labels of the answers (of the rows ``inside``, a mask) on which the verdicts differ.
 
-        Queues that were planned for the two versions are random samples of these answers, and of no others.
+        Queues that were planned for the two versions are random samples of these answers, and of no
+        others.
         """
         one, other = self.verdicts
-        differ = (one != other) & (one != UNUSABLE) & (other != UNUSABLE) & (True if inside is None else inside)
-        return self.loaded.sample(self.rows[differ], by_group=False, also_in_random_order=self._in_queues)
+        differ = (
+            (one != other)
+            & (one != UNUSABLE)
+            & (other != UNUSABLE)
+            & (True if inside is None else inside)
+        )
+        return self.loaded.sample(
+            self.rows[differ], by_group=False, also_in_random_order=self._in_queues
+        )
 
     def _sampled_of_all(self, rows: IntArray, verdicts: tuple[IntArray, IntArray]) -> SampledLabels:
         """Return the sampled labels of the ``rows``, with strata by the verdicts of the version by which more count.
 
-        All flagged answers of one version may be labelled, and of the other version only some. Then labels of flagged
-        answers count in strata of the one. The order of the two versions decides nothing.
+        All flagged answers of one version may be labelled, and of the other version only some. Then
+        labels of flagged answers count in strata of the one. The order of the two versions decides
+        nothing.
         """
-        by_id = sorted(zip((each.id for each in self.versions), verdicts, strict=True), key=lambda each: each[0])
+        by_id = sorted(
+            zip((each.id for each in self.versions), verdicts, strict=True),
+            key=lambda each: each[0],
+        )
         samples = [self.loaded.sample(rows, by_group=False, by_verdicts=each) for _, each in by_id]
         return max(samples, key=lambda each: (not each.has_gap, int(each.is_sampled.sum())))
 
@@ -157,12 +186,18 @@ class KnownChances:
         counts = self.of_differing.counts
         if not self.of_differing.is_sampled.any() or self.of_differing.has_gap:
             return 0.0
-        return sum(each.answers for each in counts) ** 2 / sum(each.answers**2 / each.labelled for each in counts)
+        return sum(each.answers for each in counts) ** 2 / sum(
+            each.answers**2 / each.labelled for each in counts
+        )
 
 
 def _left_out(connection: Connection, both: BothJudged) -> dict[str, int]:
     """Count the answers with grades that are not compared."""
-    ties = both.loaded.sample(both.rows, by_group=False).left_out.get("ties", 0) if len(both.rows) else 0
+    ties = (
+        both.loaded.sample(both.rows, by_group=False).left_out.get("ties", 0)
+        if len(both.rows)
+        else 0
+    )
     graded = people_values(graded_reviews(connection), SCALES["label"]).response_ids
     made = answers_of_prompts(connection, [each.id for each in both.versions])
     labelled = [each.answers.response_ids[each.labelled] for each in (both.loaded, both.other)]
@@ -189,21 +224,32 @@ def compare_verdicts(
 ) -> Contrast:
     """Compare the verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) of two versions on the same answers, one row each.
 
-    ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them; otherwise ``chances``
-    says which of them count. ``looks`` is the number of comparisons on these labels, with this one: the conclusion is
-    corrected for it. ``logged`` is the number of answers in the log, if the two versions may judge more of them.
+    ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them;
+    otherwise ``chances`` says which of them count. ``looks`` is the number of comparisons on these
+    labels, with this one: the conclusion is corrected for it. ``logged`` is the number of answers
+    in the log, if the two versions may judge more of them.
     """
     failed = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
-    unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
+    unusable = {
+        title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)
+    }
     usable = ~failed[0] & ~failed[1]
     called_bad = verdicts[0] == BAD, verdicts[1] == BAD
     differ = usable & (called_bad[0] != called_bad[1])
-    right = [(called == bad) & ~no_verdict for called, no_verdict in zip(called_bad, failed, strict=True)]
+    right = [
+        (called == bad) & ~no_verdict for called, no_verdict in zip(called_bad, failed, strict=True)
+    ]
 
     def shares(rows: BoolArray) -> PairedShares:
         by_group = grouping(groups[rows], int(rows.sum()))
-        made = after_looks(paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks)
-        return made if not made.n or by_group.count >= MIN_GROUPS else _without_interval(made, by_group.count)
+        made = after_looks(
+            paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks
+        )
+        return (
+            made
+            if not made.n or by_group.count >= MIN_GROUPS
+            else _without_interval(made, by_group.count)
+        )
 
     has_gap = chances is not None and chances.of_differing.has_gap
     rows = labelled & usable if chances is None else labelled & differ
@@ -220,7 +266,13 @@ def compare_verdicts(
         every = grouping(groups[usable], int(usable.sum()))
         strata, second_right = chances.of_differing.stratum_of, right[1][differ]
         counts = weighted_by_stratum(
-            counts, strata, rows[differ], second_right, every.at(differ[usable]), int(usable.sum()), within
+            counts,
+            strata,
+            rows[differ],
+            second_right,
+            every.at(differ[usable]),
+            int(usable.sum()),
+            within,
         )
         if not enough:
             counts = _without_interval(counts, by_group.count)
@@ -231,13 +283,25 @@ def compare_verdicts(
     elif enough and differ.any():
         changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
     chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
-    left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras_of_differing": chosen}
-    counting = int((labelled & differ).sum()) if chances is None else int(chances.of_differing.is_sampled.sum())
+    left_out = {
+        **left_out,
+        "unusable": int((labelled & ~usable).sum()),
+        "extras_of_differing": chosen,
+    }
+    counting = (
+        int((labelled & differ).sum())
+        if chances is None
+        else int(chances.of_differing.is_sampled.sum())
+    )
     answers, differing = int(usable.sum()), int(differ.sum())
     even_labels = counting if chances is None else chances.even_labels
     figures = [
         *_rows(counts, ALL),
-        *(Row("unusable", title, n, n=int(labelled.sum())) for title, n in unusable.items() if any(unusable.values())),
+        *(
+            Row("unusable", title, n, n=int(labelled.sum()))
+            for title, n in unusable.items()
+            if any(unusable.values())
+        ),
         *(Row.of(f"{name}_change", ALL, each) for name, each in changes.items()),
         Row("even_labels", ALL, even_labels, n=counting),
     ]
@@ -255,8 +319,12 @@ def compare_verdicts(
         left_out=without_zeros(left_out),
     )
     nothing = _no_contrast(titles, answers, differing, counts.n)
-    made = contrast("version", titles, counts.change, rows=figures, about=about, within=within, headline=nothing)
-    if logged is not None and logged <= len(usable):  # both judged all: only these have usable verdicts
+    made = contrast(
+        "version", titles, counts.change, rows=figures, about=about, within=within, headline=nothing
+    )
+    if logged is not None and logged <= len(
+        usable
+    ):  # both judged all: only these have usable verdicts
         logged = answers
     return replace(
         made,
@@ -305,7 +373,12 @@ def _caveats(made: Contrast, counts: PairedShares, *, is_weighted: bool) -> Iter
     first, second = made.sides
     for name in ("sensitivity", "specificity"):
         change = made.figure(f"{name}_change") if made.has(f"{name}_change") else None
-        if made.conclusion.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
+        if (
+            made.conclusion.exit_code == 0
+            and change is not None
+            and change.high is not None
+            and change.high < 0
+        ):
             yield note(f"lower_{name}", first=first, second=second)
     if is_weighted and (counts.change.value or 0.0) * (counts.only_second - counts.only_first) < 0:
         yield note("unlike_counts")
@@ -315,7 +388,9 @@ def _caveats(made: Contrast, counts: PairedShares, *, is_weighted: bool) -> Iter
 
 def _next_steps(made: Contrast, counts: PairedShares, logged: int | None) -> Iterator[Note]:
     """Yield which labels would show the change, or how many answers it needs and what fewer can show."""
-    answers, differing, unlabelled = (made.about.counts[name] for name in ("answers", "differing", "unlabelled"))
+    answers, differing, unlabelled = (
+        made.about.counts[name] for name in ("answers", "differing", "unlabelled")
+    )
     if made.conclusion is not Conclusion.NOT_SHOWN or not differing:
         return
     needed, as_good = counts.labels_needed, counts.as_good_needed
@@ -330,7 +405,9 @@ def _next_steps(made: Contrast, counts: PairedShares, logged: int | None) -> Ite
         yield note("label_differing", n=more, command=command)
     elif needed is None or needed <= answers or logged == answers:
         # The error falls with the square root of the number of labels.
-        reach, by_lot = (abs(counts.change.value or 0.0), needed) if needed else (made.within, as_good)
+        reach, by_lot = (
+            (abs(counts.change.value or 0.0), needed) if needed else (made.within, as_good)
+        )
         all_show = reach * math.sqrt(by_lot / answers) if by_lot else None
         yield labels_on_all(differing, all_show, command, differing / answers)
     elif logged is None or logged >= needed:
@@ -339,11 +416,14 @@ def _next_steps(made: Contrast, counts: PairedShares, logged: int | None) -> Ite
         yield note("larger_log", needed=_rounded(needed), logged=logged)
 
 
-def labels_on_all(count: int, all_show: float | None, command: str | None, most: float = 1.0) -> Note:
+def labels_on_all(
+    count: int, all_show: float | None, command: str | None, most: float = 1.0
+) -> Note:
     """Return which change labels on all ``count`` things can show, or that more things are needed.
 
-    ``all_show`` is that change with a power of 80 % (None: unknown), ``most`` is the largest change that is possible.
-    ``command`` creates the queue of the labels that are missing, None if there are none.
+    ``all_show`` is that change with a power of 80 % (None: unknown), ``most`` is the largest change
+    that is possible. ``command`` creates the queue of the labels that are missing, None if there
+    are none.
     """
     if command is None:
         return note("all_labelled", n=count)

@@ -19,17 +19,25 @@ _HIDDEN = "answers are hidden from you"
 
 
 def compare_windows(
-    connection: Connection, before: tuple[int, int], after: tuple[int, int], *, judge: int | str | None = None
+    connection: Connection,
+    before: tuple[int, int],
+    after: tuple[int, int],
+    *,
+    judge: int | str | None = None,
 ) -> Contrast:
     """Compare the corrected shares of two windows of UTC days: of all answers, and of each query type.
 
-    A window is its first and last day since 1970-01-01. The intervals of all changes hold together with 95 %
-    confidence.
+    A window is its first and last day since 1970-01-01. The intervals of all changes hold together
+    with 95 % confidence.
 
     Raises:
-        BadInput: A window ends before it begins, or the second does not begin after the end of the first.
+        BadInput: A window ends before it begins, or the second does not begin after the end of the
+            first.
     """
-    sides = f"{day_words(before[0])} to {day_words(before[1])}", f"{day_words(after[0])} to {day_words(after[1])}"
+    sides = (
+        f"{day_words(before[0])} to {day_words(before[1])}",
+        f"{day_words(after[0])} to {day_words(after[1])}",
+    )
     for (first, last), words in zip((before, after), sides, strict=True):
         if last < first:
             raise BadInput(f"the window from {words} ends before it begins")
@@ -37,9 +45,21 @@ def compare_windows(
         raise BadInput("the second window must begin after the end of the first")
     version = version_of(connection, judge)
     named, _ = dated_answers(connection, version)
-    hidden = next((why for each in named.values() for window in (before, after) if (why := each.hidden(*window))), None)
-    windows = {name: (answers.window(*before), answers.window(*after)) for name, answers in named.items()}
-    comparable = {name for name, both in windows.items() if all(each.rate.value is not None for each in both)}
+    hidden = next(
+        (
+            why
+            for each in named.values()
+            for window in (before, after)
+            if (why := each.hidden(*window))
+        ),
+        None,
+    )
+    windows = {
+        name: (answers.window(*before), answers.window(*after)) for name, answers in named.items()
+    }
+    comparable = {
+        name for name, both in windows.items() if all(each.rate.value is not None for each in both)
+    }
     rows, changes = list[Row](), dict[str, WindowChange]()
     for name, both in windows.items():
         effect = None
@@ -62,7 +82,9 @@ def compare_windows(
     if hidden is not None:
         headline = note("hidden", why=hidden)
     about = About(judges=() if version is None else (version.title,), by="query_type")
-    made = contrast("windows", sides, of_all.change, rows=rows, about=about, is_loss=True, headline=headline)
+    made = contrast(
+        "windows", sides, of_all.change, rows=rows, about=about, is_loss=True, headline=headline
+    )
     together = (note("together", n=len(comparable)),) if len(comparable) > 1 else ()
     return replace(made, caveats=(*together, note("detectable")))
 

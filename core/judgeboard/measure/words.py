@@ -1,7 +1,8 @@
 """All English of figures: one sentence per code. `judgeboard.measure.notes` fills in the numbers.
 
-A sentence has no condition and at most three values. Where two sentences fit, the figure chooses the code.
-`judgeboard.measure.notes` lists the formats of values: ``{share:%}``, ``{kappa:.2}``, ``{n:answer}``.
+A sentence has no condition and at most three values. Where two sentences fit, the figure chooses
+the code. `judgeboard.measure.notes` lists the formats of values: ``{share:%}``, ``{kappa:.2}``,
+``{n:answer}``.
 """
 
 from judgeboard.formats.output import Column
@@ -40,7 +41,9 @@ FIGURES: dict[str, Column] = {
     "wins_a": Column("A better", "count"),
     "wins_b": Column("B better", "count"),
     "ties": Column("Tie", "count"),
-    "flips": Column("Change with order", "count", help="Number of pairs with A in one order and B in the other"),
+    "flips": Column(
+        "Change with order", "count", help="Number of pairs with A in one order and B in the other"
+    ),
     "tie_win": Column("Tie in one order", "count"),
     "unmeasured": Column("No verdict", "count"),
     "leans_first": Column("Changed, prefers first", "share estimate"),
@@ -61,7 +64,9 @@ FIGURES: dict[str, Column] = {
     "p_mcnemar": Column("McNemar p", "p"),
     "p_holm": Column("p (Holm)", "p"),
     "labels_change": Column("Labels alone", "change"),
-    "judge_change": Column("Judge alone", "change", help="Decides nothing: it leaves out the judge's errors"),
+    "judge_change": Column(
+        "Judge alone", "change", help="Decides nothing: it leaves out the judge's errors"
+    ),
     "kappa_change": Column("Kappa, change", "estimate"),
     "sensitivity_change": Column("Recall of bad answers, change", "change"),
     "specificity_change": Column("Specificity, change", "change"),
@@ -81,7 +86,9 @@ FIGURES: dict[str, Column] = {
     "gain_always": Column("C, change from B", "change"),
     "share": Column("Share of all", "share estimate"),
     "gate_on": Column("Gate on", "share estimate"),
-    "right_if_on": Column("Right if on", "share estimate", help="Its own answer is right if the gate is on"),
+    "right_if_on": Column(
+        "Right if on", "share estimate", help="Its own answer is right if the gate is on"
+    ),
     "own_right": Column("Own answer right", "share estimate"),
     "sample_right": Column("Samples right", "share estimate"),
     "sample_majority": Column("Majority right", "share estimate"),
@@ -91,19 +98,34 @@ FIGURES: dict[str, Column] = {
     "tests_shown": Column("Tests with drift", "count"),
     "marks_precision": Column("Precision", "share estimate", help="Marked verdicts that are wrong"),
     "marks_recall": Column("Recall", "share estimate", help="Wrong verdicts that are marked"),
-    "false_alarm_rate": Column("False alarms", "share estimate", help="Right verdicts that are marked"),
+    "false_alarm_rate": Column(
+        "False alarms", "share estimate", help="Right verdicts that are marked"
+    ),
     "flip_rate": Column("Changed", "share estimate"),
-    "right_change": Column("Right, change", "change", help="Change of the agreement with people's labels"),
+    "right_change": Column(
+        "Right, change", "change", help="Change of the agreement with people's labels"
+    ),
     "score_change": Column("Groundedness, change", "estimate"),
-    "inconsistent": Column("Inconsistent", "count", help="The two orders differ; each counts as half right"),
+    "inconsistent": Column(
+        "Inconsistent", "count", help="The two orders differ; each counts as half right"
+    ),
     "not_asked": Column("Not asked", "count"),
-    "needed": Column("Gate threshold", "count", help="Samples that agree; one more than there are: never on"),
+    "needed": Column(
+        "Gate threshold", "count", help="Samples that agree; one more than there are: never on"
+    ),
     "share_before": Column("Before", "share estimate"),
     "share_since": Column("Since", "share estimate"),
-    "accounts": Column("Of the change", "share estimate", help="Part of the change that it accounts for"),
-    **{name: Column(each.name, "share estimate" if each.share else "estimate") for name, each in STATISTICS.items()},
+    "accounts": Column(
+        "Of the change", "share estimate", help="Part of the change that it accounts for"
+    ),
     **{
-        f"graded_{name}": Column(f"{each.name}, graded answers", "share estimate" if each.share else "estimate")
+        name: Column(each.name, "share estimate" if each.share else "estimate")
+        for name, each in STATISTICS.items()
+    },
+    **{
+        f"graded_{name}": Column(
+            f"{each.name}, graded answers", "share estimate" if each.share else "estimate"
+        )
         for name, each in STATISTICS.items()
     },
 }
@@ -313,7 +335,8 @@ WORDS: dict[str, str] = {
     "plan_stop": "You may stop after any label, as soon as the interval is narrow enough.",
     "plan_look_once": "Look at the result once, after the last label: a difference before that may be luck.",
     "plan_hidden": "Reviewers of the queue see {figure} once at most {few:,} answers are left for them.",
-    # Agreement of a judge and people on answers like "146 graded answers" or "all 442 judged answers"
+    # Agreement of a judge and people on answers like "146 graded answers" or "all 442 judged
+    # answers"
     "labels": "On {on}, kappa is {kappa:kappa}; the judge misses {missed:%} of the bad ones.",
     "categories": "On {on}, judge and people agree on {agreement:%}; kappa is {kappa:kappa}.",
     "one_label": "On {on}, judge and people agree on {agreement:%}.",

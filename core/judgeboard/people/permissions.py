@@ -12,7 +12,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 
-# A text (``cli:USER``, ``library``) is a program with direct access to the database: it may do everything.
+# A text (``cli:USER``, ``library``) is a program with direct access to the database: it may do
+# everything.
 Actor = Reviewer | str
 REFUSED = "refused"
 SIGNED_IN = "oidc"
@@ -23,7 +24,9 @@ IMPORTED = "import"
 def role_words(role: Role) -> str:
     """Return a line with what a role allows: "Auditor: all that viewers may; reading the event log."."""
     smaller = [each for each in Role if Role.NONE.actions < each.actions < role.actions]
-    largest = [each for each in smaller if not any(each.actions < other.actions for other in smaller)]
+    largest = [
+        each for each in smaller if not any(each.actions < other.actions for other in smaller)
+    ]
     included = frozenset[Action]().union(*(each.actions for each in largest))
     words = [action.words.rstrip(",") for action in Action if action in role.actions - included]
     parts = [word[:1].lower() + word[1:] for word in words]
@@ -60,8 +63,8 @@ def allowed(
 ) -> Iterator[Connection]:
     """Open the transaction of a change, if the actor has the permission.
 
-    If `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is stored instead.
-    Without ``action``, the body must call `require`.
+    If `require` refuses, here or in the body, the change is rolled back and a ``refused`` event is
+    stored instead. Without ``action``, the body must call `require`.
     """
     with _storing_refusals(store, response_id), store.writing() as connection:
         if action is not None:
@@ -91,7 +94,9 @@ def _storing_refusals(store: Store, response_id: int | None = None) -> Iterator[
     except _Refused as refused:
         with store.writing() as connection:
             details = {"action": refused.action.value, "role": refused.role.value}
-            record_event(connection, REFUSED, refused.actor, response_id=response_id, details=details)
+            record_event(
+                connection, REFUSED, refused.actor, response_id=response_id, details=details
+            )
         raise
 
 

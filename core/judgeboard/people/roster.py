@@ -28,7 +28,13 @@ from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import with_open_flags
 from judgeboard.store.hidden_rows import Seen, count_hidden
-from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    get_version,
+    list_versions,
+    record_retired,
+    retired_versions,
+)
 from judgeboard.store.reviewers import (
     Reviewer,
     checked_name,
@@ -41,7 +47,12 @@ from judgeboard.store.reviewers import (
     store_reviewer,
     take_up_imports,
 )
-from judgeboard.store.settings import check_primary_judge, check_query_types, primary_judge, set_setting
+from judgeboard.store.settings import (
+    check_primary_judge,
+    check_query_types,
+    primary_judge,
+    set_setting,
+)
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
@@ -62,28 +73,39 @@ class PersonLine:
     last_review: datetime | None
 
 
-def add_person(store: Store, address: str, role: Role, actor: Actor, *, origin: str = SIGNED_IN) -> Reviewer:
+def add_person(
+    store: Store, address: str, role: Role, actor: Actor, *, origin: str = SIGNED_IN
+) -> Reviewer:
     """Add a person who signs in with this e-mail address. A removed person can be added again.
 
-    With the origin ``page``, ``address`` is a name that the person enters on the pages. Such people have all
-    permissions where nobody signs in, whatever their role.
+    With the origin ``page``, ``address`` is a name that the person enters on the pages. Such people
+    have all permissions where nobody signs in, whatever their role.
 
     Raises:
         BadInput: The e-mail address or the role is not valid, or the person was added already.
         NotFound: People sign in, and nobody entered this name on a page before.
     """
-    name, new_role = checked_address(address) if origin == SIGNED_IN else checked_name(address), _checked_role(role)
+    name, new_role = (
+        checked_address(address) if origin == SIGNED_IN else checked_name(address),
+        _checked_role(role),
+    )
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         reviewers_of(connection, SIGNED_IN, lock=True)
         lock_names(connection)
         known = find_reviewer(connection, origin, name)
         if known is None and origin != SIGNED_IN and people_sign_in(connection):
-            raise NotFound(f"nobody entered the name {name} on a page: give the e-mail address to sign in with")
+            raise NotFound(
+                f"nobody entered the name {name} on a page: give the e-mail address to sign in with"
+            )
         if known is not None and role_of(known) is not Role.NONE:
             if origin != SIGNED_IN:
                 raise BadInput(f"{known.name} was added already: they enter this name on the pages")
-            raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
-        imported = take_up_imports(connection, name) if known is None and origin == ENTERED else None
+            raise BadInput(
+                f"{name} was added already, as {role_of(known)}: change the role instead"
+            )
+        imported = (
+            take_up_imports(connection, name) if known is None and origin == ENTERED else None
+        )
         person = known or imported or store_reviewer(connection, origin, name, role=new_role)
         set_role(connection, person.id, new_role)
         _record(connection, "add_person", actor, person, role=new_role)
@@ -95,17 +117,20 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
 
     Raises:
         NotFound: No person with this address was added.
-        BadInput: The e-mail address or the role is not valid, ``JUDGEBOARD_ADMIN`` names the person, or no admin would
-            be left.
+        BadInput: The e-mail address or the role is not valid, ``JUDGEBOARD_ADMIN`` names the
+            person, or no admin would be left.
     """
-    return _set(store, checked_address(address), _checked_role(role), actor, "change_role", (SIGNED_IN,))
+    return _set(
+        store, checked_address(address), _checked_role(role), actor, "change_role", (SIGNED_IN,)
+    )
 
 
 def remove_person(store: Store, name: str, actor: Actor, *, origin: str | None = None) -> Reviewer:
     """Remove a person, who may do nothing from now on; their reviews are kept.
 
-    ``name`` is the e-mail address of a person who signs in, otherwise a name that was entered on a page. ``origin``
-    (``oidc`` or ``page``) tells two people with one name apart. Raises the same errors as `change_role`.
+    ``name`` is the e-mail address of a person who signs in, otherwise a name that was entered on a
+    page. ``origin`` (``oidc`` or ``page``) tells two people with one name apart. Raises the same
+    errors as `change_role`.
     """
     origins = (SIGNED_IN, ENTERED) if origin is None else (origin,)
     return _set(store, name.strip(), Role.NONE, actor, "remove_person", origins)
@@ -116,8 +141,14 @@ def list_people(connection: Connection) -> list[PersonLine]:
 
     Where people sign in, those who only entered a name on a page have no role.
     """
-    last_review = select(REVIEW.c.at).where(REVIEW.c.reviewer_id == REVIEWER.c.id).order_by(REVIEW.c.id.desc())
-    last_seen = select(EVENT.c.at).where(EVENT.c.actor == REVIEWER.c.name).order_by(EVENT.c.id.desc())
+    last_review = (
+        select(REVIEW.c.at)
+        .where(REVIEW.c.reviewer_id == REVIEWER.c.id)
+        .order_by(REVIEW.c.id.desc())
+    )
+    last_seen = (
+        select(EVENT.c.at).where(EVENT.c.actor == REVIEWER.c.name).order_by(EVENT.c.id.desc())
+    )
     query = select(
         *(REVIEWER.c[name] for name in ("id", "origin", "name", "role")),
         last_seen.limit(1).scalar_subquery().label("last_seen"),
@@ -129,30 +160,46 @@ def list_people(connection: Connection) -> list[PersonLine]:
         person = Reviewer(row.id, row.origin, row.name, Role(row.role))
         role = Role.NONE if sign_in and person.origin == ENTERED else role_of(person)
         first = person.origin == SIGNED_IN and is_first_admin(person.name)
-        # The author of imported grades never signs in: an event with the same name belongs to another person.
+        # The author of imported grades never signs in: an event with the same name belongs to
+        # another person.
         seen = None if person.origin == IMPORTED else row.last_seen
         lines.append(PersonLine(person, role, first, seen, row.last_review))
-    return sorted(lines, key=lambda line: (-len(line.role.actions), line.person.name, line.person.origin))
+    return sorted(
+        lines, key=lambda line: (-len(line.role.actions), line.person.name, line.person.origin)
+    )
 
 
 def checked_address(address: str) -> str:
     """Return an e-mail address as stored: lower case, no surrounding blanks. Raises BadInput if it is invalid."""
     tidy = folded_address(address.strip())
     if not _ADDRESS.fullmatch(tidy) or not tidy.isprintable() or len(tidy) > LONGEST_ADDRESS:
-        raise BadInput("give the e-mail address with which the person signs in, for example ann@example.org")
+        raise BadInput(
+            "give the e-mail address with which the person signs in, for example ann@example.org"
+        )
     return tidy
 
 
-def _set(store: Store, name: str, role: Role, actor: Actor, kind: str, origins: Sequence[str]) -> Reviewer:
+def _set(
+    store: Store, name: str, role: Role, actor: Actor, kind: str, origins: Sequence[str]
+) -> Reviewer:
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
-        everybody = reviewers_of(connection, SIGNED_IN, lock=True)  # two admins cannot remove each other
+        everybody = reviewers_of(
+            connection, SIGNED_IN, lock=True
+        )  # two admins cannot remove each other
         namesakes = (find_reviewer(connection, origin, name) for origin in origins)
-        person = next((each for each in namesakes if each is not None and role_of(each) is not Role.NONE), None)
+        person = next(
+            (each for each in namesakes if each is not None and role_of(each) is not Role.NONE),
+            None,
+        )
         if person is None:
-            raise NotFound(f"no person was added with the {'address' if '@' in name else 'name'} {name}")
+            raise NotFound(
+                f"no person was added with the {'address' if '@' in name else 'name'} {name}"
+            )
         signs_in = person.origin == SIGNED_IN
         if signs_in and is_first_admin(person.name):
-            raise BadInput(f"{name} is admin because JUDGEBOARD_ADMIN names this address: change that variable first")
+            raise BadInput(
+                f"{name} is admin because JUDGEBOARD_ADMIN names this address: change that variable first"
+            )
         if role is not person.role:
             if signs_in:
                 _keep_an_admin(everybody, person, role)
@@ -163,11 +210,18 @@ def _set(store: Store, name: str, role: Role, actor: Actor, kind: str, origins: 
 
 def _keep_an_admin(everybody: list[Reviewer], person: Reviewer, role: Role) -> None:
     others = any(role_of(each) is Role.ADMIN for each in everybody if each.id != person.id)
-    if person.role is Role.ADMIN and role is not Role.ADMIN and not others and load_settings().admin is None:
+    if (
+        person.role is Role.ADMIN
+        and role is not Role.ADMIN
+        and not others
+        and load_settings().admin is None
+    ):
         raise BadInput(f"{person.name} is the only admin: make another person admin first")
 
 
-def _record(connection: Connection, kind: str, actor: Actor, person: Reviewer, *, role: Role) -> None:
+def _record(
+    connection: Connection, kind: str, actor: Actor, person: Reviewer, *, role: Role
+) -> None:
     before = role_of(person) if kind != "add_person" else Role.NONE
     details = {"person": person.id, "name": person.name, "from": before.value, "to": role.value}
     record_event(connection, kind, actor_name(actor), details=details)
@@ -175,15 +229,17 @@ def _record(connection: Connection, kind: str, actor: Actor, person: Reviewer, *
 
 def _checked_role(role: Role) -> Role:
     if role not in ROLES:
-        raise BadInput(f"the role must be one of {', '.join(ROLES)}; to take a role away, remove the person")
+        raise BadInput(
+            f"the role must be one of {', '.join(ROLES)}; to take a role away, remove the person"
+        )
     return role
 
 
 def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
     """Return the stored person of a verified e-mail address; raise `NotAllowed` if no admin added them.
 
-    The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins (``arrives``), the sign-in or
-    the refusal is stored as an event.
+    The person whom ``JUDGEBOARD_ADMIN`` names is stored as admin. If a session begins
+    (``arrives``), the sign-in or the refusal is stored as an event.
     """
     name = checked_address(address)
     with store.reading() as connection:
@@ -204,7 +260,12 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
     with store.writing() as connection:
         person = store_reviewer(connection, SIGNED_IN, name, role=Role.ADMIN)
         set_role(connection, person.id, Role.ADMIN)
-        details = {"person": person.id, "name": name, "to": Role.ADMIN.value, "by": "JUDGEBOARD_ADMIN"}
+        details = {
+            "person": person.id,
+            "name": name,
+            "to": Role.ADMIN.value,
+            "by": "JUDGEBOARD_ADMIN",
+        }
         record_event(connection, "add_person", name, details=details)
     return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
 
@@ -224,17 +285,23 @@ def seen_by_user(store: Store, user: str, say: Callable[[str], None]) -> Seen:
 def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = None) -> Reviewer:
     """Return the reviewer with this name and origin. A new one is stored.
 
-    Names that differ only in case are one person; if several are stored, the exact match is used. Without sign-in,
-    a person who enters a new name on a page takes over the imported reviews of the author with that name.
+    Names that differ only in case are one person; if several are stored, the exact match is used.
+    Without sign-in, a person who enters a new name on a page takes over the imported reviews of the
+    author with that name.
 
-    The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
-    ``by`` is who invites a new person; without it, the person came and is seen now. Raises BadInput if the name is
-    empty, longer than 80 characters or not printable, or no admin added this person.
+    The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``),
+    ``import`` or ``oidc``. ``by`` is who invites a new person; without it, the person came and is
+    seen now. Raises BadInput if the name is empty, longer than 80 characters or not printable, or
+    no admin added this person.
     """
     tidy = checked_name(name)
     with store.reading() as connection:
         known = find_reviewer(connection, origin, tidy)
-        imported = known is None and origin == ENTERED and find_reviewer(connection, IMPORTED, tidy) is not None
+        imported = (
+            known is None
+            and origin == ENTERED
+            and find_reviewer(connection, IMPORTED, tidy) is not None
+        )
     if known is not None:
         return known
     if origin == SIGNED_IN:
@@ -255,11 +322,13 @@ def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = 
     return known
 
 
-def link_person(store: Store, user: str, person: str | None, actor: Actor, *, origin: str = "cli") -> Reviewer:
+def link_person(
+    store: Store, user: str, person: str | None, actor: Actor, *, origin: str = "cli"
+) -> Reviewer:
     """Store the later reviews of a terminal's user (``cli:USER``) under a person; None removes the link.
 
-    With the origin ``import``, ``user`` is an annotator in files that are imported later. Earlier reviews do not
-    change. Returns the reviewer under whom later reviews are stored.
+    With the origin ``import``, ``user`` is an annotator in files that are imported later. Earlier
+    reviews do not change. Returns the reviewer under whom later reviews are stored.
 
     Raises:
         NotFound: Nobody has the name ``person``.
@@ -267,7 +336,9 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor, *, or
     """
     target = None if person is None else people_named(store, [person], new=False)[0]
     if target is not None and target.origin not in {SIGNED_IN, ENTERED}:
-        raise BadInput(f"{target.name} is not a person on the pages: give the name or e-mail address used there")
+        raise BadInput(
+            f"{target.name} is not a person on the pages: give the name or e-mail address used there"
+        )
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         name = checked_name(user)
         annotator = find_reviewer(connection, origin, name) if origin == IMPORTED else None
@@ -278,13 +349,16 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor, *, or
     return target or own
 
 
-def people_named(store: Store, names: Sequence[str], *, new: bool = True, by: Actor | None = None) -> list[Reviewer]:
+def people_named(
+    store: Store, names: Sequence[str], *, new: bool = True, by: Actor | None = None
+) -> list[Reviewer]:
     """Return the people with these names, without repeats. If ``new``, unknown names without sign-in are stored.
 
     ``by`` is who names them; without it, a new person counts as seen now.
 
     Raises:
-        NotFound: No admin added a person with this address, or, without ``new``, nobody has this name.
+        NotFound: No admin added a person with this address, or, without ``new``, nobody has this
+            name.
         BadInput: A name is empty, longer than 80 characters or not printable.
     """
     return list(dict.fromkeys(_person(store, checked_name(name), new, by) for name in names))
@@ -297,7 +371,13 @@ def _person(store: Store, name: str, new: bool, by: Actor | None) -> Reviewer:
             known = find_reviewer(connection, origin, name)
             if known is not None:
                 return known
-        people = [] if new else [line.person.name for line in list_people(connection) if line.role is not Role.NONE]
+        people = (
+            []
+            if new
+            else [
+                line.person.name for line in list_people(connection) if line.role is not Role.NONE
+            ]
+        )
     if "@" in name and "cli" not in origins:
         command = f"judgeboard people add {shlex.quote(name)}"
         raise NotFound(f"{name} is not a person here. An admin can add them: `{command}`")
@@ -344,12 +424,18 @@ def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool)
     with allowed(store, actor, Action.RETIRE_VERSIONS) as connection:
         version = get_version(connection, which)
         # Transactions that retire or use a version of this name wait for this one.
-        connection.execute(VERSION.select().where(VERSION.c.name == version.name).with_for_update()).all()
+        connection.execute(
+            VERSION.select().where(VERSION.c.name == version.name).with_for_update()
+        ).all()
         before = retired_versions(connection)
         if (version.id in before) is not retired:
-            in_use = {each.id for each in list_versions(connection) if each.name == version.name} - before.keys()
+            in_use = {
+                each.id for each in list_versions(connection) if each.name == version.name
+            } - before.keys()
             if retired and in_use == {version.id} and primary_judge(connection) == version.name:
-                raise BadInput(f"{version.name} is the primary judge: choose another in Settings before you retire it")
+                raise BadInput(
+                    f"{version.name} is the primary judge: choose another in Settings before you retire it"
+                )
             record_retired(connection, version.id, actor_name(actor), retired=retired)
     return version
 
@@ -358,7 +444,8 @@ def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool)
 class FlagSummary:
     """The result of applying the rules again; ``repaired`` counts wrong current judgments that were corrected.
 
-    ``logged`` counts the responses from the log; the rest are answers of pairs, control answers and regenerated ones.
+    ``logged`` counts the responses from the log; the rest are answers of pairs, control answers and
+    regenerated ones.
     """
 
     responses: int = 0
@@ -381,7 +468,8 @@ class FlagSummary:
 def flags_to_supersede(store: Readable, **changed: object) -> int:
     """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing.
 
-    ``changed`` are thresholds by name that take the place of those in force. Raises BadInput as `raise_flags` does.
+    ``changed`` are thresholds by name that take the place of those in force. Raises BadInput as
+    `raise_flags` does.
     """
     total, last = 0, 0
     with store.reading() as connection:
@@ -404,15 +492,18 @@ def raise_flags(
     ``progress`` is called with the number of responses done and the total.
 
     Raises:
-        BadInput: The environment sets a threshold outside its range, or names a query type that no answer has. Or the
-            environment or the project file names a primary judge that does not exist.
+        BadInput: The environment sets a threshold outside its range, or names a query type that no
+            answer has. Or the environment or the project file names a primary judge that does not
+            exist.
     """
     summary = FlagSummary()
     with store.reading() as connection:
         check_primary_judge(connection)
         total = connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one()
         if total:
-            check_query_types(connection, variable_of("always_review"), load_settings().always_review or ())
+            check_query_types(
+                connection, variable_of("always_review"), load_settings().always_review or ()
+            )
     last = 0
     while True:
         with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
@@ -423,9 +514,19 @@ def raise_flags(
                 return summary
             repaired = rebuild_current(connection, ids)
             changes = reapply_flags(connection, ids, now)
-            counts = {"raised": changes.raised.total(), "superseded": changes.superseded.total(), "repaired": repaired}
+            counts = {
+                "raised": changes.raised.total(),
+                "superseded": changes.superseded.total(),
+                "repaired": repaired,
+            }
             if any(counts.values()):
-                record_event(connection, "apply_rules", actor_name(actor), details=counts | {"up_to": ids[-1]}, now=now)
+                record_event(
+                    connection,
+                    "apply_rules",
+                    actor_name(actor),
+                    details=counts | {"up_to": ids[-1]},
+                    now=now,
+                )
         last = ids[-1]
         summary.repaired += repaired
         summary.responses += len(ids)

@@ -1,7 +1,7 @@
 """What programs do with a key: read an answer with all that is known about it, read pages of flags, send reviews.
 
-The records are those of `judgeboard export`. A key is no person: like an export, it also gets what the reviewers of
-blind queues do not see yet.
+The records are those of `judgeboard export`. A key is no person: like an export, it also gets what
+the reviewers of blind queues do not see yet.
 """
 
 import secrets
@@ -43,19 +43,26 @@ FLAG_PARAMETERS: Mapping[str, str] = {
     "limit": f"Number of flags, 1 to {HIGHEST_LIMIT:,} (default: {DEFAULT_LIMIT}).",
     "after": "The value of `next` of the page before.",
 }
-SOURCE_PARAMETER: Mapping[str, str] = {"source": "Source of the answer, if several sources have this id."}
+SOURCE_PARAMETER: Mapping[str, str] = {
+    "source": "Source of the answer, if several sources have this id."
+}
 
 
-def response_record(store: Store, sender: Sender, name: str, parameters: Mapping[str, str]) -> bytes:
+def response_record(
+    store: Store, sender: Sender, name: str, parameters: Mapping[str, str]
+) -> bytes:
     """Return an answer with its judgments, flags and reviews as JSON.
 
-    ``name`` is its own id, or the id of its trace. Raises NotFound, or BadInput if several sources have this id.
+    ``name`` is its own id, or the id of its trace. Raises NotFound, or BadInput if several sources
+    have this id.
     """
     _check_names(parameters, SOURCE_PARAMETER)
     with store.reading() as connection:
         id_ = named_response(connection, sender, name, parameters.get("source"))
         parts = {
-            "judgments": objects_of(connection, "judgments", JUDGMENT.c.response_id == id_, key="judgment"),
+            "judgments": objects_of(
+                connection, "judgments", JUDGMENT.c.response_id == id_, key="judgment"
+            ),
             "flags": objects_of(connection, "flags", FLAG.c.response_id == id_),
             "reviews": objects_of(connection, "reviews", REVIEW.c.response_id == id_),
         }
@@ -75,7 +82,11 @@ def flag_page(store: Store, sender: Sender, parameters: Mapping[str, str]) -> by
     if state not in set(FlagState):
         raise BadInput(f"the state of a flag is {', '.join(FlagState)}, not {state!r}")
     limit = _number(parameters, "limit", DEFAULT_LIMIT, HIGHEST_LIMIT)
-    source = sender.checked_source(parameters.get("source")) if sender.owner else parameters.get("source")
+    source = (
+        sender.checked_source(parameters.get("source"))
+        if sender.owner
+        else parameters.get("source")
+    )
     with store.reading() as connection:
         ids = flags_after(
             connection,
@@ -85,11 +96,15 @@ def flag_page(store: Store, sender: Sender, parameters: Mapping[str, str]) -> by
             after=_number(parameters, "after", 0, 2**63 - 1),
             limit=limit,
         )
-        flags = [orjson.Fragment(each) for each in objects_of(connection, "flags", FLAG.c.id.in_(ids))]
+        flags = [
+            orjson.Fragment(each) for each in objects_of(connection, "flags", FLAG.c.id.in_(ids))
+        ]
     return orjson.dumps({"flags": flags, "next": ids[-1] if len(ids) == limit else None})
 
 
-def named_response(connection: Connection, sender: Sender, name: str, source: str | None = None) -> int:
+def named_response(
+    connection: Connection, sender: Sender, name: str, source: str | None = None
+) -> int:
     """Return the database id of an answer by its own id or the id of its trace.
 
     Raises NotFound, or BadInput if several sources that the sender may read have this id.
@@ -98,7 +113,10 @@ def named_response(connection: Connection, sender: Sender, name: str, source: st
         raise BadInput(f"an id is a text of 1 to {MAX_ID} characters")
     wanted = sender.checked_source(source) if sender.owner else source
     matches: list[Named] = []
-    for answers in (responses_named(connection, [name]).get(name, []), responses_of_trace(connection, name.lower())):
+    for answers in (
+        responses_named(connection, [name]).get(name, []),
+        responses_of_trace(connection, name.lower()),
+    ):
         matches = matches or [each for each in answers if wanted is None or each.source == wanted]
     if not matches:
         raise NotFound(f"no answer has the id {name!r}")
@@ -117,7 +135,12 @@ def _check_names(parameters: Mapping[str, str], known: Mapping[str, Any]) -> Non
 def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = parameters.get(name, str(default))
     least = min(1, default)
-    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(most)) and least <= int(text) <= most):
+    if not (
+        text.isascii()
+        and text.isdecimal()
+        and len(text) <= len(str(most))
+        and least <= int(text) <= most
+    ):
         raise BadInput(f"{name} is a whole number from {least} to {most:,}, not {text!r}")
     return int(text)
 
@@ -135,11 +158,19 @@ class SentReview(RequestBody):
     }
 
     reviewer: str = Field(description="Name or e-mail address of the person, as on the pages.")
-    flag: int | None = Field(None, ge=1, le=2**63 - 1, description="Id of an open flag. Needs a decision.")
-    response: str | None = Field(None, description="Id of an answer or of its trace, for a grade without a decision.")
-    source: str | None = Field(None, description="Source of the answer, if several sources have its id.")
+    flag: int | None = Field(
+        None, ge=1, le=2**63 - 1, description="Id of an open flag. Needs a decision."
+    )
+    response: str | None = Field(
+        None, description="Id of an answer or of its trace, for a grade without a decision."
+    )
+    source: str | None = Field(
+        None, description="Source of the answer, if several sources have its id."
+    )
     lease: str | None = Field(None, description="Token of a queue item that the person has leased.")
-    decision: Literal["confirm", "dismiss", "unsure"] | None = Field(None, description="Decision on the flags.")
+    decision: Literal["confirm", "dismiss", "unsure"] | None = Field(
+        None, description="Decision on the flags."
+    )
     label: Literal["grounded", "hallucinated"] | None = None
     groundedness: float | None = Field(None, ge=0, le=1)
     quality: int | None = Field(None, ge=1, le=4)
@@ -147,9 +178,13 @@ class SentReview(RequestBody):
     failure_modes: list[str] = Field([], description="Names of failure modes.")
     note: str | None = None
     corrected_answer: str | None = None
-    judgment: int | None = Field(None, ge=1, le=2**63 - 1, description="Id of the judgment that the person saw.")
+    judgment: int | None = Field(
+        None, ge=1, le=2**63 - 1, description="Id of the judgment that the person saw."
+    )
     seconds: float | None = Field(None, ge=0, description="Time that the person spent.")
-    request_key: str | None = Field(None, max_length=100, description="The same key again stores nothing.")
+    request_key: str | None = Field(
+        None, max_length=100, description="The same key again stores nothing."
+    )
 
     @property
     def grade(self) -> Grade:
@@ -175,11 +210,15 @@ def review_in(body: bytes) -> SentReview:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{field}: {first['msg']}" if field else f"the body is not a review: {first['msg']}") from None
+        raise BadInput(
+            f"{field}: {first['msg']}" if field else f"the body is not a review: {first['msg']}"
+        ) from None
     if sum(each is not None for each in (sent.flag, sent.response, sent.lease)) != 1:
         raise BadInput("a review needs one of flag, response and lease")
     if sent.flag is not None and sent.decision is None:
-        raise BadInput("decision: a flag needs confirm, dismiss or unsure; for a grade alone, name the response")
+        raise BadInput(
+            "decision: a flag needs confirm, dismiss or unsure; for a grade alone, name the response"
+        )
     if sent.response is not None and sent.decision is not None:
         raise BadInput("decision: name the flag or the lease that it decides")
     return sent
@@ -188,8 +227,9 @@ def review_in(body: bytes) -> SentReview:
 def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[str, Any]:
     """Store a review and return its id, and what became of the flag or the item.
 
-    An event names the key before the review is stored. The same rules hold as on the pages: permissions, blind queues
-    and leases. Raises the errors of `decide`, `grade` and `decide_item`, NotFound, and Refused for another source.
+    An event names the key before the review is stored. The same rules hold as on the pages:
+    permissions, blind queues and leases. Raises the errors of `decide`, `grade` and `decide_item`,
+    NotFound, and Refused for another source.
     """
     with store.reading() as connection:
         response_id = _response_of(connection, sender, sent)
@@ -197,7 +237,9 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     key = sent.request_key or secrets.token_hex(16)
     details = {"reviewer": person.id, "request": key}
     with store.writing() as connection:
-        record_event(connection, "send_review", sender.actor, response_id=response_id, details=details)
+        record_event(
+            connection, "send_review", sender.actor, response_id=response_id, details=details
+        )
     common: dict[str, Any] = {
         "reviewer": person,
         "grade": sent.grade,
@@ -208,7 +250,12 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     decision = None if sent.decision is None else Decision(sent.decision)
     if sent.lease is not None:
         item = decide_item(store, sent.lease, decision=decision, **common)
-        return {"review": item.review_id, "item": item.item_id, "state": item.state, "repeated": item.repeated}
+        return {
+            "review": item.review_id,
+            "item": item.item_id,
+            "state": item.state,
+            "repeated": item.repeated,
+        }
     if sent.flag is not None and decision is not None:
         decided = decide(store, flag_id=sent.flag, decision=decision, **common)
         return {"review": decided.review_id, "flags_stay_open": decided.held}
@@ -232,12 +279,18 @@ def _response_of(connection: Connection, sender: Sender, sent: SentReview) -> in
 def _person(store: Store, sender: Sender, name: str) -> Reviewer:
     """Return the person with a name. Where people sign in, only they review.
 
-    Only a program on this machine, without a key and without sign-in, can add a new name, as on the pages. The names of
-    other people are in no error.
+    Only a program on this machine, without a key and without sign-in, can add a new name, as on the
+    pages. The names of other people are in no error.
     """
     with store.reading() as connection:
         sign_in = people_sign_in(connection)
-    origins = {SIGNED_IN} if sign_in else {SIGNED_IN, ENTERED} if sender.key else {SIGNED_IN, ENTERED, "cli"}
+    origins = (
+        {SIGNED_IN}
+        if sign_in
+        else {SIGNED_IN, ENTERED}
+        if sender.key
+        else {SIGNED_IN, ENTERED, "cli"}
+    )
     with suppress(NotFound):
         person = people_named(store, [name], new=sender.key is None and not sign_in)[0]
         if person.origin in origins:

@@ -1,7 +1,8 @@
 """The JSON bodies of requests with answers, judgments and feedback: their fields, and how they are read and stored.
 
-`/api/docs` and OpenAPI describe the fields, their types, and an example. The importers read answers and judgments, and
-also know other names of the fields. A test compares the fields and types here with what the importers take.
+`/api/docs` and OpenAPI describe the fields, their types, and an example. The importers read answers
+and judgments, and also know other names of the fields. A test compares the fields and types here
+with what the importers take.
 """
 
 import io
@@ -47,18 +48,29 @@ class SentAnswer(RequestBody):
     external_id: Name | None = Field(
         None, description="Id of the answer at your side, also `id` (default: from the content)."
     )
-    source: Name | None = Field(None, description="Name of the assistant (default: that of the key, or `default`).")
+    source: Name | None = Field(
+        None, description="Name of the assistant (default: that of the key, or `default`)."
+    )
     query: str = Field(description="The question, also `question`, `input` or `prompt`.")
     answer: str = Field(description="The answer, also `response` or `output`.")
     context: list[str | dict[str, Any]] | dict[str, Any] | str | None = Field(
-        None, description="The retrieved passages, also `passages` or `contexts`: texts, or objects with a `text`."
+        None,
+        description="The retrieved passages, also `passages` or `contexts`: texts, or objects with a `text`.",
     )
     query_type: Name | None = Field(None, description="Type of the question, to compare slices.")
     generator_model: Name | None = Field(None, description="The model that answered, also `model`.")
-    generator_cost: float | None = Field(None, ge=0, description="Cost of the answer, in your currency.")
-    messages: list[dict[str, Any]] | None = Field(None, description="Earlier messages, each with `role` and `content`.")
-    reference: str | list[str] | None = Field(None, description="The right answer, also `ground_truth`.")
-    asked_at: Time | None = Field(None, description="Time of the question in ISO 8601, also `timestamp`.")
+    generator_cost: float | None = Field(
+        None, ge=0, description="Cost of the answer, in your currency."
+    )
+    messages: list[dict[str, Any]] | None = Field(
+        None, description="Earlier messages, each with `role` and `content`."
+    )
+    reference: str | list[str] | None = Field(
+        None, description="The right answer, also `ground_truth`."
+    )
+    asked_at: Time | None = Field(
+        None, description="Time of the question in ISO 8601, also `timestamp`."
+    )
     metadata: dict[str, Any] | None = Field(None, description="What else is known.")
     thumbs: Thumbs | None = Field(None, description="Feedback of the user.")
     stars: float | None = Field(None, ge=1, le=5, description="Feedback of the user, 1 to 5 stars.")
@@ -70,8 +82,8 @@ class SentAnswer(RequestBody):
 class SentJudgment(RequestBody):
     """A judge's verdict on a stored answer: groundedness, quality, a label or scores, or a status without a verdict.
 
-    Another verdict of the same judge version on the answer is a newer one. The reply names fields that are not listed;
-    they are not stored.
+    Another verdict of the same judge version on the answer is a newer one. The reply names fields
+    that are not listed; they are not stored.
     """
 
     example: ClassVar[Mapping[str, Any]] = {
@@ -85,21 +97,33 @@ class SentJudgment(RequestBody):
         "reasoning": "The passages name another temperature.",
     }
 
-    external_id: Name = Field(description="Id of the answer, also `response_id`, `trace_id` or `id`.")
-    source: Name | None = Field(None, description="Source of the answer, if several sources have its id.")
+    external_id: Name = Field(
+        description="Id of the answer, also `response_id`, `trace_id` or `id`."
+    )
+    source: Name | None = Field(
+        None, description="Source of the answer, if several sources have its id."
+    )
     judge: Name = Field(description="Name of the judge. Each name has its own version numbers.")
-    judge_version: Name | None = Field(None, description="Any text that names the version of the judge.")
-    judge_model: Name | None = Field(None, description="The model of the judge, a part of its version.")
-    groundedness: float | None = Field(None, description="Support by the passages: 0 to 1, or on `scale`.")
+    judge_version: Name | None = Field(
+        None, description="Any text that names the version of the judge."
+    )
+    judge_model: Name | None = Field(
+        None, description="The model of the judge, a part of its version."
+    )
+    groundedness: float | None = Field(
+        None, description="Support by the passages: 0 to 1, or on `scale`."
+    )
     quality: float | None = Field(None, description="1 (bad) to 4 (good), or a score on `scale`.")
     label: Literal["grounded", "hallucinated", 0, 1] | bool | None = Field(
         None, description="Also true and false, pass and fail …"
     )
     scores: dict[str, Any] | None = Field(
-        None, description='Scores by name, on `scale`, or each with its own: `{"tone": {"value": 4, "scale": "1-5"}}`.'
+        None,
+        description='Scores by name, on `scale`, or each with its own: `{"tone": {"value": 4, "scale": "1-5"}}`.',
     )
     scale: str | None = Field(
-        None, description="Scale of all these numbers, such as 1-5. The groundedness is converted from it."
+        None,
+        description="Scale of all these numbers, such as 1-5. The groundedness is converted from it.",
     )
     reasoning: str | None = Field(None, description="Why the judge decided so.")
     claims: list[dict[str, Any]] | None = Field(
@@ -131,13 +155,19 @@ class SentFeedback(RequestBody):
     response_id: Name | None = Field(None, description="Id of the answer.")
     trace_id: Name | None = Field(None, description="Id of the trace of the answer.")
     span_id: Name | None = Field(None, description="Id of a span of that trace.")
-    source: Name | None = Field(None, description="Source of the answer (default: that of the key, or any).")
+    source: Name | None = Field(
+        None, description="Source of the answer (default: that of the key, or any)."
+    )
     thumbs: Thumbs | None = Field(None, description="Needed, unless there are `stars`.")
     stars: float | None = Field(None, ge=1, le=5)
-    kind: Literal["thumbs", "stars"] | None = Field(None, description="Instead: the scale of `value`.")
+    kind: Literal["thumbs", "stars"] | None = Field(
+        None, description="Instead: the scale of `value`."
+    )
     value: float | str | bool | None = None
     user: str | None = Field(None, description="Who gave the feedback.")
-    comment: str | None = Field(None, description="What the user wrote. Reviewers see it beside the feedback.")
+    comment: str | None = Field(
+        None, description="What the user wrote. Reviewers see it beside the feedback."
+    )
     at: Time | None = Field(None, description="Time in ISO 8601.")
 
 
@@ -211,8 +241,8 @@ class Records(Generic[Record]):
 def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
     """Return the records of a kind (``responses`` or ``verdicts``) in a body: an object or a list.
 
-    Raises BadInput if none can be used, and Refused for another source. A verdict that differs from the stored one of
-    its judge version is a newer one.
+    Raises BadInput if none can be used, and Refused for another source. A verdict that differs from
+    the stored one of its judge version is a newer one.
     """
     if body.startswith(_GZIP):  # reading it would unpack without a limit
         raise BadInput("the body is compressed: name it in Content-Encoding")
@@ -231,15 +261,25 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
             if isinstance(item, Rejected):
                 records.rejected.append(_problem(item.line, item.field, item.reason))
             else:
-                named = item.source and sender.checked_source(item.source)  # a verdict needs no source
+                named = item.source and sender.checked_source(
+                    item.source
+                )  # a verdict needs no source
                 records.items.append(replace(item, source=named))
                 records.rows.append(reading.line)
-            if reading.line > MOST_RECORDS:  # other values than objects, which are not counted as records
-                raise TooLarge(f"the body has more than {MOST_RECORDS:,} rows: send smaller batches")
+            if (
+                reading.line > MOST_RECORDS
+            ):  # other values than objects, which are not counted as records
+                raise TooLarge(
+                    f"the body has more than {MOST_RECORDS:,} rows: send smaller batches"
+                )
         left_over = (use for use in reading.columns() if use.unasked and use.theirs is not None)
-        records.other_fields = {str(use.theirs): use.how for use in itertools.islice(left_over, MOST_LISTED)}
+        records.other_fields = {
+            str(use.theirs): use.how for use in itertools.islice(left_over, MOST_LISTED)
+        }
         for theirs, unread in itertools.islice(reading.unread.items(), MOST_LISTED):
-            records.other_fields[theirs] = f"kept in metadata, not read as {unread.ours}: {unread.reason}"
+            records.other_fields[theirs] = (
+                f"kept in metadata, not read as {unread.ours}: {unread.reason}"
+            )
     if not records.items:
         raise BadInput(_nothing_usable(kind, records.rejected))
     return records
@@ -268,7 +308,10 @@ def reply_to(records: Records[Any], stored: Sequence[Stored]) -> dict[str, Any]:
             for problem in of_batch.problems
         ),
     ]
-    counts = {"stored": sum(each.new for each in stored), "unchanged": sum(each.unchanged for each in stored)}
+    counts = {
+        "stored": sum(each.new for each in stored),
+        "unchanged": sum(each.unchanged for each in stored),
+    }
     feedback_added = sum(each.feedback_added for each in stored)
     nothing = not (any(counts.values()) or feedback_added)
     return {
@@ -287,13 +330,18 @@ _SUBJECTS = {"response_id": "response_key", "trace_id": "trace_key", "span_id": 
 def feedback_in_body(body: bytes, sender: Sender) -> list[NewFeedback]:
     """Return the feedback in a body: an object or a list.
 
-    Raises BadInput for the first that cannot be used, and Refused for another source than that of the key.
+    Raises BadInput for the first that cannot be used, and Refused for another source than that of
+    the key.
     """
     content = json_in_body(body)
     entries = content if isinstance(content, list) else [content]
     if not entries:
         raise BadInput("the body has no feedback")
-    return [each for number, entry in enumerate(entries, start=1) for each in _feedback(number, entry, sender)]
+    return [
+        each
+        for number, entry in enumerate(entries, start=1)
+        for each in _feedback(number, entry, sender)
+    ]
 
 
 def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
@@ -301,7 +349,9 @@ def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
         raise BadInput(f"feedback {number} is not an object")
     if fault := fault_in(entry | {"comment": None}):  # bad characters of a comment are replaced
         raise BadInput(f"feedback {number}: {fault[0]} {fault[1]}")
-    subjects = {ours: _key(entry[name]) for name, ours in _SUBJECTS.items() if entry.get(name) is not None}
+    subjects = {
+        ours: _key(entry[name]) for name, ours in _SUBJECTS.items() if entry.get(name) is not None
+    }
     if not isinstance(entry.get("comment"), str | None):
         raise BadInput(f"feedback {number}: comment: not a text")
     if len(subjects) != 1:
@@ -312,7 +362,11 @@ def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
         raise BadInput(f"feedback {number}: {fault_.field}: {fault_.reason}") from None
     if not feedback:
         raise BadInput(f'feedback {number} has no value: {{"thumbs": "up"}} or {{"stars": 4}}')
-    owner = sender.owner if entry.get("source") is None else sender.checked_source(_key(entry["source"]))
+    owner = (
+        sender.owner
+        if entry.get("source") is None
+        else sender.checked_source(_key(entry["source"]))
+    )
     return [NewFeedback(each, owner, **subjects) for each in feedback]
 
 

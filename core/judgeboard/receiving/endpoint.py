@@ -48,9 +48,9 @@ Handle = Callable[[Delivery, Request], Awaitable[Reply]]
 class Endpoint(NamedTuple):
     """A path with its method's summary, for the documentation; a key needs the ``scope``.
 
-    ``body`` describes the JSON that is sent, if ``listed`` also a list of it. ``other_type`` is another content type of
-    the body. ``parameters`` are those of the query, with their descriptions. ``elements`` counts those of a body of a
-    content type.
+    ``body`` describes the JSON that is sent, if ``listed`` also a list of it. ``other_type`` is
+    another content type of the body. ``parameters`` are those of the query, with their
+    descriptions. ``elements`` counts those of a body of a content type.
     """
 
     path: str
@@ -74,7 +74,10 @@ class Endpoint(NamedTuple):
 
     def described(self) -> dict[str, Any]:
         """Return the operation in the format of OpenAPI."""
-        parameters = [(name, "path", "Its own id, or the id of its trace.") for name in IN_PATH.findall(self.path)]
+        parameters = [
+            (name, "path", "Its own id, or the id of its trace.")
+            for name in IN_PATH.findall(self.path)
+        ]
         parameters += [(name, "query", words) for name, words in self.parameters.items()]
         operation: dict[str, Any] = {
             "summary": self.summary,
@@ -84,7 +87,9 @@ class Endpoint(NamedTuple):
                 | {"schema": {"type": "string"}}
                 for name, place, words in parameters
             ],
-            "responses": {str(status): {"description": words} for status, words in STATUSES.items()},
+            "responses": {
+                str(status): {"description": words} for status, words in STATUSES.items()
+            },
         }
         if self.body is not None:
             schema = self.body.model_json_schema()
@@ -137,7 +142,10 @@ _FIELDS: Columns[tuple[str, Mapping[str, Any], bool]] = {
     Column("Required"): lambda each: "yes" if each[2] else "",
     Column("Description"): lambda each: each[1].get("description", ""),
 }
-_STATUSES: Columns[tuple[int, str]] = {Column("Status"): lambda each: each[0], Column("Meaning"): lambda each: each[1]}
+_STATUSES: Columns[tuple[int, str]] = {
+    Column("Status"): lambda each: each[0],
+    Column("Meaning"): lambda each: each[1],
+}
 
 
 def documentation(endpoints: Iterable[Endpoint]) -> str:
@@ -151,9 +159,13 @@ def documentation(endpoints: Iterable[Endpoint]) -> str:
         fields = [(name, field, name in required) for name, field in schema["properties"].items()]
         example = json.dumps(body.example, ensure_ascii=False)
         parts.append(to_html(Table.of(fields, _FIELDS), (paths, schema["description"], example)))
-    return "\n<hr>\n".join(["<!doctype html>", *parts, to_html(Table.of(STATUSES.items(), _STATUSES))])
+    return "\n<hr>\n".join(
+        ["<!doctype html>", *parts, to_html(Table.of(STATUSES.items(), _STATUSES))]
+    )
 
 
 def reply_type(content_type: str) -> str:
     """Return the type of a reply: that of the request, and JSON for the parts of LangSmith. Raises BadInput."""
-    return otlp.JSON if content_type.lower().startswith(MULTIPART) else otlp.media_type(content_type)
+    return (
+        otlp.JSON if content_type.lower().startswith(MULTIPART) else otlp.media_type(content_type)
+    )

@@ -119,7 +119,9 @@ def gather(store: Store, now: datetime) -> int:
     with store.reading() as connection:
         ready = ready_traces(connection, now, quiet=quiet, longest=longest, limit=AT_ONCE)
         sizes = accumulate(trace.spans for trace in ready)
-        ready = [trace for trace, size in zip(ready, sizes, strict=True) if size <= MOST_SPANS] or ready[:1]
+        ready = [
+            trace for trace, size in zip(ready, sizes, strict=True) if size <= MOST_SPANS
+        ] or ready[:1]
         if not ready:
             return 0
         records = records_of(connection, [trace.id for trace in ready], MOST_RECORDS)
@@ -155,22 +157,30 @@ class _Read(NamedTuple):
 
 
 def _taken(
-    trace: Trace, spans: Sequence[Span], logs: Sequence[LogRecord], rules: Mapping[str, Sequence[Rule]]
+    trace: Trace,
+    spans: Sequence[Span],
+    logs: Sequence[LogRecord],
+    rules: Mapping[str, Sequence[Rule]],
 ) -> _Read:
     records: list[Span | LogRecord] = [*spans, *logs]
     first = min(records, key=_starts)
-    # The first answer names the source: the root of another service may come later, and must not make a second answer.
+    # The first answer names the source: the root of another service may come later, and must not
+    # make a second answer.
     made = trace.source if trace.response_id is not None else None
     source = trace.owner or made or Sender().source_of(first.resource)
     try:
         taken = answer_of(spans, logs, rules.get(source, ()), source)
-        taken = taken if trace.spans <= MOST_RECORDS else replace(taken, reason=_partial(trace, taken))
+        taken = (
+            taken if trace.spans <= MOST_RECORDS else replace(taken, reason=_partial(trace, taken))
+        )
         scales = scales_of(rules.get(source, ()))
         scores = [replace(score, scale=scales.get(score.name)) for score in scores_of(spans, logs)]
         return _Read(source, taken, scores)
     except Exception:  # noqa: BLE001 - any text may come; the trace says so
         _log.exception("trace %s cannot be read", trace.external_id)
-        return _Read(source, Taken(None, "The trace cannot be read; the server's log has the details."))
+        return _Read(
+            source, Taken(None, "The trace cannot be read; the server's log has the details.")
+        )
 
 
 def _partial(trace: Trace, taken: Taken) -> str:
@@ -185,18 +195,26 @@ def _starts(record: Span | LogRecord) -> tuple[bool, int]:
     return True, record.at_ns
 
 
-def _store_answers(store: Store, ready: Sequence[Trace], taken: dict[int, _Read], now: datetime) -> int:
+def _store_answers(
+    store: Store, ready: Sequence[Trace], taken: dict[int, _Read], now: datetime
+) -> int:
     """Store the answers of the traces that did not change since they were read, and return how many these are."""
     with store.writing() as connection:
         unchanged = lock_unchanged(connection, ready)
         traces = [trace for trace in ready if trace.id in unchanged]
         elsewhere = _stored_elsewhere(connection, traces, taken)
         answered = [
-            trace for trace in traces if trace.id not in elsewhere and taken[trace.id].result.response is not None
+            trace
+            for trace in traces
+            if trace.id not in elsewhere and taken[trace.id].result.response is not None
         ]
-        responses = [answer for trace in answered if (answer := taken[trace.id].result.response) is not None]
+        responses = [
+            answer for trace in answered if (answer := taken[trace.id].result.response) is not None
+        ]
         stored = store_responses(connection, responses, now=now)
-        response_ids = elsewhere | {trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)}
+        response_ids = elsewhere | {
+            trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)
+        }
         # An answer that came another way: this trace must never change it.
         new = set(stored.new)
         others = {
@@ -206,57 +224,85 @@ def _store_answers(store: Store, ready: Sequence[Trace], taken: dict[int, _Read]
             and id_ not in new
             and (trace.response_id != id_ or not trace.used)
         }
-        reasons = {trace.id: taken[trace.id].result.reason for trace in traces} | dict.fromkeys(others, ELSEWHERE)
+        reasons = {trace.id: taken[trace.id].result.reason for trace in traces} | dict.fromkeys(
+            others, ELSEWHERE
+        )
         for index in stored.differing:
             trace = answered[index]
             if trace.id not in others:
-                reasons[trace.id] = _complete(connection, response_ids[trace.id], responses[index], now)
+                reasons[trace.id] = _complete(
+                    connection, response_ids[trace.id], responses[index], now
+                )
         outcomes = []
         for trace in traces:
             source, result, _ = taken[trace.id]
             response_id = response_ids.get(trace.id, trace.response_id)
             used = () if trace.id in others else result.used or trace.used or ()
             outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], used))
-        scores = {each.response_id: taken[each.id].scores for each in outcomes if each.response_id is not None}
-        unused = store_scores(connection, {id_: of_answer for id_, of_answer in scores.items() if of_answer}, now)
+        scores = {
+            each.response_id: taken[each.id].scores
+            for each in outcomes
+            if each.response_id is not None
+        }
+        unused = store_scores(
+            connection, {id_: of_answer for id_, of_answer in scores.items() if of_answer}, now
+        )
         store_outcomes(
             connection,
-            [_with_unused(each, unused.get(each.response_id or 0, ()), taken[each.id].scores) for each in outcomes],
+            [
+                _with_unused(each, unused.get(each.response_id or 0, ()), taken[each.id].scores)
+                for each in outcomes
+            ],
         )
         add_feedback(connection, take_feedback(connection, traces=unchanged), (), None, now)
     return len(outcomes)
 
 
-def _with_unused(outcome: TraceOutcome, numbers: Sequence[str], scores: Sequence[Score]) -> TraceOutcome:
+def _with_unused(
+    outcome: TraceOutcome, numbers: Sequence[str], scores: Sequence[Score]
+) -> TraceOutcome:
     """Return an outcome that names the scores that are not used: ``numbers`` on unknown scales, people's, sessions'."""
     why = []
     if numbers:
         rule = f"judgeboard sources map {quote(outcome.source)} {quote(f'{SCORE}{numbers[0]}=1-5')}"
         names = ", ".join(numbers)
-        why.append(f"Scores that are not between 0 and 1 are not used: {names}. Name their scale, such as `{rule}`.")
+        why.append(
+            f"Scores that are not between 0 and 1 are not used: {names}. Name their scale, such as `{rule}`."
+        )
     if sessions := [each.name for each in scores if each.of_session]:
         why.append(f"Scores of sessions are not used: {', '.join(sessions)}.")
     by_people = [each for each in scores if each.human and not each.of_session]
     if people := [each.name for each in by_people if user_feedback(each.name, each.value) is None]:
         names = ", ".join(people)
-        why.append(f"Annotations of people are not used: {names}. `judgeboard import` reads them from a file of spans.")
+        why.append(
+            f"Annotations of people are not used: {names}. `judgeboard import` reads them from a file of spans."
+        )
     if not why:
         return outcome
     return replace(outcome, reason=storable(" ".join(filter(None, (outcome.reason, *why))))[0])
 
 
-def _stored_elsewhere(connection: Connection, traces: Sequence[Trace], taken: Mapping[int, _Read]) -> dict[int, int]:
+def _stored_elsewhere(
+    connection: Connection, traces: Sequence[Trace], taken: Mapping[int, _Read]
+) -> dict[int, int]:
     """Return, by trace, the response in another source that has its id. Traces of a source's key have none."""
-    answered = [trace for trace in traces if not trace.owner and taken[trace.id].result.response is not None]
-    named = responses_named(connection, {trace.external_id for trace in answered}) if answered else {}
+    answered = [
+        trace for trace in traces if not trace.owner and taken[trace.id].result.response is not None
+    ]
+    named = (
+        responses_named(connection, {trace.external_id for trace in answered}) if answered else {}
+    )
     return {
         trace.id: same_id[0].id
         for trace in answered
-        if (same_id := named.get(trace.external_id)) and taken[trace.id].source not in {each.source for each in same_id}
+        if (same_id := named.get(trace.external_id))
+        and taken[trace.id].source not in {each.source for each in same_id}
     }
 
 
-def _complete(connection: Connection, response_id: int, response: Response, now: datetime) -> str | None:
+def _complete(
+    connection: Connection, response_id: int, response: Response, now: datetime
+) -> str | None:
     if not complete_response(connection, response_id, response):
         return LATE
     reapply_flags(connection, [response_id], now)

@@ -1,7 +1,7 @@
 """The transport gRPC: the services of OTLP that exporters call, at a port of their own. Needs the package `grpcio`.
 
-A message is decompressed here and not by gRPC, so that it has the same limits as a body of HTTP. A call is a stream of
-one message: so its key is checked before the message is read.
+A message is decompressed here and not by gRPC, so that it has the same limits as a body of HTTP. A
+call is a stream of one message: so its key is checked before the message is read.
 """
 
 import asyncio
@@ -21,7 +21,9 @@ from judgeboard.traces import otlp
 from judgeboard.traces.elements import Elements
 from judgeboard.traces.spans import LogRecord, Span
 
-MESSAGE_MB = 8  # as sent, twice what collectors take: gRPC holds a message whole, and Python a copy of it
+MESSAGE_MB = (
+    8  # as sent, twice what collectors take: gRPC holds a message whole, and Python a copy of it
+)
 AT_ONCE = 4  # messages that are read at a time: their bytes are counted only when they are there
 GRACE_SECONDS = 5.0  # for calls under way when the server stops
 
@@ -54,8 +56,8 @@ _CODES = {
 def listen(receiver: Receiver, address: str) -> Callable[[], None]:
     """Receive at an address (HOST:PORT) on the running event loop.
 
-    Returns what stops it after the calls under way; another thread calls that. Raises RuntimeError if the address
-    cannot be used.
+    Returns what stops it after the calls under way; another thread calls that. Raises RuntimeError
+    if the address cannot be used.
     """
     loop, server = asyncio.get_running_loop(), aio.server(options=_OPTIONS)
     reading = asyncio.Semaphore(AT_ONCE)
@@ -85,7 +87,9 @@ async def _export(
     context: _Context,
 ) -> bytes:
     """Return the empty response: what is taken is taken whole, so there is no partial success."""
-    metadata = {name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)}
+    metadata = {
+        name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)
+    }
     is_local = is_from_here(metadata, _host(context.peer()))
     try:
         async with receiver.delivery(path, token_in(metadata), is_local=is_local) as delivery:

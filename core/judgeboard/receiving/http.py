@@ -21,7 +21,13 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
-from judgeboard.errors import DamagedDatabase, JudgeboardError, MissingDatabase, SchemaMismatch, UnusableDatabase
+from judgeboard.errors import (
+    DamagedDatabase,
+    JudgeboardError,
+    MissingDatabase,
+    SchemaMismatch,
+    UnusableDatabase,
+)
 from judgeboard.receiving.api import (
     FLAG_PARAMETERS,
     SOURCE_PARAMETER,
@@ -41,7 +47,14 @@ from judgeboard.receiving.bodies import (
     records_in_body,
     reply_to,
 )
-from judgeboard.receiving.endpoint import IN_PATH, MULTIPART, Endpoint, documentation, openapi, reply_type
+from judgeboard.receiving.endpoint import (
+    IN_PATH,
+    MULTIPART,
+    Endpoint,
+    documentation,
+    openapi,
+    reply_type,
+)
 from judgeboard.receiving.keys import READ, REVIEW, is_local, token_in
 from judgeboard.receiving.limits import STALLED_SECONDS, Refused
 from judgeboard.receiving.receiver import Delivery, Receiver, cause_of
@@ -76,7 +89,9 @@ class HttpTransport:
     def endpoints(self) -> list[Endpoint]:
         """Return what can be sent and read."""
         traces, logs = (partial(self._take_spans, read) for read in (otlp.traces_in, otlp.logs_in))
-        answers, judgments = (partial(self._take_records, kind) for kind in ("responses", "verdicts"))
+        answers, judgments = (
+            partial(self._take_records, kind) for kind in ("responses", "verdicts")
+        )
         of_traces, of_logs = (
             partial(Endpoint, other_type=otlp.PROTOBUF, elements=elements)
             for elements in (otlp.traces_elements, otlp.logs_elements)
@@ -85,11 +100,31 @@ class HttpTransport:
         records = partial(of_json, listed=True)
         spans_of, logs_of = "ExportTraceServiceRequest", "ExportLogsServiceRequest"
         return [
-            *(of_traces(f"{at}/v1/traces", "Send spans (OTLP)", spans_of, traces, body=SentSpans) for at in PREFIXES),
-            *(of_logs(f"{at}/v1/logs", "Send log records (OTLP)", logs_of, logs, body=SentLogs) for at in PREFIXES),
-            records("/api/responses", "Send answers", "An answer or a list", answers, body=SentAnswer),
-            records("/api/judgments", "Send judgments", "A judgment or a list", judgments, body=SentJudgment),
-            records("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, body=SentFeedback),
+            *(
+                of_traces(f"{at}/v1/traces", "Send spans (OTLP)", spans_of, traces, body=SentSpans)
+                for at in PREFIXES
+            ),
+            *(
+                of_logs(f"{at}/v1/logs", "Send log records (OTLP)", logs_of, logs, body=SentLogs)
+                for at in PREFIXES
+            ),
+            records(
+                "/api/responses", "Send answers", "An answer or a list", answers, body=SentAnswer
+            ),
+            records(
+                "/api/judgments",
+                "Send judgments",
+                "A judgment or a list",
+                judgments,
+                body=SentJudgment,
+            ),
+            records(
+                "/api/feedback",
+                "Send feedback",
+                "A feedback or a list",
+                self._take_feedback,
+                body=SentFeedback,
+            ),
             *map(self._of_sdk, sdk_requests()),
             Endpoint(
                 "/api/responses/{id}",
@@ -100,14 +135,41 @@ class HttpTransport:
                 READ,
                 SOURCE_PARAMETER,
             ),
-            Endpoint("/api/flags", "Read flags", "Pages by id", self._show_flags, "GET", READ, FLAG_PARAMETERS),
-            of_json("/api/reviews", "Send a review", "A review", self._take_review, scope=REVIEW, body=SentReview),
-            Endpoint("/metrics", "Read figures", "The format of Prometheus", self._show_metrics, "GET", READ),
+            Endpoint(
+                "/api/flags",
+                "Read flags",
+                "Pages by id",
+                self._show_flags,
+                "GET",
+                READ,
+                FLAG_PARAMETERS,
+            ),
+            of_json(
+                "/api/reviews",
+                "Send a review",
+                "A review",
+                self._take_review,
+                scope=REVIEW,
+                body=SentReview,
+            ),
+            Endpoint(
+                "/metrics",
+                "Read figures",
+                "The format of Prometheus",
+                self._show_metrics,
+                "GET",
+                READ,
+            ),
         ]
 
     def _of_sdk(self, request: SdkRequest) -> Endpoint:
         return Endpoint(
-            *(request.path, request.summary, request.content, partial(self._take_of_sdk, request.read)),
+            *(
+                request.path,
+                request.summary,
+                request.content,
+                partial(self._take_of_sdk, request.read),
+            ),
             body=request.body,
             listed=request.listed,
             other_type=MULTIPART if request.multipart else None,
@@ -118,7 +180,11 @@ class HttpTransport:
         """Return the routes, each also with a slash at its end, which would otherwise be redirected."""
         return [
             *(
-                Route(each.path.replace("}", ":path}") + end, partial(self._answer, each), methods=[each.method])
+                Route(
+                    each.path.replace("}", ":path}") + end,
+                    partial(self._answer, each),
+                    methods=[each.method],
+                )
                 for each in self.endpoints()
                 for end in ("", "/")
                 if not (end and IN_PATH.search(each.path))  # an id may have a slash at its end
@@ -143,7 +209,9 @@ class HttpTransport:
 
     async def _ready(self, _request: Request) -> Reply:
         """Reply whether the database can be used, otherwise why not."""
-        if self._checking is None or self._checking.done():  # one check at a time: a lost database may not answer
+        if (
+            self._checking is None or self._checking.done()
+        ):  # one check at a time: a lost database may not answer
             self._checking = asyncio.create_task(run_in_threadpool(_fault_of, self._receiver.store))
         try:
             fault = await asyncio.wait_for(asyncio.shield(self._checking), READY_SECONDS)
@@ -153,7 +221,9 @@ class HttpTransport:
 
     async def _show_response(self, delivery: Delivery, request: Request) -> Reply:
         name = request.path_params["id"]
-        read = partial(response_record, self._receiver.store(), delivery.sender, name, request.query_params)
+        read = partial(
+            response_record, self._receiver.store(), delivery.sender, name, request.query_params
+        )
         return Reply(await run_in_threadpool(read), media_type=otlp.JSON)
 
     async def _show_flags(self, delivery: Delivery, request: Request) -> Reply:
@@ -162,13 +232,19 @@ class HttpTransport:
 
     async def _take_review(self, delivery: Delivery, _request: Request) -> Reply:
         sent = await self._receiver.decoded(review_in, delivery)
-        return _json(await run_in_threadpool(store_sent_review, self._receiver.store(), delivery.sender, sent))
+        return _json(
+            await run_in_threadpool(
+                store_sent_review, self._receiver.store(), delivery.sender, sent
+            )
+        )
 
     async def _show_metrics(self, delivery: Delivery, request: Request) -> Reply:
         """Reply with the figures of all sources."""
         if delivery.sender.owner:
             raise Refused(403, "the figures are of all sources: use a key without a source")
-        page, media_type = await run_in_threadpool(self._receiver.metrics.page, request.headers.get("accept", ""))
+        page, media_type = await run_in_threadpool(
+            self._receiver.metrics.page, request.headers.get("accept", "")
+        )
         return Reply(page, headers={"content-type": media_type})
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Reply:
@@ -194,7 +270,9 @@ class HttpTransport:
             if endpoint.method == "POST":
                 endpoint.check_type(_content_type(request))
             elements = endpoint.elements(_content_type(request))
-            await delivery.body.read(request.stream(), request.headers.get("content-encoding", ""), elements)
+            await delivery.body.read(
+                request.stream(), request.headers.get("content-encoding", ""), elements
+            )
         except ClientDisconnect:
             return Reply(status_code=400)
         # After its body, a sender only tells that it is gone: then nobody waits for the work.
@@ -225,10 +303,14 @@ class HttpTransport:
     async def _take_of_sdk(self, read: Read, delivery: Delivery, request: Request) -> Reply:
         content_type = _content_type(request)
         reply = await self._receiver.take(lambda body: read(body, content_type), delivery)
-        return Reply(json.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)  # with any id
+        return Reply(
+            json.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON
+        )  # with any id
 
     async def _take_feedback(self, delivery: Delivery, _request: Request) -> Reply:
-        entries = await self._receiver.decoded(lambda content: feedback_in_body(content, delivery.sender), delivery)
+        entries = await self._receiver.decoded(
+            lambda content: feedback_in_body(content, delivery.sender), delivery
+        )
 
         def write(connection: Connection, records: Sequence[NewFeedback]) -> int:
             now = utc_now()
@@ -246,7 +328,12 @@ def _failed(refusal: Refused, content_type: str) -> Reply:
         headers["connection"] = "close"
     # A request whose own type is unknown gets JSON.
     media_type = otlp.PROTOBUF if otlp.bare_type(content_type) == otlp.PROTOBUF else otlp.JSON
-    return Reply(otlp.failure(media_type, refusal.status, refusal.reason), refusal.status, headers, media_type)
+    return Reply(
+        otlp.failure(media_type, refusal.status, refusal.reason),
+        refusal.status,
+        headers,
+        media_type,
+    )
 
 
 def _json(content: Any, status: int = 200) -> Reply:
@@ -303,4 +390,6 @@ def serve_receiver(store: Store, address: str, port: int) -> None:
 
     app = Starlette(routes=HttpTransport(receiver).routes(), lifespan=lifespan)
     # Without proxy headers: the address of a sender decides whether it needs a key.
-    uvicorn.run(app, host=address, port=port, log_level="warning", access_log=False, proxy_headers=False)
+    uvicorn.run(
+        app, host=address, port=port, log_level="warning", access_log=False, proxy_headers=False
+    )

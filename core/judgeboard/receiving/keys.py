@@ -38,7 +38,9 @@ _MOST_USES = 400  # events of a name that are read; of a key there is about one 
 UNKNOWN = "unknown"  # the sender of a request without a known key
 UNNAMED = "default"  # the source of a sender without a name
 _UNKNOWN_SERVICE = "unknown_service"  # the name that OpenTelemetry gives to a service without one
-_EVENT_SECONDS = 60.0  # between two events about the same refusal, so that nobody can fill the database
+_EVENT_SECONDS = (
+    60.0  # between two events about the same refusal, so that nobody can fill the database
+)
 _MOST_REFUSALS = 1_000
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}  # browsers leave them out of an origin
 
@@ -56,12 +58,14 @@ def create_key(
 ) -> str:
     """Create a key and return its token, which is not stored and cannot be shown again.
 
-    ``source`` is the only source that the key may send (None: any); the key expires after ``days``. Raises BadInput for
-    a wrong value.
+    ``source`` is the only source that the key may send (None: any); the key expires after ``days``.
+    Raises BadInput for a wrong value.
     """
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise BadInput(f"the name of a key has 1 to {MAX_NAME} characters")
-    if source is not None and (not source.strip() or len(source) > MAX_NAME or not source.isprintable()):
+    if source is not None and (
+        not source.strip() or len(source) > MAX_NAME or not source.isprintable()
+    ):
         raise BadInput(f"a source has 1 to {MAX_NAME} characters")
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadInput(f"the scopes of a key are {', '.join(SCOPES)}")
@@ -102,8 +106,12 @@ def keys_with_use(connection: Connection) -> list[KeyUse]:
 
 
 def _last_use(connection: Connection, key: ApiKey) -> datetime | None:
-    uses = latest_events(connection, EventFilter(USED, f"key:{key.name}", since=key.created_at), limit=_MOST_USES)
-    return next((use.at for use in uses if use.details["id"] == key.id), None)  # an earlier key may have had its name
+    uses = latest_events(
+        connection, EventFilter(USED, f"key:{key.name}", since=key.created_at), limit=_MOST_USES
+    )
+    return next(
+        (use.at for use in uses if use.details["id"] == key.id), None
+    )  # an earlier key may have had its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,9 @@ class Sender:
             return self.owner or UNNAMED
         source = storable(name)[0][:MAX_NAME]
         if self.owner and source != self.owner:
-            raise Refused(403, f"this key is for the source {self.owner!r}, not {source!r}", self.name)
+            raise Refused(
+                403, f"this key is for the source {self.owner!r}, not {source!r}", self.name
+            )
         return source
 
 
@@ -160,7 +170,9 @@ class Door:
         self._recorded: dict[tuple[str, int], float] = {}
         self._days_of_use: dict[int, int] = {}
 
-    def admit(self, store: Store, token: str | None, *, is_local: bool, scope: str = INGEST) -> Sender:
+    def admit(
+        self, store: Store, token: str | None, *, is_local: bool, scope: str = INGEST
+    ) -> Sender:
         """Return who sends a request with this token, or without any. Raises Refused with 401, 403 or 429.
 
         ``is_local`` is whether a program on this machine sent it.
@@ -169,7 +181,9 @@ class Door:
         with store.reading() as connection:
             key = None if token is None else key_of_token(connection, token)
             # A key that was sent is never ignored.
-            keys_needed = key is None and (token is not None or self._keys_needed() or any_key(connection))
+            keys_needed = key is None and (
+                token is not None or self._keys_needed() or any_key(connection)
+            )
         if key is None:
             if keys_needed:
                 raise Refused(401, "no key was sent" if token is None else "the key is not known")
@@ -186,7 +200,9 @@ class Door:
         if scope not in key.scopes:
             raise Refused(403, f"the key {key.name!r} lacks the scope {scope!r}", key.name)
         if not self._rates.take(key.name, key.requests_per_second):
-            raise Refused(429, f"more than {key.requests_per_second:g} requests per second", key.name)
+            raise Refused(
+                429, f"more than {key.requests_per_second:g} requests per second", key.name
+            )
         return Sender(key)
 
     def use_of(self, sender: Sender) -> dict[str, Any] | None:
@@ -210,7 +226,10 @@ class Door:
 
 def is_from_here(headers: Mapping[str, str], client: str | None) -> bool:
     """Return whether a request came from an address of this machine, and not through a proxy on it."""
-    proxied = any(name in headers for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via"))
+    proxied = any(
+        name in headers
+        for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via")
+    )
     return _is_loopback(client) and not proxied
 
 
@@ -224,8 +243,8 @@ def is_local(headers: Mapping[str, str], client: str | None, scheme: str) -> boo
 def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:
     """Return whether a page of this server sent the request. A program, which sends no ``Origin``, counts as one.
 
-    ``scheme`` is that of the request: http, https, ws or wss. The scheme, host and port of the page must be those of
-    the request. Another port of this machine is another server.
+    ``scheme`` is that of the request: http, https, ws or wss. The scheme, host and port of the page
+    must be those of the request. Another port of this machine is another server.
     """
     origin = headers.get("origin")
     if origin is None:
@@ -235,7 +254,8 @@ def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:
     schemes = {first_scheme or {"ws": "http", "wss": "https"}.get(scheme, scheme)}
     if not first_scheme and not _is_loopback(_host_name(host)):
         schemes.add("https")  # the proxy in front of this server may not name the scheme
-    # A browser writes an origin in one form only, so the whole texts are compared: nothing in them is interpreted.
+    # A browser writes an origin in one form only, so the whole texts are compared: nothing in them
+    # is interpreted.
     return bool(host) and origin.lower() in {
         f"{each}://{host.removesuffix(_DEFAULT_PORTS.get(each, ''))}" for each in schemes
     }

@@ -18,7 +18,9 @@ STALLED_SECONDS = 20.0  # exporters give up after 10 s
 MOST_MEMBERS = 1_000  # of gzip in one body
 _FREED_SECONDS = 0.5  # after which the objects of a request are freed
 LARGE_BYTES = 1 << 20  # of a body; so many are counted together while it comes
-_PROGRESS = 1 << 14  # bytes of a body that must come in time: a sender of single bytes would hold its memory for hours
+_PROGRESS = (
+    1 << 14
+)  # bytes of a body that must come in time: a sender of single bytes would hold its memory for hours
 _AUTOMATIC = 47  # zlib finds out whether the data are gzip or zlib
 _ENCODINGS = {"": False, "identity": False, "gzip": True, "deflate": True}
 _FIRST_BYTES = (b"\x1f\x8b", b"\x78")  # of gzip and zlib; no message of OTLP begins so
@@ -44,7 +46,9 @@ class Memory:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._lock = threading.Lock()  # bodies grow on the event loop and, while they are decompressed, in threads
+        self._lock = (
+            threading.Lock()
+        )  # bodies grow on the event loop and, while they are decompressed, in threads
         self.used = 0
 
     def take(self, size: int) -> None:
@@ -63,8 +67,8 @@ class Memory:
 class Body:
     """The body of a request, of at most ``most`` bytes before and after decompression.
 
-    Its bytes and elements are counted while they come, so that a body of unknown length or a bomb is never whole in
-    memory. The bytes count in ``memory`` until it is closed.
+    Its bytes and elements are counted while they come, so that a body of unknown length or a bomb
+    is never whole in memory. The bytes count in ``memory`` until it is closed.
     """
 
     def __init__(self, *, most: int, memory: Memory) -> None:
@@ -72,17 +76,22 @@ class Body:
         self._most = most
         self._memory = memory
         self._taken = self._sent = 0
-        self._chunks: deque[bytes] = deque()  # as they were sent, until they are decompressed and counted
+        self._chunks: deque[bytes] = (
+            deque()
+        )  # as they were sent, until they are decompressed and counted
         self._pieces = self._unpacked()
         self._stream: zlib._Decompress | None = None
         self._members = 0
         self._content = bytearray()
         self._closed = False
 
-    async def read(self, chunks: AsyncIterator[bytes], encoding: str | None, elements: Elements) -> None:
+    async def read(
+        self, chunks: AsyncIterator[bytes], encoding: str | None, elements: Elements
+    ) -> None:
         """Read the body as it was sent; without an encoding (None), its first bytes tell whether it is compressed.
 
-        Raises Refused, also if for 20 seconds less than 16 KiB of it came, and the errors of ``elements``.
+        Raises Refused, also if for 20 seconds less than 16 KiB of it came, and the errors of
+        ``elements``.
         """
         if encoding is not None and encoding.strip().lower() not in _ENCODINGS:
             raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
@@ -104,7 +113,9 @@ class Body:
                         enough = self._sent + _PROGRESS
                         limit.reschedule(now() + STALLED_SECONDS)
         except TimeoutError:
-            raise Refused(408, f"the body did not come on for {STALLED_SECONDS:g} s: send it again") from None
+            raise Refused(
+                408, f"the body did not come on for {STALLED_SECONDS:g} s: send it again"
+            ) from None
 
     def is_unpacked(self, most: int = 2**63) -> bool:
         """Decompress and count the body up to about ``most`` bytes, and return whether it has no more of them.
@@ -146,7 +157,9 @@ class Body:
 
     def _take(self, before: int, part: bytes) -> None:
         if before + len(part) > self._most:
-            raise Refused(413, f"the body has more than {self._most / 2**20:g} MiB: send smaller batches")
+            raise Refused(
+                413, f"the body has more than {self._most / 2**20:g} MiB: send smaller batches"
+            )
         self._memory.take(len(part))
         self._taken += len(part)
 
@@ -164,7 +177,10 @@ class Body:
             if self._stream is None or self._stream.eof:
                 self._members, self._stream = self._members + 1, zlib.decompressobj(_AUTOMATIC)
             if self._members > MOST_MEMBERS:
-                raise Refused(400, f"the body has more than {MOST_MEMBERS:,} members of gzip: compress it as one")
+                raise Refused(
+                    400,
+                    f"the body has more than {MOST_MEMBERS:,} members of gzip: compress it as one",
+                )
             try:
                 yield self._stream.decompress(data, PIECE)
             except zlib.error:

@@ -45,27 +45,47 @@ METRICS: Mapping[str, Meaning] = MappingProxyType(
     {
         "traces": Meaning("Traces by source and state.", ("source", "state")),
         "spans_total": Meaning("Spans and log records stored."),
-        "last_span_timestamp_seconds": Meaning("Arrival of the latest span of a source.", ("source",)),
+        "last_span_timestamp_seconds": Meaning(
+            "Arrival of the latest span of a source.", ("source",)
+        ),
         "responses_total": Meaning("Logged answers stored, by source.", ("source",)),
         "feedback_waiting": Meaning("Feedback whose answer has not come."),
-        "requests_total": Meaning("Requests to this process, by key and HTTP status.", ("key", "status")),
+        "requests_total": Meaning(
+            "Requests to this process, by key and HTTP status.", ("key", "status")
+        ),
         "judging_waiting": Meaning("Answers that wait for a judging rule.", ("rule",)),
-        "judging_oldest_timestamp_seconds": Meaning("When the oldest answer that waits was stored.", ("rule",)),
-        "judging_rule_state": Meaning("1 for the state of a judging rule, else 0.", ("rule", "state")),
+        "judging_oldest_timestamp_seconds": Meaning(
+            "When the oldest answer that waits was stored.", ("rule",)
+        ),
+        "judging_rule_state": Meaning(
+            "1 for the state of a judging rule, else 0.", ("rule", "state")
+        ),
         "judging_calls_today": Meaning("Calls of a judging rule since midnight UTC.", ("rule",)),
-        "judging_failed_today": Meaning("Calls of a judging rule without a verdict since midnight UTC.", ("rule",)),
-        "judging_cost_today_dollars": Meaning("Cost of a judging rule since midnight UTC, if known.", ("rule",)),
-        "judgments_total": Meaning("Judgments by judge version; all but ok are unusable.", ("judge", "status")),
+        "judging_failed_today": Meaning(
+            "Calls of a judging rule without a verdict since midnight UTC.", ("rule",)
+        ),
+        "judging_cost_today_dollars": Meaning(
+            "Cost of a judging rule since midnight UTC, if known.", ("rule",)
+        ),
+        "judgments_total": Meaning(
+            "Judgments by judge version; all but ok are unusable.", ("judge", "status")
+        ),
         "judgments_unpriced_total": Meaning("Judgments whose cost is unknown.", ("judge",)),
         "judgment_cost_dollars_total": Meaning("Known cost of judgments.", ("judge",)),
         "method_cost_dollars_total": Meaning("Known cost of other calls, by table.", ("table",)),
         "flags": Meaning("Flags by rule and state.", ("rule", "state")),
-        "flag_oldest_open_timestamp_seconds": Meaning("When the oldest open flag of a rule was raised.", ("rule",)),
+        "flag_oldest_open_timestamp_seconds": Meaning(
+            "When the oldest open flag of a rule was raised.", ("rule",)
+        ),
         "reviews_total": Meaning("Reviews stored, also replaced and withdrawn ones."),
         "queue_items": Meaning("Items of an open queue, by state.", ("queue", "state")),
-        "queue_leased_items": Meaning("Items of an open queue that a reviewer has leased.", ("queue",)),
+        "queue_leased_items": Meaning(
+            "Items of an open queue that a reviewer has leased.", ("queue",)
+        ),
         "jobs": Meaning("Unfinished jobs by state.", ("state",)),
-        "jobs_failed_total": Meaning("Jobs that could not start or go on, or that stopped with answers that failed."),
+        "jobs_failed_total": Meaning(
+            "Jobs that could not start or go on, or that stopped with answers that failed."
+        ),
         "workers": Meaning("Workers with a heartbeat in the last 15 seconds."),
     }
 )
@@ -183,16 +203,24 @@ class Metrics:
 
     def collect(self) -> Iterator["Metric"]:
         """Yield the metrics; `prometheus_client` calls this."""
-        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+        from prometheus_client.metrics_core import (
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            InfoMetricFamily,
+        )
 
         about = {"version": version("judgeboard"), "database": self._store().engine.dialect.name}
         yield InfoMetricFamily("judgeboard_build", "The running program.", about)
-        counted = list(self._requests.items())  # a copy: requests are counted in other threads meanwhile
+        counted = list(
+            self._requests.items()
+        )  # a copy: requests are counted in other threads meanwhile
         requests = [("requests_total", (key, str(status)), n) for (key, status), n in counted]
         families: dict[str, Any] = {}
         for name, labels, value in (*self._counted, *requests):
             if name not in families:
                 family = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
-                families[name] = family(f"judgeboard_{name}", METRICS[name].help, labels=METRICS[name].labels)
+                families[name] = family(
+                    f"judgeboard_{name}", METRICS[name].help, labels=METRICS[name].labels
+                )
             families[name].add_metric(labels, value)
         yield from families.values()

@@ -1,6 +1,7 @@
 """Takes what assistants send, whatever transport brings it: who sends, how much, decoding, storing, and the answer.
 
-A transport opens a `Receiver.delivery` for each request, reads the body, takes it, and answers in its own protocol.
+A transport opens a `Receiver.delivery` for each request, reads the body, takes it, and answers in
+its own protocol.
 """
 
 import asyncio
@@ -101,7 +102,8 @@ TRANSPORTS = (Transport("OTLP over gRPC", "receive_grpc", "grpc"),)
 def asked_transports() -> list[tuple[Transport, str]]:
     """Return the transports that the settings ask for, with their addresses (HOST:PORT).
 
-    Raises BadInput if a package that one of them imports is missing, or if the server cannot listen there.
+    Raises BadInput if a package that one of them imports is missing, or if the server cannot listen
+    there.
     """
     settings = load_settings()
     asked = [(each, address) for each in TRANSPORTS if (address := getattr(settings, each.setting))]
@@ -128,8 +130,8 @@ def _fault(transport: Transport, address: str) -> str | None:
 class Receiver:
     """Receives what assistants send to one database, and makes responses of it, from `start` to `stop`.
 
-    ``patience`` is how many seconds a request waits for the database. ``keys_needed`` tells whether every sender needs
-    a key, even before one is created.
+    ``patience`` is how many seconds a request waits for the database. ``keys_needed`` tells whether
+    every sender needs a key, even before one is created.
     """
 
     def __init__(
@@ -175,8 +177,9 @@ class Receiver:
     ) -> AsyncIterator[Delivery]:
         """Let in a request, and count it when it has its answer; its body is in memory until then.
 
-        ``token`` is the key that was sent. Without one, only a program on this machine (``is_local``) may send. Raises
-        only Refused, for any error; a refusal by a limit or a key is an event.
+        ``token`` is the key that was sent. Without one, only a program on this machine
+        (``is_local``) may send. Raises only Refused, for any error; a refusal by a limit or a key
+        is an event.
         """
         name = UNKNOWN
         try:
@@ -184,7 +187,9 @@ class Receiver:
             sender = await run_in_threadpool(admit)
             name = sender.name
             if (use := self._door.use_of(sender)) is not None:
-                self._writer.submit(partial(record_event, kind=USED, actor=sender.actor, details=use))
+                self._writer.submit(
+                    partial(record_event, kind=USED, actor=sender.actor, details=use)
+                )
             with closing(Body(most=sender.most_bytes, memory=self._memory)) as body:
                 delivery = Delivery(sender, body)
                 yield delivery
@@ -195,7 +200,9 @@ class Receiver:
             self._record(refusal, name)
             raise
         except Exception as error:  # noqa: BLE001 - every error has a status that senders understand
-            clear_frames(error.__traceback__)  # they hold the body as long as the error, which gRPC keeps
+            clear_frames(
+                error.__traceback__
+            )  # they hold the body as long as the error, which gRPC keeps
             told = _refusal(error, f"{method} {path[:200]!r}")
             self._requests[name, told.status] += 1
             raise told from None
@@ -206,14 +213,17 @@ class Receiver:
         """Store a refusal as an event, without waiting for it."""
         details = self._door.event_of(key, refusal.status)
         if details is not None:
-            self._writer.submit(partial(record_event, kind=REFUSED, actor=f"key:{key}", details=details))
+            self._writer.submit(
+                partial(record_event, kind=REFUSED, actor=f"key:{key}", details=details)
+            )
 
     async def take(self, read: Read[T], delivery: Delivery) -> T:
         """Store all spans and log records in a body for their sender, or none of them; return the reply of ``read``.
 
-        ``read`` returns them with the reply to a request that is stored. Judgeboard's own spans are left out. Raises
-        the errors of ``read``, BadInput for a value that cannot be stored, Refused for another source than that of the
-        key, and TimeoutError if the database is locked for long.
+        ``read`` returns them with the reply to a request that is stored. Judgeboard's own spans are
+        left out. Raises the errors of ``read``, BadInput for a value that cannot be stored, Refused
+        for another source than that of the key, and TimeoutError if the database is locked for
+        long.
         """
         spans, reply = await self.decoded(partial(_new_spans, read, delivery.sender), delivery)
         if spans:
@@ -233,10 +243,13 @@ class Receiver:
             return small[0]
         return await loop.run_in_executor(self._decoding_large, lambda: decode(body.whole()))
 
-    async def stored(self, write: Callable[[Connection, Sequence[Record]], T], records: Sequence[Record]) -> list[T]:
+    async def stored(
+        self, write: Callable[[Connection, Sequence[Record]], T], records: Sequence[Record]
+    ) -> list[T]:
         """Store records in batches, and return the results."""
         writes = (
-            partial(lambda batch, connection: write(connection, batch), batch) for batch in batches(records, BATCH)
+            partial(lambda batch, connection: write(connection, batch), batch)
+            for batch in batches(records, BATCH)
         )
         return [await self._writer.write(each) for each in writes]
 
@@ -252,7 +265,8 @@ def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan
                 sender.source_of(record.resource),
             )
             for place, record in enumerate(records)
-            # A judge's call is no answer of an assistant: judging rules would judge it, and so on without end.
+            # A judge's call is no answer of an assistant: judging rules would judge it, and so on
+            # without end.
             if not (isinstance(record, Span) and record.scope == _OWN_SCOPE)
         ]
     except (TypeError, RecursionError):
@@ -262,8 +276,15 @@ def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan
 
 def _refusal(error: Exception, route: str) -> Refused:
     """Return what the sender gets to know of an error. What is not the sender's fault is logged."""
-    if isinstance(error, tuple(_REFUSALS)) and not isinstance(error, UnusableDatabase) and not is_outage(error):
-        return Refused(next(status for kind, status in _REFUSALS.items() if isinstance(error, kind)), str(error))
+    if (
+        isinstance(error, tuple(_REFUSALS))
+        and not isinstance(error, UnusableDatabase)
+        and not is_outage(error)
+    ):
+        return Refused(
+            next(status for kind, status in _REFUSALS.items() if isinstance(error, kind)),
+            str(error),
+        )
     if is_outage(error) or isinstance(error, DBAPIError):
         _log.warning("%s failed: %s", route, cause_of(error))
         return Refused(503, "the database is locked, full or not reachable: try again")

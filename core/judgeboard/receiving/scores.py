@@ -1,7 +1,8 @@
 """Scores of other evaluators that come beside the spans of a trace, and what they become.
 
-Results of evaluations (OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and
-wait with it. When the trace has an answer, thumbs become its feedback, and other scores a verdict of the evaluator.
+Results of evaluations (OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records
+of their trace, and wait with it. When the trace has an answer, thumbs become its feedback, and
+other scores a verdict of the evaluator.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +26,16 @@ from judgeboard.traces.answers import time_at
 ACTOR = "receiver"
 
 
-def store_records_of_traces(connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime) -> None:
+def store_records_of_traces(
+    connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime
+) -> None:
     """Store spans and log records with their traces. A score of a run may not name its trace, but the run."""
     runs = ["" if record.kind == "span" else record.span_id.partition(":")[0] for record in records]
-    of_root = {run for record, run in zip(records, runs, strict=True) if run and record.trace_id.endswith(run)}
+    of_root = {
+        run
+        for record, run in zip(records, runs, strict=True)
+        if run and record.trace_id.endswith(run)
+    }
     known = traces_of_spans(connection, of_root, owner) if of_root else {}
     placed = [
         replace(record, trace_id=known[run]) if run in known else record
@@ -37,12 +44,16 @@ def store_records_of_traces(connection: Connection, records: Sequence[NewSpan], 
     store_spans(connection, placed, owner, now)
 
 
-def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], now: datetime) -> dict[int, list[str]]:
+def store_scores(
+    connection: Connection, scores: Mapping[int, Sequence[Score]], now: datetime
+) -> dict[int, list[str]]:
     """Store the scores of answers by response, as far as they are not stored yet.
 
     Return, by response, the names of those that are not used, because their scale is not known.
     """
-    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source).where(RESPONSE.c.id.in_(scores))
+    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source).where(
+        RESPONSE.c.id.in_(scores)
+    )
     kind = VerdictImport(None, ACTOR)
     kind.newer_counts = True
     verdicts = []
@@ -50,20 +61,26 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
     unused: dict[int, list[str]] = {}
     for response_id, external_id, source in connection.execute(query).all() if scores else ():
         entry = scored(scores[response_id])
-        # With their time: when the trace is read again, a thumb that was changed since is not newer.
+        # With their time: when the trace is read again, a thumb that was changed since is not
+        # newer.
         told = [
             said | ({"at": at} if (at := time_at(score.at_ns)) else {})
             for score in scores[response_id]
-            if not score.of_session and (said := user_feedback(score.name, score.value, score.reason)) is not None
+            if not score.of_session
+            and (said := user_feedback(score.name, score.value, score.reason)) is not None
         ]
         feedback[response_id] = feedback_in(Cells.of({"feedback": told}))
         for row in entry.verdicts:
-            numbers = [name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)]
+            numbers = [
+                name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)
+            ]
             if numbers:
                 unused.setdefault(response_id, []).extend(numbers)
             if row.get("status") != "error":  # only scores on other scales
                 with suppress(Unusable):
-                    verdicts.append(kind.build(Cells.of({"external_id": external_id, "source": source, **row})))
+                    verdicts.append(
+                        kind.build(Cells.of({"external_id": external_id, "source": source, **row}))
+                    )
     add_feedback(connection, feedback, (), None, now)
     if verdicts:
         kind.store(connection, verdicts, now)

@@ -30,7 +30,9 @@ class _Write(NamedTuple):
 
     def begin(self) -> bool:
         """Begin the write, so that its request waits for its end. Return False if no request waits for it."""
-        return self.done.running() or (not self.done.cancelled() and self.done.set_running_or_notify_cancel())
+        return self.done.running() or (
+            not self.done.cancelled() and self.done.set_running_or_notify_cancel()
+        )
 
 
 class Writer:
@@ -69,8 +71,8 @@ class Writer:
     async def write(self, write: Callable[[Connection], T]) -> T:
         """Write and return the result after the commit.
 
-        Raises TimeoutError if the database is locked for long: then nothing is written. A write that has begun is not
-        refused because it takes long, as it will be stored.
+        Raises TimeoutError if the database is locked for long: then nothing is written. A write
+        that has begun is not refused because it takes long, as it will be stored.
         """
         done = self.submit(write)
         result = asyncio.wrap_future(done)
@@ -93,7 +95,9 @@ class Writer:
     def _write(self, writes: list[_Write]) -> None:
         try:
             with self._store().writing() as connection:
-                writes = [write for write in writes if write.begin()]  # a request that gave up is not written
+                writes = [
+                    write for write in writes if write.begin()
+                ]  # a request that gave up is not written
                 results = [write.run(connection) for write in writes]
         except Exception as error:  # noqa: BLE001 - it is the result of the requests
             writes = [write for write in writes if write.begin()]

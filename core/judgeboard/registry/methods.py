@@ -1,7 +1,8 @@
 """The list of the methods, a line each, and what a method adds to the rest of Judgeboard.
 
-A method is a folder of `judgeboard.methods`, whose `__init__` has its `REGISTRATION`. Only its page imports the folder:
-commands, tables and all else are loaded by name, when they are used. Another package adds a method with an entry point.
+A method is a folder of `judgeboard.methods`, whose `__init__` has its `REGISTRATION`. Only its page
+imports the folder: commands, tables and all else are loaded by name, when they are used. Another
+package adds a method with an entry point.
 """
 
 import os
@@ -37,8 +38,8 @@ _NONE: Mapping[Any, Any] = MappingProxyType({})
 class Page(NamedTuple):
     """A view of a method, which is a file in `views/` of the dashboard.
 
-    ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the view ``before``, or
-    last. ``documentation`` is its page of the documentation.
+    ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the
+    view ``before``, or last. ``documentation`` is its page of the documentation.
     """
 
     page: str
@@ -57,8 +58,9 @@ class Dataset(NamedTuple):
 class Kind(NamedTuple):
     """One kind of file to import: the module and name of its class (``home``), and its texts for people.
 
-    ``home`` is imported only when the kind is used, so that listing the kinds loads no database library. ``noun`` names
-    one record in a sentence. ``next_step`` is the command to run after an import (None: the next step is a page).
+    ``home`` is imported only when the kind is used, so that listing the kinds loads no database
+    library. ``noun`` names one record in a sentence. ``next_step`` is the command to run after an
+    import (None: the next step is a page).
     """
 
     home: str
@@ -71,9 +73,10 @@ class Kind(NamedTuple):
 class JudgeOption(NamedTuple):
     """An option of the command `judge`, with which a method judges in another way.
 
-    Its value is a text, or a whole number from the first of ``numbers`` to the second. ``run`` is the place of a
-    function that takes the value and a `cli.judging.Judging`, judges, and returns the exit code. If the option
-    ``names_models``, the judges have these models, and the NAME of the command is that of their combined verdicts.
+    Its value is a text, or a whole number from the first of ``numbers`` to the second. ``run`` is
+    the place of a function that takes the value and a `cli.judging.Judging`, judges, and returns
+    the exit code. If the option ``names_models``, the judges have these models, and the NAME of the
+    command is that of their combined verdicts.
     """
 
     name: str
@@ -97,8 +100,9 @@ class JudgeSection(NamedTuple):
 class Checks(NamedTuple):
     """Health checks of judges: the place of a mapping of their names to their `health.record.TitledCheck`.
 
-    ``maker`` is the place of a function of the dashboard that shows how to make what these checks read: it takes the
-    `HealthPage` and those of the checks that are not measured. Without it, a check shows its command.
+    ``maker`` is the place of a function of the dashboard that shows how to make what these checks
+    read: it takes the `HealthPage` and those of the checks that are not measured. Without it, a
+    check shows its command.
     """
 
     checks: str
@@ -109,23 +113,19 @@ class Registration(NamedTuple):
     """What a method adds. Each place is the name of a module, or of an object in it: ``module:object``.
 
     Attributes:
-        tables: The module with the classes of its tables.
-        commands: The place of each command, by its heading in the help and its words, such as
-            ``("Measure", "compare", "judges")``.
-        pages: Its pages, by view.
-        judge_options: Its options of the command `judge`.
-        checks: Its health checks of judges.
-        judge_sections: Its sections of the page *Judges*.
-        item_sections: The places of the sections of its own on the page of an answer: classes of the dashboard with
-            ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
-        runs: What its runs do, by their kind, such as "Refining".
-        imports: Its kinds of files to import, by name.
-        exports: Its exported tables by name: the places of their `store.export.ExportTable`.
-        datasets: Its datasets of reviewed answers, by name.
-        reserves: A function that takes a connection, and returns the evidence groups whose labels no prompt may be made
-            or chosen with.
-        sample: A function that adds to the sample log of `judgeboard quickstart`, and yields what it did in lines:
-            it takes the store, and the folder of the sample log.
+        tables: The module with the classes of its tables. commands: The place of each command, by
+        its heading in the help and its words, such as ``("Measure", "compare", "judges")``. pages:
+        Its pages, by view. judge_options: Its options of the command `judge`. checks: Its health
+        checks of judges. judge_sections: Its sections of the page *Judges*. item_sections: The
+        places of the sections of its own on the page of an answer: classes of the dashboard with
+        ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
+        runs: What its runs do, by their kind, such as "Refining". imports: Its kinds of files to
+        import, by name. exports: Its exported tables by name: the places of their
+        `store.export.ExportTable`. datasets: Its datasets of reviewed answers, by name. reserves: A
+        function that takes a connection, and returns the evidence groups whose labels no prompt may
+        be made or chosen with. sample: A function that adds to the sample log of `judgeboard
+        quickstart`, and yields what it did in lines: it takes the store, and the folder of the
+        sample log.
     """
 
     tables: str | None = None
@@ -145,7 +145,9 @@ class Registration(NamedTuple):
 
 @cache
 def _own() -> Mapping[str, Registration]:
-    return {name: import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS}
+    return {
+        name: import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS
+    }
 
 
 @cache
@@ -183,7 +185,8 @@ def with_methods(
 ) -> dict[str, T]:
     """Return a table by name, with what methods add at its end.
 
-    What a plugin adds under a name that is taken, or cannot be loaded, is left out, with one warning per process.
+    What a plugin adds under a name that is taken, or cannot be loaded, is left out, with one
+    warning per process.
 
     Args:
         what: An entry of the table, in words: "command" for example.

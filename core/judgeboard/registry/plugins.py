@@ -41,15 +41,16 @@ class Plugin:
 class Registry(Mapping[str, T]):
     """A table by name: what Judgeboard has, then what other packages add by the entry points of a group.
 
-    Names of Judgeboard are found without a look at the entry points, because reading those of all packages takes as
-    long as the start of a small command. Another name reads the entry points, once per process, and loads the plugin
-    of this name. Iteration loads all plugins of the group. A plugin that cannot be used is left out, with one warning
-    per process.
+    Names of Judgeboard are found without a look at the entry points, because reading those of all
+    packages takes as long as the start of a small command. Another name reads the entry points,
+    once per process, and loads the plugin of this name. Iteration loads all plugins of the group. A
+    plugin that cannot be used is left out, with one warning per process.
 
     Args:
         group: The group of the entry points, ``judgeboard.rules`` for example.
         ours: What Judgeboard has.
-        check: Returns what the table has of a loaded plugin; raises BadInput with the reason if it is unusable.
+        check: Returns what the table has of a loaded plugin; raises BadInput with the reason if it
+            is unusable.
         reserved: Names that are neither in the table nor free for plugins.
     """
 
@@ -61,7 +62,12 @@ class Registry(Mapping[str, T]):
         *,
         reserved: Collection[str] = (),
     ) -> None:
-        self._group, self._ours, self._check, self._reserved = group, ours, check, frozenset(reserved)
+        self._group, self._ours, self._check, self._reserved = (
+            group,
+            ours,
+            check,
+            frozenset(reserved),
+        )
         self._found: Mapping[str, tuple[Plugin, EntryPoint]] | None = None
         self._tried: set[str] = set()
         self._loaded: dict[str, T] = {}
@@ -112,7 +118,11 @@ class Registry(Mapping[str, T]):
         except BaseException as error:  # the code of others may raise anything, also SystemExit
             if name in self._ours or isinstance(error, KeyboardInterrupt):
                 raise
-            reason = str(error) if isinstance(error, BadInput) else f"it cannot be loaded: {in_words(error)}"
+            reason = (
+                str(error)
+                if isinstance(error, BadInput)
+                else f"it cannot be loaded: {in_words(error)}"
+            )
             self._refuse(self._entries[name][0], reason, part)
 
     @property
@@ -127,14 +137,23 @@ class Registry(Mapping[str, T]):
         found = []
         for entry in _entry_points(self._group):
             try:
-                package, version = (entry.dist.name, entry.dist.version) if entry.dist else (None, None)
+                package, version = (
+                    (entry.dist.name, entry.dist.version) if entry.dist else (None, None)
+                )
             except UnicodeError as error:
                 _warn_of(entry.name, in_words(error))
                 continue
-            found.append((Plugin(self._group, entry.name, package or "unknown", version or "unknown"), entry))
-        for plugin, entry in sorted(found, key=lambda each: (each[0].package.lower(), each[0].name)):
+            found.append(
+                (Plugin(self._group, entry.name, package or "unknown", version or "unknown"), entry)
+            )
+        for plugin, entry in sorted(
+            found, key=lambda each: (each[0].package.lower(), each[0].name)
+        ):
             if _NAME.fullmatch(plugin.name) is None:
-                self._refuse(plugin, "its name needs lower-case letters, digits, - and _, and begins with a letter")
+                self._refuse(
+                    plugin,
+                    "its name needs lower-case letters, digits, - and _, and begins with a letter",
+                )
             elif plugin.name in taken:
                 self._refuse(plugin, f"its name is taken by {taken[plugin.name]}")
             else:
@@ -160,7 +179,14 @@ class Registry(Mapping[str, T]):
             if faulty in self._faulty:
                 return
             self._faulty.append(faulty)
-        _log.warning("The plugin %s of %s, %s, %s: %s", plugin.name, plugin.source, plugin.group, not_used, reason)
+        _log.warning(
+            "The plugin %s of %s, %s, %s: %s",
+            plugin.name,
+            plugin.source,
+            plugin.group,
+            not_used,
+            reason,
+        )
 
 
 def has_plugins(group: str) -> bool:
@@ -177,8 +203,8 @@ def _entry_points(group: str) -> "EntryPoints":
 def metadata_of_packages() -> ModuleType:
     """Return `importlib.metadata`, which leaves out the entry points of a package whose list is malformed from now on.
 
-    Libraries also read the entry points of all packages. One that is malformed would end each command with an error
-    that names no package; now it is one warning.
+    Libraries also read the entry points of all packages. One that is malformed would end each
+    command with an error that names no package; now it is one warning.
     """
     from importlib import metadata  # loads slowly
 

@@ -13,7 +13,8 @@ from judgeboard.registry.plugins import Plugin, Registry
 class KnownTool(NamedTuple):
     """The module of a tool in `judgeboard.tools`, and the names of the tool for commands that take one.
 
-    Commands list these names in their helps, where loading the tools would take much longer than all the rest.
+    Commands list these names in their helps, where loading the tools would take much longer than
+    all the rest.
     """
 
     module: str
@@ -52,7 +53,9 @@ def _checked(tool: Any) -> Any:
 def _taken(names: Iterable[str | None], plugin: Plugin, target: Any) -> None:
     """Raise BadInput if a tool has another name than its entry point, or that of a tool of Judgeboard."""
     if target.name != plugin.name:
-        raise BadInput(f"the `name` of its target must be {plugin.name!r}, the name of the entry point")
+        raise BadInput(
+            f"the `name` of its target must be {plugin.name!r}, the name of the entry point"
+        )
     if target.name in names:
         raise BadInput("its name is taken by Judgeboard")
 
@@ -86,8 +89,8 @@ TARGETS: Registry[Any] = Registry("judgeboard.targets", {}, _checked_target)
 def tools() -> tuple[Any, ...]:
     """Return the `Tool` of each line, then those of plugins.
 
-    Their modules are loaded by the first call, and by their names, because this is a circle: what reads files and
-    traces asks here for the tools, and they use it.
+    Their modules are loaded by the first call, and by their names, because this is a circle: what
+    reads files and traces asks here for the tools, and they use it.
     """
     ours = (import_module(f"judgeboard.tools.{line.module}").TOOL for line in KNOWN_TOOLS)
     return (*ours, *IMPORTS.values(), *TARGETS.values())

@@ -33,7 +33,14 @@ from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page, h
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard.stats.estimates import MIN_PAIRS, interval, p_words, percent, percent_interval, two_decimals
+from judgeboard.stats.estimates import (
+    MIN_PAIRS,
+    interval,
+    p_words,
+    percent,
+    percent_interval,
+    two_decimals,
+)
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.filters import filter_sentence, from_dict, where_options
 
@@ -50,7 +57,11 @@ TITLES = {
 }
 """The titles of the parts of a result, by the field that has the figures."""
 
-PART_FIGURES = {"classes": ("precision", "recall", "f1"), "anchoring": ("moved",), "notices": ("bad_answers",)}
+PART_FIGURES = {
+    "classes": ("precision", "recall", "f1"),
+    "anchoring": ("moved",),
+    "notices": ("bad_answers",),
+}
 """The figures in the tables of parts; other parts have the leading statistics."""
 _STYLE = """
 :root{color-scheme:light dark;--ink:light-dark(#1d2433,#e7eaf0);--quiet:light-dark(#5b6475,#9aa3b2);
@@ -83,14 +94,16 @@ def report_results(
 ) -> list[AgreementResult]:
     """Return the results of a report: a judge and people, people with each other, judges with each other.
 
-    A ``version_id`` of None means the default judge version. The report is of everybody, also if ``counted`` names one
-    reviewer.
+    A ``version_id`` of None means the default judge version. The report is of everybody, also if
+    ``counted`` names one reviewer.
     """
     versions = () if version_id is None else (version_id,)
     everybody, by_people = replace(counted, reviewer_id=None), counted.of_everybody()
     epsilon = EPSILONS["experts"]
     choices = (
-        AgreementChoice("judge", versions, grade=grade, counted=everybody, by="query_type", epsilon=epsilon),
+        AgreementChoice(
+            "judge", versions, grade=grade, counted=everybody, by="query_type", epsilon=epsilon
+        ),
         AgreementChoice("people", grade=grade, counted=by_people, by="query_type"),
         AgreementChoice("judges", grade=grade, counted=by_people),
     )
@@ -104,15 +117,17 @@ def report_results(
 def report_page(results: Sequence[AgreementResult], log: LogSummary) -> str:
     """Return a whole HTML page: a first page for decision makers, then every statistic.
 
-    Every text of the database is escaped; the page has no scripts and loads nothing. It contains the results as JSON
-    too, for programs.
+    Every text of the database is escaped; the page has no scripts and loads nothing. It contains
+    the results as JSON too, for programs.
     """
     first = front_page(results[0], log) if results else ()
     return _PAGE.format(
         style=f"{_STYLE}{CHART_STYLE}",
         first="".join(map(html_of, first)),
         appendix="".join(html_of(part) for result in results for part in _report(result)),
-        results=to_json(results).replace("<", "\\u003c"),  # a text of the log must not end the script element
+        results=to_json(results).replace(
+            "<", "\\u003c"
+        ),  # a text of the log must not end the script element
     )
 
 
@@ -129,8 +144,9 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
 def next_command(result: AgreementResult) -> str | None:
     """Return the command that judges the graded answers, or else lets people grade the missing items.
 
-    These are the answers that figures of all answers need, or else the items up to ten. None if enough are graded, if
-    all answers are graded, if no people grade, or if the judge cannot judge the graded answers.
+    These are the answers that figures of all answers need, or else the items up to ten. None if
+    enough are graded, if all answers are graded, if no people grade, or if the judge cannot judge
+    the graded answers.
     """
     need = result.to_label
     if result.unjudged is not None:
@@ -143,7 +159,16 @@ def next_command(result: AgreementResult) -> str | None:
         return need.command
     if result.about.counts.get("ungraded") == 0:
         return None
-    words = ["judgeboard", "queue", "create", "labels", "--plan", "rate", "--n", str(MIN_PAIRS - result.n)]
+    words = [
+        "judgeboard",
+        "queue",
+        "create",
+        "labels",
+        "--plan",
+        "rate",
+        "--n",
+        str(MIN_PAIRS - result.n),
+    ]
     if result.about.grade != "label":
         words += ["--grades", result.about.grade]
     if result.of == "people":
@@ -153,8 +178,15 @@ def next_command(result: AgreementResult) -> str | None:
 
 def figures_table(statistics: Statistics) -> Table:
     """Return every statistic with its value, interval and n."""
-    columns = (Column("Figure", width=230), *map(Column, ("Value", "95 % CI")), Column("n", "count"))
-    return Table(columns, tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()))
+    columns = (
+        Column("Figure", width=230),
+        *map(Column, ("Value", "95 % CI")),
+        Column("n", "count"),
+    )
+    return Table(
+        columns,
+        tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()),
+    )
 
 
 def figures_file(results: Iterable[Result]) -> Table:
@@ -162,14 +194,23 @@ def figures_file(results: Iterable[Result]) -> Table:
     names = ("Judge version", "Grade", "Slice", "Figure")
     rows = (
         (
-            *(", ".join(result.about.judges), result.about.grade, row.slice or "all", FIGURES[row.figure].title),
+            *(
+                ", ".join(result.about.judges),
+                result.about.grade,
+                row.slice or "all",
+                FIGURES[row.figure].title,
+            ),
             *(row.value, row.low, row.high, row.n, row.reason),
         )
         for result in results
         for row in result.rows
         if row.figure in FIGURES
     )
-    numbers = (*(Column(name, "number") for name in ("Value", "Low", "High")), Column("n", "count"), Column("Reason"))
+    numbers = (
+        *(Column(name, "number") for name in ("Value", "Low", "High")),
+        Column("n", "count"),
+        Column("Reason"),
+    )
     return Table((*map(Column, names), *numbers), tuple(rows))
 
 
@@ -177,22 +218,46 @@ def all_and_alone(result: AgreementResult) -> tuple[Statistics, Statistics]:
     """Return the statistics of all answers and those of the graded answers alone; if nothing is weighted, the first."""
     if not result.graded:
         return result.statistics, {}
-    return {name: result.statistics[name] for name in result.graded}, result.statistics | result.graded
+    return {
+        name: result.statistics[name] for name in result.graded
+    }, result.statistics | result.graded
 
 
 def fields_table(fields: Sequence[FieldAgreement]) -> Table:
     """Return the leading statistics of each field of a label schema: of people, of each option, of each judge."""
-    columns = (*map(Column, ("Field", "Raters")), Column("n", "count"), *map(Column, ("Figure", "Value", "95 % CI")))
+    columns = (
+        *map(Column, ("Field", "Raters")),
+        Column("n", "count"),
+        *map(Column, ("Figure", "Value", "95 % CI")),
+    )
     rows: list[tuple[Any, ...]] = []
     for each in fields:
-        figures = [("people", STATISTICS[name].name, name, estimate) for name, estimate in _leading(each.statistics)]
-        figures += [("people", f"Alpha of {option}", "alpha", alpha) for option, alpha in each.options.items()]
+        figures = [
+            ("people", STATISTICS[name].name, name, estimate)
+            for name, estimate in _leading(each.statistics)
+        ]
+        figures += [
+            ("people", f"Alpha of {option}", "alpha", alpha)
+            for option, alpha in each.options.items()
+        ]
         for judge, statistics in each.judges.items():
             raters = f"{judge} vs. people"
-            figures += [(raters, STATISTICS[name].name, name, estimate) for name, estimate in _leading(statistics)]
+            figures += [
+                (raters, STATISTICS[name].name, name, estimate)
+                for name, estimate in _leading(statistics)
+            ]
         for raters, title, name, estimate in figures:
             _, value, bounds, _ = _figure_row(name, estimate)
-            rows.append((each.field, raters, each.n if raters == "people" else estimate.n, title, value, bounds))
+            rows.append(
+                (
+                    each.field,
+                    raters,
+                    each.n if raters == "people" else estimate.n,
+                    title,
+                    value,
+                    bounds,
+                )
+            )
     return Table(columns, tuple(rows))
 
 
@@ -219,10 +284,17 @@ def part_table(part: Result) -> Table:
 
 def confusion_table(confusion: Confusion) -> Table:
     """Return one line per cell of a confusion table, row by row."""
-    columns = (Column("People"), Column("Judge"), Column("Answers", "count"), Column("Share of row", "share"))
+    columns = (
+        Column("People"),
+        Column("Judge"),
+        Column("Answers", "count"),
+        Column("Share of row", "share"),
+    )
     rows = (
         (people, judge, count, share)
-        for people, counts, shares in zip(confusion.categories, confusion.counts, confusion.row_shares, strict=True)
+        for people, counts, shares in zip(
+            confusion.categories, confusion.counts, confusion.row_shares, strict=True
+        )
         for judge, count, share in zip(confusion.categories, counts, shares, strict=True)
     )
     return Table(columns, tuple(rows))
@@ -235,7 +307,12 @@ def calibration_table(tenths: Sequence[Tenth]) -> Table:
         Column("People: grounded", "share estimate"),
     )
     rows = (
-        (f"{tenth.low:.1f} to {tenth.high:.1f}", tenth.mean_score, tenth.share_grounded.n, tenth.share_grounded)
+        (
+            f"{tenth.low:.1f} to {tenth.high:.1f}",
+            tenth.mean_score,
+            tenth.share_grounded.n,
+            tenth.share_grounded,
+        )
         for tenth in tenths
         if tenth.mean_score is not None
     )
@@ -244,11 +321,21 @@ def calibration_table(tenths: Sequence[Tenth]) -> Table:
 
 def stand_in_table(test: AlternativeAnnotatorTest) -> Table:
     """Return the alternative annotator test of each person."""
-    columns = (Column("Person"), Column("n", "count"), Column("Judge as near", "share"), Column("p"), Column("Passed"))
+    columns = (
+        Column("Person"),
+        Column("n", "count"),
+        Column("Judge as near", "share"),
+        Column("p"),
+        Column("Passed"),
+    )
     rows = (
         (
             *(each.name, each.n, each.advantage, p_words(each.p)),
-            f"not tested: under {MIN_ITEMS}" if each.p is None else "yes" if each.rejected else "no",
+            f"not tested: under {MIN_ITEMS}"
+            if each.p is None
+            else "yes"
+            if each.rejected
+            else "no",
         )
         for each in test.people
     )
@@ -306,9 +393,12 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     yield slices_table(result)
     rows = []
     for name, test in result.alt_tests.items():
-        # Only labels are weighted in slices. With other grades, a slice describes what the whole describes.
+        # Only labels are weighted in slices. With other grades, a slice describes what the whole
+        # describes.
         of_all = result.has("answers", name) or result.about.grade != "label"
-        allowed = min(reliance_of(result), reliance(statistics_of_slice(result, name), of_all=of_all))
+        allowed = min(
+            reliance_of(result), reliance(statistics_of_slice(result, name), of_all=of_all)
+        )
         rows.append((name, stand_in_note(test, allowed).text))
     if rows:
         yield Table((Column(by.capitalize()), Column(TITLES["alt_test"])), tuple(rows))
@@ -319,8 +409,16 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
     # A reader who looks at one table alone must see that it does not describe all answers.
     alone = f": {answers_words(result.n, None)}" if result.is_of_graded else ""
-    yield f"{TITLES['confusion']}{alone}", (), None if confusion is None else confusion_table(confusion)
-    yield f"{TITLES['calibration']}{alone}", (), None if calibration is None else calibration_table(calibration)
+    yield (
+        f"{TITLES['confusion']}{alone}",
+        (),
+        None if confusion is None else confusion_table(confusion),
+    )
+    yield (
+        f"{TITLES['calibration']}{alone}",
+        (),
+        None if calibration is None else calibration_table(calibration),
+    )
     yield (
         TITLES["alt_test"],
         () if test is None else stand_in_words(test, reliance_of(result)),

@@ -21,8 +21,8 @@ _NO_VERSION = "–"
 class CostLine:
     """The calls of the runs with one purpose (their kind, such as "judge") and judge version.
 
-    ``by_week`` are the known costs in millionths of a dollar, the oldest week first. ``unpriced`` calls have no known
-    cost.
+    ``by_week`` are the known costs in millionths of a dollar, the oldest week first. ``unpriced``
+    calls have no known cost.
     """
 
     purpose: str
@@ -52,14 +52,17 @@ class Costs:
             "all",
             sum(line.calls for line in self.lines),
             sum(line.unpriced for line in self.lines),
-            tuple(sum(line.by_week[place] for line in self.lines) for place in range(len(self.weeks))),
+            tuple(
+                sum(line.by_week[place] for line in self.lines) for place in range(len(self.weeks))
+            ),
         )
 
 
 def costs(connection: Connection, now: datetime, weeks: int = WEEKS) -> Costs:
     """Return the costs of the runs that started in the last ``weeks``, this one included.
 
-    All calls of a run count in the week in which it started. Imported verdicts do not count: other programs made them.
+    All calls of a run count in the week in which it started. Imported verdicts do not count: other
+    programs made them.
     """
     monday = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=now.weekday())
     starts = tuple(monday - timedelta(weeks=place) for place in reversed(range(weeks)))
@@ -73,9 +76,14 @@ def costs(connection: Connection, now: datetime, weeks: int = WEEKS) -> Costs:
         week = min((run.started_at - starts[0]).days // 7, weeks - 1)
         by_week = [*line.by_week]
         by_week[week] += of_run.cost_micro or 0
-        sums[key] = CostLine(*key, line.calls + of_run.asked, line.unpriced + of_run.unpriced, tuple(by_week))
+        sums[key] = CostLine(
+            *key, line.calls + of_run.asked, line.unpriced + of_run.unpriced, tuple(by_week)
+        )
     asked = (line for line in sums.values() if line.calls)
-    return Costs(starts, tuple(sorted(asked, key=lambda line: (-(line.cost_micro or 0), line.purpose, line.judge))))
+    return Costs(
+        starts,
+        tuple(sorted(asked, key=lambda line: (-(line.cost_micro or 0), line.purpose, line.judge))),
+    )
 
 
 def costs_notes(shown: Costs) -> Iterator[Note]:
@@ -98,12 +106,16 @@ def costs_table(lines: Sequence[CostLine]) -> Table:
         Column("Judge version", width=150): lambda line: line.judge,
         Column("Calls", "count", width=65): lambda line: line.calls,
         Column("Cost", width=80, right=True): lambda line: money(line.cost_micro),
-        Column("Unknown cost", "count", width=105, help="Calls of models without a price"): lambda line: line.unpriced,
+        Column(
+            "Unknown cost", "count", width=105, help="Calls of models without a price"
+        ): lambda line: line.unpriced,
         Column("This week", width=82, right=True): lambda line: (
             money(line.by_week[-1]) if line.cost_micro is not None else None
         ),
         Column("Last week", width=82, right=True): lambda line: (
-            money(line.by_week[-2]) if line.cost_micro is not None and len(line.by_week) > 1 else None
+            money(line.by_week[-2])
+            if line.cost_micro is not None and len(line.by_week) > 1
+            else None
         ),
     }
     return Table.of(lines, columns)

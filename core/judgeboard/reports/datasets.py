@@ -35,8 +35,8 @@ _APPROVED_QUALITY = 3
 class ReviewedAnswer:
     """A logged answer with its gold ``grades`` (label, groundedness, quality) and its ``corrected`` answer.
 
-    A grade is the adjudicated one, otherwise what people agree on. ``is_case`` is true if the corrected answer belongs
-    in a suite.
+    A grade is the adjudicated one, otherwise what people agree on. ``is_case`` is true if the
+    corrected answer belongs in a suite.
     """
 
     response: Response
@@ -50,12 +50,20 @@ class ReviewedAnswer:
         if self.corrected is not None or self.response.reference is not None:
             return self.corrected or self.response.reference
         approved = self.grades.get("label") == Label.GROUNDED
-        return self.response.answer if approved and self.grades.get("quality", 4) >= _APPROVED_QUALITY else None
+        return (
+            self.response.answer
+            if approved and self.grades.get("quality", 4) >= _APPROVED_QUALITY
+            else None
+        )
 
     @property
     def facts(self) -> dict[str, Any]:
         """The answer's source and id, and its grades."""
-        return {"source": self.response.source, "external_id": self.response.external_id, **self.grades}
+        return {
+            "source": self.response.source,
+            "external_id": self.response.external_id,
+            **self.grades,
+        }
 
 
 def reviewed_answers(
@@ -63,7 +71,8 @@ def reviewed_answers(
 ) -> Iterator[ReviewedAnswer]:
     """Yield the logged answers that people graded or corrected, by id.
 
-    Answers on which people differ, as in a queue, are left out until a lead adjudicates them; ``left_out`` counts them.
+    Answers on which people differ, as in a queue, are left out until a lead adjudicates them;
+    ``left_out`` counts them.
     """
     grades, conflicts = _gold_grades(graded_reviews(connection))
     corrected = corrections(connection)
@@ -71,7 +80,9 @@ def reviewed_answers(
     matching = ids[among(ids, matching_answers(connection, where or RowFilter()))].tolist()
     if left_out is not None:
         left_out["people differ, not adjudicated"] += len(conflicts.intersection(matching))
-    for response_id, response in responses_by_id(connection, [each for each in matching if each not in conflicts]):
+    for response_id, response in responses_by_id(
+        connection, [each for each in matching if each not in conflicts]
+    ):
         yield ReviewedAnswer(response, grades.get(response_id, {}), *corrected.get(response_id, ()))
 
 
@@ -79,12 +90,20 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
     """Return the grades that are adjudicated or agreed, by response, and the responses that need an adjudication."""
     grades: dict[int, dict[str, Any]] = defaultdict(dict)
     conflicts: set[int] = set()
-    for name, limit in (("label", 1), ("quality", QUALITY_CONFLICT), ("groundedness", GROUNDEDNESS_CONFLICT)):
+    for name, limit in (
+        ("label", 1),
+        ("quality", QUALITY_CONFLICT),
+        ("groundedness", GROUNDEDNESS_CONFLICT),
+    ):
         scale, given = SCALES[name], defaultdict[int, list[float]](list)
         own, people = person_grades(reviews, name), people_values(reviews, scale)
-        for response_id, value in zip(own.response_ids.tolist(), column_of(own, name).tolist(), strict=True):
+        for response_id, value in zip(
+            own.response_ids.tolist(), column_of(own, name).tolist(), strict=True
+        ):
             given[response_id].append(value)
-        differing = {each for each, values in given.items() if round(max(values) - min(values), 9) >= limit}
+        differing = {
+            each for each, values in given.items() if round(max(values) - min(values), 9) >= limit
+        }
         differing -= set(gold(reviews, name).response_ids.tolist())
         conflicts |= differing
         values = scale.named(positions_of_codes(people.values, scale))
@@ -158,7 +177,10 @@ _TAGS: Mapping[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
 
 def _label_studio(answer: ReviewedAnswer) -> dict[str, Any]:
     response = answer.response
-    given = {**answer.grades, **({} if answer.corrected is None else {"corrected_answer": answer.corrected})}
+    given = {
+        **answer.grades,
+        **({} if answer.corrected is None else {"corrected_answer": answer.corrected}),
+    }
     result = [
         {"from_name": name, "to_name": "answer", "type": tag, "value": value_of(given[name])}
         for name, (tag, value_of) in _TAGS.items()
@@ -176,7 +198,11 @@ def _label_studio(answer: ReviewedAnswer) -> dict[str, Any]:
 
 
 def _openai_evals(answer: ReviewedAnswer) -> dict[str, Any] | None:
-    return None if answer.expected is None else {"input": _prompt(answer.response), "ideal": answer.expected}
+    return (
+        None
+        if answer.expected is None
+        else {"input": _prompt(answer.response), "ideal": answer.expected}
+    )
 
 
 def _dpo(answer: ReviewedAnswer) -> dict[str, Any] | None:
@@ -195,8 +221,9 @@ _NOT_CORRECTED = "not corrected"
 class Shape:
     """One shape: its file format, its fields, and the row of an answer. None: ``lacks`` says why there is none.
 
-    ``write`` writes the rows in another way than `write_rows`. It returns how many it wrote, and counts those that it
-    leaves out, by reason. Without rows, it writes no file; ``empty`` says why there are none, and what to do.
+    ``write`` writes the rows in another way than `write_rows`. It returns how many it wrote, and
+    counts those that it leaves out, by reason. Without rows, it writes no file; ``empty`` says why
+    there are none, and what to do.
     """
 
     format: str
@@ -212,15 +239,21 @@ def _columns(texts: str, json: str) -> tuple[Column, ...]:
 
 
 SHAPES: Mapping[str, Shape] = {
-    "ragas": Shape("jsonl", _columns("user_input response reference", "retrieved_contexts metadata"), _ragas),
+    "ragas": Shape(
+        "jsonl", _columns("user_input response reference", "retrieved_contexts metadata"), _ragas
+    ),
     "deepeval": Shape(
         "json",
-        _columns("input actual_output expected_output name", "retrieval_context additional_metadata"),
+        _columns(
+            "input actual_output expected_output name", "retrieval_context additional_metadata"
+        ),
         _deepeval,
     ),
     "phoenix": Shape("jsonl", _columns("", "input output metadata"), _phoenix),
     "label-studio": Shape("json", _columns("", "data annotations"), _label_studio),
-    "openai-evals": Shape("jsonl", _columns("", "input ideal"), _openai_evals, "no expected answer"),
+    "openai-evals": Shape(
+        "jsonl", _columns("", "input ideal"), _openai_evals, "no expected answer"
+    ),
     "dpo": Shape("jsonl", _columns("", "prompt chosen rejected"), _dpo, _NOT_CORRECTED),
 }
 """The shapes of other tools. Label Studio's file is a list of tasks; ``dpo`` is the preference format of TRL."""
@@ -249,11 +282,13 @@ class WrittenDataset:
         return "; ".join(f"{reason} ({n:,})" for reason, n in self.left_out.items() if n)
 
 
-def write_dataset(seen: Seen, shape: str | Shape, target: Target, where: RowFilter | None = None) -> WrittenDataset:
+def write_dataset(
+    seen: Seen, shape: str | Shape, target: Target, where: RowFilter | None = None
+) -> WrittenDataset:
     """Write the reviewed answers that match in a shape, or in one of `shapes` by its name.
 
-    ``target`` is a path, which is replaced after all rows are written, or a binary stream. Raises BadInput if the shape
-    is unknown.
+    ``target`` is a path, which is replaced after all rows are written, or a binary stream. Raises
+    BadInput if the shape is unknown.
     """
     if isinstance(shape, str):
         if shape not in shapes():

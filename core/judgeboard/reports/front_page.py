@@ -9,7 +9,12 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Table, to_html
-from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_rows, shown_statistics
+from judgeboard.measure.agreement_result import (
+    AgreementResult,
+    answers_words,
+    shown_rows,
+    shown_statistics,
+)
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.news import COINCIDENCES, SHARES, news
 from judgeboard.measure.notes import Note, paragraph
@@ -28,7 +33,15 @@ from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import day_words, shortened, some_of
 
-_RATED = ("agreement", "missed", "at_most_one_apart", "mean_absolute_difference", "spearman", "false_alarms", "alpha")
+_RATED = (
+    "agreement",
+    "missed",
+    "at_most_one_apart",
+    "mean_absolute_difference",
+    "spearman",
+    "false_alarms",
+    "alpha",
+)
 """Figures of how far raters agree, in the order of importance."""
 
 Part = Table | Element | tuple[str, str]
@@ -49,7 +62,8 @@ table{font-size:8pt}tr,svg,.verdict{break-inside:avoid}h2,h3{break-after:avoid}
 class LogSummary:
     """The log behind a report: its sources, the number of answers, and the trend of low groundedness.
 
-    ``now`` is the share of bad answers, since its latest change if one was found, which is then the ``news``.
+    ``now`` is the share of bad answers, since its latest change if one was found, which is then the
+    ``news``.
     """
 
     made: date
@@ -62,10 +76,15 @@ class LogSummary:
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
     """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
-    measured = next((each.title for each in results if each.of == "judge" and each.unit == "responses"), None)
+    measured = next(
+        (each.title for each in results if each.of == "judge" and each.unit == "responses"), None
+    )
     judge = get_version(connection, measured).id if measured else primary_judge(connection)
     low = trend(connection, measure="low_share", judge=judge)
-    version, shares = judging_version(connection, judge if measured else None), corrected_trend(connection)
+    version, shares = (
+        judging_version(connection, judge if measured else None),
+        corrected_trend(connection),
+    )
     return LogSummary(
         utc_now().date(),
         logged_values(connection, "source"),
@@ -92,7 +111,13 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
     yield "h1", "Judgeboard report: the answers and their judge"
     days = [point.start for panel in log.low.panels for point in panel.points]
     first, last = (day_words(min(days)), day_words(max(days))) if days else (None, None)
-    columns = Column("Log"), Column("Answers", "count"), Column("First week"), Column("Last week"), Column("Created")
+    columns = (
+        Column("Log"),
+        Column("Answers", "count"),
+        Column("First week"),
+        Column("Last week"),
+        Column("Created"),
+    )
     created = f"{log.made.day} {log.made:%b %Y}"
     yield Table(columns, ((some_of(log.sources), log.answers, first, last, created),))
     if log.news is not None:
@@ -108,7 +133,9 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
     yield "verdict", paragraph((verdict(result), result.headline))
     yield from _figures(result)
     weeks = [
-        (day_words(point.start, year=False), point.estimate) for panel in log.low.panels[:1] for point in panel.points
+        (day_words(point.start, year=False), point.estimate)
+        for panel in log.low.panels[:1]
+        for point in panel.points
     ]
     if len(weeks) > 1:
         yield "h2", "Share of answers with low groundedness, by week"
@@ -119,7 +146,11 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
         missing = [(part, each.reason) for part, each in drawn if each.value is None]
         has_values = len(missing) < len(drawn)
         if drawn:
-            by = f" by {result.about.by.replace('_', ' ')}" if result.about.by and result.slices else ""
+            by = (
+                f" by {result.about.by.replace('_', ' ')}"
+                if result.about.by and result.slices
+                else ""
+            )
             yield "h2", f"{STATISTICS[name].name}{by}"
             yield "quiet", f"All: {answers_words(result.n, result.answers)}."
             if has_values:
@@ -138,7 +169,11 @@ def _figures(result: AgreementResult) -> Iterator[Table]:
     if not known or (result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN):
         return  # a figure of the graded answers alone would be read as one of all answers
     rows = (
-        (STATISTICS[name].name, (percent_words if STATISTICS[name].share else number_words)(each), each.n)
+        (
+            STATISTICS[name].name,
+            (percent_words if STATISTICS[name].share else number_words)(each),
+            each.n,
+        )
         for name, each in ((name, statistics[name]) for name in known[:2])
     )
     yield Table((Column("Figure"), Column("Value"), Column("n", "count")), tuple(rows))
@@ -152,7 +187,11 @@ def _chart(rows: Sequence[tuple[str, Estimate]], *, connected: bool = False) -> 
     chart = Element("svg", {"viewBox": f"0 0 {wide} {top + tall + 26}", "role": "img"})
 
     def draw(name: str, text: str | None = None, **attributes: object) -> Element:
-        shape = SubElement(chart, name, {key.rstrip("_").replace("_", "-"): str(at) for key, at in attributes.items()})
+        shape = SubElement(
+            chart,
+            name,
+            {key.rstrip("_").replace("_", "-"): str(at) for key, at in attributes.items()},
+        )
         shape.text = text
         return shape
 

@@ -33,7 +33,11 @@ def differing(result: Rate, figure: str) -> list[str]:
     apart = []
     for name in result.slices:
         part = result.figure(figure, name)
-        if part.low is not None and part.high is not None and (part.low > whole.high or part.high < whole.low):
+        if (
+            part.low is not None
+            and part.high is not None
+            and (part.low > whole.high or part.high < whole.low)
+        ):
             apart.append((-(part.value or 0.0), name))
     return [name for _, name in sorted(apart)]
 
@@ -49,18 +53,24 @@ def trust_note(judge: AgreementResult) -> Note:
 
 def beside_people(judge: AgreementResult, people: AgreementResult) -> Note | None:
     """Return whether judge and people agree less often than two people do; None if one of both is not known."""
-    with_judge, among_people = (each.statistics.get("agreement", unmeasured(0, "")) for each in (judge, people))
+    with_judge, among_people = (
+        each.statistics.get("agreement", unmeasured(0, "")) for each in (judge, people)
+    )
     if None in {with_judge.low, with_judge.high, among_people.low, among_people.high}:
         return None
     if (with_judge.high or 0) < (among_people.low or 0):
         return note("less_than_people")
-    return note("more_than_people" if (with_judge.low or 0) > (among_people.high or 0) else "like_people")
+    return note(
+        "more_than_people" if (with_judge.low or 0) > (among_people.high or 0) else "like_people"
+    )
 
 
 def misses_note(judge: AgreementResult) -> Note:
     """Return the share of bad answers that the judge misses, and of good ones that it calls bad."""
     errors = shown_statistics(judge.statistics)
-    missed, false_alarms = (errors.get(name, unmeasured(0, "too few labels")) for name in ("missed", "false_alarms"))
+    missed, false_alarms = (
+        errors.get(name, unmeasured(0, "too few labels")) for name in ("missed", "false_alarms")
+    )
     on = answers_words(judge.n, judge.answers)
     if missed.value is None:
         return note("misses_unknown", missed=missed)
@@ -72,9 +82,14 @@ def misses_note(judge: AgreementResult) -> Note:
 def missed_types_note(result: Rate) -> Note | None:
     """Return the query types in which the judge misses clearly more or fewer bad answers than in all answers."""
     apart = differing(result, "sensitivity")[::-1]
-    missed = [f"{name} {percent_words(complement(result.figure('sensitivity', name)))}" for name in apart[:_MOST_TYPES]]
+    missed = [
+        f"{name} {percent_words(complement(result.figure('sensitivity', name)))}"
+        for name in apart[:_MOST_TYPES]
+    ]
     more = len(apart) - len(missed)
-    return note("missed_types", types=[*missed, f"{more} more"] if more else missed) if apart else None
+    return (
+        note("missed_types", types=[*missed, f"{more} more"] if more else missed) if apart else None
+    )
 
 
 def labels_note(labels: int, time: ReviewTime | None) -> Note:
@@ -91,14 +106,21 @@ def overlap_note(people: AgreementResult, time: ReviewTime | None) -> Note | Non
         return None
     if time is None:
         return note("overlap_missing", answers=answers)
-    return note("overlap_missing_time", answers=answers, time=time_words(2 * answers * time.seconds / 60))
+    return note(
+        "overlap_missing_time", answers=answers, time=time_words(2 * answers * time.seconds / 60)
+    )
 
 
 def reading_note(answers: int, time: ReviewTime | None) -> Note:
     """Return how long it takes to review these answers."""
     if time is None:
         return note("reading_unknown")
-    return note("reading", time=time_words(answers * time.seconds / 60), reviews=time.n, seconds=time.seconds)
+    return note(
+        "reading",
+        time=time_words(answers * time.seconds / 60),
+        reviews=time.n,
+        seconds=time.seconds,
+    )
 
 
 def judge_share_note(result: Rate) -> Note | None:
@@ -106,7 +128,11 @@ def judge_share_note(result: Rate) -> Note | None:
     if result.share.low is not None or not result.has("judge_alone"):
         return None
     share = result.figure("judge_alone")
-    return None if share.value is None else note("judge_share", judge=result.about.judges[0], share=share)
+    return (
+        None
+        if share.value is None
+        else note("judge_share", judge=result.about.judges[0], share=share)
+    )
 
 
 def pace_note(state: Overview) -> Note | None:
@@ -126,4 +152,6 @@ def unusable_note(judged: JudgeDay) -> Note | None:
         return None
     parts = {"unparsable": judged.unparsable, "refused": judged.refused, "error": judged.error}
     kinds = [f"{n:,} {name}" for name, n in parts.items() if n]
-    return note("unusable_replies", share=share_intervals(unusable, judged.asked)[0], days=DAYS, kinds=kinds)
+    return note(
+        "unusable_replies", share=share_intervals(unusable, judged.asked)[0], days=DAYS, kinds=kinds
+    )

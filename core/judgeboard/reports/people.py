@@ -9,7 +9,8 @@ from judgeboard.reviews.person_work import PersonWork
 from judgeboard.stats.estimates import percent_words, points_words, with_n
 
 SAME = (
-    "Share of reviews that would not be in conflict: same decision and label, quality within 1, groundedness within 0.4"
+    "Share of reviews that would not be in conflict: same decision and label, "
+    "quality within 1, groundedness within 0.4"
 )
 _FIGURES: tuple[tuple[str, str, str], ...] = (
     ("gold", "With gold", f"{SAME}. Compared with adjudications by others"),
@@ -26,12 +27,32 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
     columns = (
         Column("Person", width=130),
         Column("Queues", "count", width=70, help="Open queues that are assigned to them"),
-        Column("Left", "count", width=55, help="Items left in these queues, also skipped ones that need a review"),
+        Column(
+            "Left",
+            "count",
+            width=55,
+            help="Items left in these queues, also skipped ones that need a review",
+        ),
         Column("Leased", "count", width=65, help="Items that they have leased now"),
-        Column("Reviews", "count", width=75, help="Their latest reviews, at most 1,000. All figures use only these."),
-        Column("Seconds", "text" if words else "estimate", width=120, help="Median per item; breaks are not counted"),
+        Column(
+            "Reviews",
+            "count",
+            width=75,
+            help="Their latest reviews, at most 1,000. All figures use only these.",
+        ),
+        Column(
+            "Seconds",
+            "text" if words else "estimate",
+            width=120,
+            help="Median per item; breaks are not counted",
+        ),
         *(Column(title, share, width=140, help=about) for _, title, about in _FIGURES),
-        Column("Drift", share, width=190, help="Agreement with others in the last 30 days, minus agreement before"),
+        Column(
+            "Drift",
+            share,
+            width=190,
+            help="Agreement with others in the last 30 days, minus agreement before",
+        ),
     )
     return Table(columns, tuple(_row(work, words=words) for work in everybody))
 
@@ -40,14 +61,20 @@ def share_words(estimate: Estimate, *, sign: bool = False) -> str | None:
     """Return "79 % [70, 86], n = 44", with ``sign`` "-12 points …"; None where nothing was compared."""
     if estimate.value is None:
         return None
-    return with_n(points_words(estimate, sign=True) if sign else percent_words(estimate), estimate.n)
+    return with_n(
+        points_words(estimate, sign=True) if sign else percent_words(estimate), estimate.n
+    )
 
 
 def seconds_words(estimate: Estimate) -> str | None:
     """Return "12 s [10, 15], n = 44"; None where no time was measured."""
     if estimate.value is None:
         return None
-    bounds = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.0f}, {estimate.high:.0f}]"
+    bounds = (
+        ""
+        if estimate.low is None or estimate.high is None
+        else f" [{estimate.low:.0f}, {estimate.high:.0f}]"
+    )
     return with_n(f"{estimate.value:.0f} s{bounds}", estimate.n)
 
 
@@ -56,4 +83,9 @@ def _row(work: PersonWork, *, words: bool) -> tuple[Any, ...]:
     counts = (work.person.name, len(work.queues), work.left, work.leased, work.reviews)
     if not words:
         return (*counts, work.seconds, *figures, work.drift)
-    return (*counts, seconds_words(work.seconds), *map(share_words, figures), share_words(work.drift, sign=True))
+    return (
+        *counts,
+        seconds_words(work.seconds),
+        *map(share_words, figures),
+        share_words(work.drift, sign=True),
+    )

@@ -61,7 +61,10 @@ def agreement_table(result: Rate) -> Table:
         rows.append(
             (
                 FIGURES[name].title,
-                *(cell_text(each if each.value is not None else None, FIGURES[name]) for each in figures),
+                *(
+                    cell_text(each if each.value is not None else None, FIGURES[name])
+                    for each in figures
+                ),
             )
         )
     return Table(columns, tuple(rows))
@@ -73,8 +76,14 @@ def rate_lines(result: Rate) -> Iterator[str]:
     yield from (each.text for each in (*result.next, *result.caveats))
     yield from filter(None, [left_out_sentence(result.about.left_out)])
     yield ""
-    alone = ("judge_alone", "labels_alone") if result.about.grade == "label" else ("judge_mean", "labels_mean")
-    rates = result.table(figure_of(result.about.grade), "bad_answers_now", "labels", "answers", *alone)
+    alone = (
+        ("judge_alone", "labels_alone")
+        if result.about.grade == "label"
+        else ("judge_mean", "labels_mean")
+    )
+    rates = result.table(
+        figure_of(result.about.grade), "bad_answers_now", "labels", "answers", *alone
+    )
     yield from text_lines(rates.without_empty())
     if result.strata and not result.is_random:
         yield ""

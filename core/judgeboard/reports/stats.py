@@ -10,7 +10,12 @@ from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.agreement import every_judge
-from judgeboard.measure.agreement_result import HEADLINES, LEADING, AgreementResult, statistics_of_slice
+from judgeboard.measure.agreement_result import (
+    HEADLINES,
+    LEADING,
+    AgreementResult,
+    statistics_of_slice,
+)
 from judgeboard.measure.choice import GRADES
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.words import FIGURES, LEFT_OUT
@@ -38,7 +43,8 @@ class VersionCounts:
     """A judge version with its judgments by status; of the unparsable ones, ``ties`` are ties of a jury.
 
     ``cost`` is in the currency of the price file, None if the cost of a usable judgment is unknown.
-    ``without_groundedness`` counts judged answers without groundedness and label, if other answers have one.
+    ``without_groundedness`` counts judged answers without groundedness and label, if other answers
+    have one.
     """
 
     fingerprint: str
@@ -65,10 +71,11 @@ class FlagCounts:
 class VersionAgreement:
     """Agreement of a judge version with people on one grade, in one query type or (None) in all.
 
-    If labels came by known chances, the figures are for all ``answers`` with a verdict, and ``n`` counts these labels.
-    If not all of these answers are graded, ``graded`` has the same figures on the graded answers alone (for all query
-    types only). Without known chances, ``answers`` is None, and the figures are about the graded answers alone.
-    ``left_out`` counts answers that people graded and that the figures leave out, by reason; empty in a query type.
+    If labels came by known chances, the figures are for all ``answers`` with a verdict, and ``n``
+    counts these labels. If not all of these answers are graded, ``graded`` has the same figures on
+    the graded answers alone (for all query types only). Without known chances, ``answers`` is None,
+    and the figures are about the graded answers alone. ``left_out`` counts answers that people
+    graded and that the figures leave out, by reason; empty in a query type.
     """
 
     judge: str
@@ -86,8 +93,8 @@ class VersionAgreement:
 class Stats:
     """What a database contains, and how far each judge version agrees with people.
 
-    ``reviews`` is the number of current reviews, including imported ones. ``judgments`` counts every request, by
-    status. Lists are sorted, so that they do not depend on the database engine.
+    ``reviews`` is the number of current reviews, including imported ones. ``judgments`` counts
+    every request, by status. Lists are sorted, so that they do not depend on the database engine.
     """
 
     responses: int
@@ -111,19 +118,26 @@ def stats(connection: Connection) -> Stats:
     totals, graders = count_judgments(connection), count_graders(connection)
     without, ties = count_without_groundedness(connection), count_tied(connection)
     versions = tuple(
-        _version(version, totals.get(version.id), without.get(version.id, 0), ties.get(version.id, 0))
+        _version(
+            version, totals.get(version.id), without.get(version.id, 0), ties.get(version.id, 0)
+        )
         for version in list_versions(connection)
     )
     return Stats(
         responses=count_log(connection),
         reviews=sum(grader.reviews for grader in graders),
         labels=count_labels(connection),
-        judgments={status: sum(version.counts[status] for version in versions) for status in map(str, Status)},
+        judgments={
+            status: sum(version.counts[status] for version in versions)
+            for status in map(str, Status)
+        },
         judge_versions=versions,
         flags=_flags(count_flags(connection), count_open_graded(connection)),
         graders=tuple(graders),
         agreement=tuple(
-            row for result in every_judge(connection, only=LEADING) for row in _agreement(result, versions)
+            row
+            for result in every_judge(connection, only=LEADING)
+            for row in _agreement(result, versions)
         ),
     )
 
@@ -139,13 +153,18 @@ def judgments_table(stats: Stats) -> Table:
     rows = (
         (
             version_title(version.name, version.number),
-            *(version.counts[status] - (version.ties if status == Status.UNPARSABLE else 0) for status in statuses),
+            *(
+                version.counts[status] - (version.ties if status == Status.UNPARSABLE else 0)
+                for status in statuses
+            ),
             version.ties or None,
             version.without_groundedness or None,
             None if version.cost is None else money(round(version.cost * 1_000_000)),
         )
         for version in stats.judge_versions
-        if any(version.counts.values())  # versions without judgments compare pairs or answer for a suite
+        if any(
+            version.counts.values()
+        )  # versions without judgments compare pairs or answer for a suite
     )
     return Table(columns, tuple(rows)).without_empty({"tied", "no score"})
 
@@ -153,26 +172,41 @@ def judgments_table(stats: Stats) -> Table:
 def flags_table(stats: Stats) -> Table:
     """Return the flags of each rule by state."""
     columns = (Column("Flag rule"), *(Column(state, "count") for state in map(str, FlagState)))
-    rows = ((rule.replace("_", " "), *states.values()) for rule, states in stats.flags.by_rule.items())
+    rows = (
+        (rule.replace("_", " "), *states.values()) for rule, states in stats.flags.by_rule.items()
+    )
     return Table(columns, tuple(rows))
 
 
 def agreement_tables(stats: Stats) -> Iterator[Table]:
     """Yield a table for each grade that people gave: each judge version, over all query types.
 
-    A table has the share of same grades and the headline statistic alone, so that it fits in 80 columns.
+    A table has the share of same grades and the headline statistic alone, so that it fits in 80
+    columns.
     """
     for grade in GRADES:
         rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]] = []
         for title, row in _in_all(stats):
             if row.grade != grade:
                 continue
-            rows.append(((title, "graded" if row.answers is None else f"all {row.answers:,}"), row.n, row.statistics))
+            rows.append(
+                (
+                    (title, "graded" if row.answers is None else f"all {row.answers:,}"),
+                    row.n,
+                    row.statistics,
+                )
+            )
             if row.graded:
                 rows.append(((title, "graded"), row.graded["agreement"].n, row.graded))
-        headline = next((name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None)
+        headline = next(
+            (name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None
+        )
         if headline is not None:
-            shown = [each for each in ("agreement", headline) if any(each in statistics for *_, statistics in rows)]
+            shown = [
+                each
+                for each in ("agreement", headline)
+                if any(each in statistics for *_, statistics in rows)
+            ]
             first = (Column(f"Agreement on {grade}"), Column("Answers"), Column("n", "count"))
             yield Table(
                 (*first, *(FIGURES[each] for each in shown)),
@@ -199,7 +233,10 @@ def missing_intervals(stats: Stats) -> Iterator[str]:
     yield from no_interval_sentences(
         (f"{title}, {row.grade}", row.statistics[name])
         for title, row in _in_all(stats)
-        for name in ("agreement", next((each for each in HEADLINES if each in row.statistics), "agreement"))
+        for name in (
+            "agreement",
+            next((each for each in HEADLINES if each in row.statistics), "agreement"),
+        )
         if name in row.statistics
     )
 
@@ -208,24 +245,39 @@ def left_out_table(stats: Stats) -> Table:
     """Return the graded answers that the figures leave out, by reason."""
     columns = (Column("Left out"), Column("Grade"), Column("Reason"), Column("Answers", "count"))
     rows = (
-        (title, row.grade, LEFT_OUT[reason], n) for title, row in _in_all(stats) for reason, n in row.left_out.items()
+        (title, row.grade, LEFT_OUT[reason], n)
+        for title, row in _in_all(stats)
+        for reason, n in row.left_out.items()
     )
     return Table(columns, tuple(rows))
 
 
 def _in_all(stats: Stats) -> Iterator[tuple[str, VersionAgreement]]:
     """Yield the agreement over all query types that people graded, with the title of the judge version."""
-    titles = {each.fingerprint: version_title(each.name, each.number) for each in stats.judge_versions}
+    titles = {
+        each.fingerprint: version_title(each.name, each.number) for each in stats.judge_versions
+    }
     for row in stats.agreement:
         if row.query_type is None and row.n:
             yield titles[row.judge_version], row
 
 
-def _version(version: StoredVersion, totals: Counts | None, without_groundedness: int, ties: int) -> VersionCounts:
-    cost = None if totals is None or totals.total_cost_micro is None else totals.total_cost_micro / 1_000_000
+def _version(
+    version: StoredVersion, totals: Counts | None, without_groundedness: int, ties: int
+) -> VersionCounts:
+    cost = (
+        None
+        if totals is None or totals.total_cost_micro is None
+        else totals.total_cost_micro / 1_000_000
+    )
     counts = (totals or Counts()).by_status
     return record_of(
-        VersionCounts, version, counts=counts, cost=cost, without_groundedness=without_groundedness, ties=ties
+        VersionCounts,
+        version,
+        counts=counts,
+        cost=cost,
+        without_groundedness=without_groundedness,
+        ties=ties,
     )
 
 
@@ -233,17 +285,31 @@ def _flags(by_rule: dict[str, dict[str, int]], open_graded: int) -> FlagCounts:
     nothing = dict.fromkeys(map(str, FlagState), 0)
     rules = sorted(RULES.keys() | by_rule.keys())
     by_rule_and_state = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
-    by_state = {state: sum(states[state] for states in by_rule_and_state.values()) for state in nothing}
+    by_state = {
+        state: sum(states[state] for states in by_rule_and_state.values()) for state in nothing
+    }
     return FlagCounts(by_state, by_rule_and_state, open_graded)
 
 
-def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:
-    version = next(each for each in versions if version_title(each.name, each.number) == result.title)
+def _agreement(
+    result: AgreementResult, versions: Sequence[VersionCounts]
+) -> Iterator[VersionAgreement]:
+    version = next(
+        each for each in versions if version_title(each.name, each.number) == result.title
+    )
     judge, fingerprint, about = version.name, version.fingerprint, result.about
     n = result.statistics["agreement"].n if result.graded else result.n
     leading = {name: result.graded[name] for name in LEADING if name in result.graded}
     yield VersionAgreement(
-        judge, fingerprint, about.grade, None, n, result.statistics, result.answers, leading, about.left_out
+        judge,
+        fingerprint,
+        about.grade,
+        None,
+        n,
+        result.statistics,
+        result.answers,
+        leading,
+        about.left_out,
     )
     for name in result.slices:
         answers = result.figure("answers", name).n if result.has("answers", name) else None

@@ -26,28 +26,41 @@ class Update(Protocol):
     """Updates a progress bar."""
 
     def __call__(
-        self, *, completed: float, total: float | None = None, more: str = "", units: int | None = None
+        self,
+        *,
+        completed: float,
+        total: float | None = None,
+        more: str = "",
+        units: int | None = None,
     ) -> None:
         """Show what is done of a ``total``, and the further columns."""
 
 
 @contextmanager
-def progress(title: str, *columns: str, more: str = "", units: int | None = None) -> Iterator[Update]:
+def progress(
+    title: str, *columns: str, more: str = "", units: int | None = None
+) -> Iterator[Update]:
     """Yield a function that updates a progress bar on stderr, in a terminal; in a notebook, a line that is replaced.
 
-    The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich format strings over
-    ``task.fields``, which has ``more`` and ``units``. With ``units``, the rate is that of these units, and
-    ``completed`` is the share that is done.
+    The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich
+    format strings over ``task.fields``, which has ``more`` and ``units``. With ``units``, the rate
+    is that of these units, and ``completed`` is the share that is done.
     """
     if not sys.stderr.isatty():
-        yield _line(title) if type(sys.stderr).__module__.startswith("ipykernel.") else lambda **_fields: None
+        yield (
+            _line(title)
+            if type(sys.stderr).__module__.startswith("ipykernel.")
+            else lambda **_fields: None
+        )
         return
     from judgeboard.reports.progress_bar import progress_bar  # it imports rich, which loads slowly
 
     bar = progress_bar(*columns, units=units)
     task = bar.add_task(title, total=None, more=more, units=units)
 
-    def update(*, completed: float, total: float | None = None, more: str = "", units: int | None = None) -> None:
+    def update(
+        *, completed: float, total: float | None = None, more: str = "", units: int | None = None
+    ) -> None:
         bar.start()  # at the first update: a question may come before
         bar.update(task, completed=completed, total=total, more=more, units=units)
 
@@ -70,7 +83,9 @@ def judging_progress() -> Iterator[Callable[["Tally", int], None]]:
 
 
 def _line(title: str) -> Update:
-    def update(*, completed: float, total: float | None = None, more: str = "", units: int | None = None) -> None:
+    def update(
+        *, completed: float, total: float | None = None, more: str = "", units: int | None = None
+    ) -> None:
         share = f"{completed / total:.0%}" if total else ""
         counted = f"{completed if units is None else units:,}"
         sys.stderr.write(f"\r{title} {counted} {share} {more}".ljust(80))

@@ -9,7 +9,10 @@ from judgeboard.measure.threshold_figures import AtThreshold, QueueChange
 from judgeboard.measure.thresholds import CHOSEN, HELD_OUT, IN_FORCE, KEPT, Aim
 from judgeboard.measure.words import FIGURES
 
-_NAMES = {"threshold_costs_more": "costs more", "threshold_cost_not_shown": "not shown to be cheaper"}
+_NAMES = {
+    "threshold_costs_more": "costs more",
+    "threshold_cost_not_shown": "not shown to be cheaper",
+}
 
 
 def thresholds_table(results: Sequence[Result], aim: Aim) -> Table:
@@ -26,20 +29,29 @@ def thresholds_table(results: Sequence[Result], aim: Aim) -> Table:
     )
     rows = []
     for result in results:
-        counts, hides_chosen = result.about.counts, result.headline.code in KEPT or CHOSEN not in result.slices
+        counts, hides_chosen = (
+            result.about.counts,
+            result.headline.code in KEPT or CHOSEN not in result.slices,
+        )
         labels = {IN_FORCE: "all labels"}
         if not hides_chosen:
             labels = dict.fromkeys((CHOSEN, HELD_OUT), f"other half: {counts['other_half']:,}")
             labels[IN_FORCE] = f"all labels: {counts['labels']:,}"
         for slice_ in labels if result.rows else ():
             name = "in force" if slice_ != CHOSEN else _NAMES.get(result.headline.code, "proposed")
-            below, flags = (result.figure(each, slice_).value or 0.0 for each in ("low_groundedness", "flags"))
+            below, flags = (
+                result.figure(each, slice_).value or 0.0 for each in ("low_groundedness", "flags")
+            )
             # Half of the labels may be too few for an interval, and then a share says little.
             estimates = (result.figure(each, slice_) for each in shares)
-            figures = [each if slice_ == IN_FORCE or each.low is not None else None for each in estimates]
+            figures = [
+                each if slice_ == IN_FORCE or each.low is not None else None for each in estimates
+            ]
             query_type = result.about.where.get("query_type", "all")
             of_all = flags / max(counts["judged"], 1)
-            rows.append((query_type, name, labels[slice_], f"{below:g}", int(flags), of_all, *figures))
+            rows.append(
+                (query_type, name, labels[slice_], f"{below:g}", int(flags), of_all, *figures)
+            )
     return Table(columns, tuple(rows))
 
 
@@ -54,7 +66,14 @@ def trade_off_table(curve: Sequence[AtThreshold]) -> Table:
         Column("Bad answers found, change", right=True),
     )
     rows = (
-        (f"{at.low_groundedness:g}", at.recall, at.precision, at.flags, f"{at.change.flags:+,}", _found(at.change))
+        (
+            f"{at.low_groundedness:g}",
+            at.recall,
+            at.precision,
+            at.flags,
+            f"{at.change.flags:+,}",
+            _found(at.change),
+        )
         for at in curve
     )
     return Table(columns, tuple(rows))
@@ -78,12 +97,18 @@ def map_tables(result: Calibration) -> tuple[Table, Table]:
     shares = ((row.slice, row.estimate) for row in result.rows if row.figure == "grounded")
     names = ("brier", "ece", "ece_by_luck")
     titles = ("Brier score (lower is better)", "Calibration error (ECE)", "ECE by luck alone")
-    values = {(row.slice, row.figure): f"{row.value:.4f}" for row in result.rows if row.figure in names}
+    values = {
+        (row.slice, row.figure): f"{row.value:.4f}" for row in result.rows if row.figure in names
+    }
     errors = (
-        (slice_, *(values.get((slice_, name)) for name in names)) for slice_ in dict.fromkeys(key[0] for key in values)
+        (slice_, *(values.get((slice_, name)) for name in names))
+        for slice_ in dict.fromkeys(key[0] for key in values)
     )
     return (
-        Table((Column("Score"), Column("People call grounded, by the map", "share estimate")), tuple(shares)),
+        Table(
+            (Column("Score"), Column("People call grounded, by the map", "share estimate")),
+            tuple(shares),
+        ),
         Table((Column("Scores"), *(Column(each, right=True) for each in titles)), tuple(errors)),
     )
 
@@ -94,6 +119,8 @@ def limits_and_next(results: Sequence[Result]) -> Iterator[str]:
         types_by_text: dict[str, list[str]] = {}
         for result in results:
             for each in getattr(result, name):
-                types_by_text.setdefault(each.text, []).append(result.about.where.get("query_type", "all"))
+                types_by_text.setdefault(each.text, []).append(
+                    result.about.where.get("query_type", "all")
+                )
         for text, types in types_by_text.items():
             yield text if len(types) == len(results) else f"{', '.join(types)}: {text}"

@@ -6,7 +6,12 @@ from itertools import groupby
 from judgeboard.formats.output import Column, Columns, Format, Table, text_lines
 from judgeboard.measure.alarms import Detector, WatchResult
 from judgeboard.measure.changes import ERRORS
-from judgeboard.measure.corrected_trend import BAD_SHARE, WATCHED_WORDS, CorrectedPanel, CorrectedTrend
+from judgeboard.measure.corrected_trend import (
+    BAD_SHARE,
+    WATCHED_WORDS,
+    CorrectedPanel,
+    CorrectedTrend,
+)
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import period_words
 from judgeboard.measure.result import Result
@@ -24,7 +29,14 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
         *(Column(title, number) for title in (measure.title, "95 % from", "to")),
     )
     rows = (
-        (panel.group, period_words(point.start, trend.period), each.n, each.value, each.low, each.high)
+        (
+            panel.group,
+            period_words(point.start, trend.period),
+            each.n,
+            each.value,
+            each.low,
+            each.high,
+        )
         for panel in panels
         for point in panel.points
         for each in (point.estimate,)
@@ -73,7 +85,11 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
 def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> Table:
     """Return the points of these panels, one per row."""
     columns = (
-        *(Column("Query type"), Column("Asked in"), Column(f"{trend.period.capitalize()}s", "count")),
+        *(
+            Column("Query type"),
+            Column("Asked in"),
+            Column(f"{trend.period.capitalize()}s", "count"),
+        ),
         *(Column("Answers", "count"), Column("Labels", "count")),
         *(Column("Bad, corrected", "share"), Column("95 % from", "share"), Column("to", "share")),
         *(Column("Judge alone", "share"), Column("z", "number")),
@@ -114,7 +130,10 @@ def evidence_words(evidence: float | None) -> str | None:
 
 def detectors_table(result: WatchResult) -> Table:
     """Return the watched figures, one per row, each with its two detectors (for a rise and a fall)."""
-    figures = [list(both) for _, both in groupby(result.detectors, lambda each: (each.query_type, each.measure))]
+    figures = [
+        list(both)
+        for _, both in groupby(result.detectors, lambda each: (each.query_type, each.measure))
+    ]
     columns: Columns[list[Detector]] = {
         Column("Query type"): lambda both: both[0].query_type,
         Column("Figure"): lambda both: WATCHED_WORDS[both[0].measure],
@@ -123,7 +142,8 @@ def detectors_table(result: WatchResult) -> Table:
             "too few answers" if both[0].seen is None else BAD_SHARE.size(both[0].seen)
         ),
         Column("Open alarm"): lambda both: (
-            ", ".join(f"{each.alarm} ({each.direction})" for each in both if each.alarm is not None) or None
+            ", ".join(f"{each.alarm} ({each.direction})" for each in both if each.alarm is not None)
+            or None
         ),
     }
     return Table.of(figures, columns)

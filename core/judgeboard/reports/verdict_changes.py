@@ -36,12 +36,12 @@ def change_table(page: ComparisonPage) -> Table:
             row.pair.new.groundedness
         ),
         Column("Change", "number"): lambda row: row.change,
-        Column("Flip", width=85, help="New verdict, if it differs between good and bad"): lambda row: (
-            f"now {row.flip}" if row.flip else None
-        ),
-        Column("Direction", width=130, help="Whether a changed verdict moved to the side of people"): lambda row: (
-            _DIRECTIONS[row.direction] if row.direction else None
-        ),
+        Column(
+            "Flip", width=85, help="New verdict, if it differs between good and bad"
+        ): lambda row: f"now {row.flip}" if row.flip else None,
+        Column(
+            "Direction", width=130, help="Whether a changed verdict moved to the side of people"
+        ): lambda row: _DIRECTIONS[row.direction] if row.direction else None,
         Column("Old quality", "integer", width=90): lambda row: row.pair.old.quality,
         Column("New quality", "integer", width=95): lambda row: row.pair.new.quality,
         Column("People", width=100): lambda row: _PEOPLE[row.people] if row.people else None,

@@ -1,7 +1,8 @@
 """Actions on many answers, and their undo.
 
-An action runs in parts; each part is one transaction with a fixed number of statements. If an action is interrupted,
-its complete parts stay stored. The same action with the same id then does the rest and decides no answer twice.
+An action runs in parts; each part is one transaction with a fixed number of statements. If an
+action is interrupted, its complete parts stay stored. The same action with the same id then does
+the rest and decides no answer twice.
 """
 
 from collections import Counter
@@ -66,9 +67,10 @@ Progress = Callable[[int], None]
 class BulkDecided:
     """The result of one decision on many answers. The numbers count answers.
 
-    ``decided`` answers were decided (only tagged, if ``decision`` is None). Of these, ``held`` stay open because a
-    queue needs more reviews. The other answers are unchanged: the reviewer must review them ``blind``, has reviewed
-    them in a queue that needs more reviews (``in_queue``), or they have no open flag (``closed``).
+    ``decided`` answers were decided (only tagged, if ``decision`` is None). Of these, ``held`` stay
+    open because a queue needs more reviews. The other answers are unchanged: the reviewer must
+    review them ``blind``, has reviewed them in a queue that needs more reviews (``in_queue``), or
+    they have no open flag (``closed``).
     """
 
     decision: Decision | None
@@ -107,16 +109,20 @@ def decide_many(
 ) -> BulkDecided:
     """Confirm or dismiss all open flags of many answers, as `decide` does for one. Refused answers are counted.
 
-    Each answer is tagged with the failure ``modes``. If there is no decision, only these tags are stored. An implied
-    label is stored if the reviewer agreed to implied labels and has not graded the answer.
+    Each answer is tagged with the failure ``modes``. If there is no decision, only these tags are
+    stored. An implied label is stored if the reviewer agreed to implied labels and has not graded
+    the answer.
 
     Raises:
-        BadInput: There are more than 10,000 answers, the decision is neither confirm nor dismiss, there is neither a
-            decision nor a mode, or ``bulk_id`` belongs to another action.
+        BadInput: There are more than 10,000 answers, the decision is neither confirm nor dismiss,
+            there is neither a decision nor a mode, or ``bulk_id`` belongs to another action.
     """
     if decision not in VERBS and (decision is not None or not modes):
         raise BadInput("many answers can be confirmed, dismissed, or tagged with failure modes")
-    request, grade = checked_request(reviewer, f"bulk:{bulk_id}", None, now), Grade(modes=tuple(modes))
+    request, grade = (
+        checked_request(reviewer, f"bulk:{bulk_id}", None, now),
+        Grade(modes=tuple(modes)),
+    )
     counts = Counter[str]()
     for part in _parts(response_ids, progress):
         with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -159,9 +165,9 @@ def add_many(
 ) -> BulkAdded:
     """Add many answers to an open ``queue``, or assign them to a ``person``. The queue's filter is not applied.
 
-    Answers for a person go to that person's queue "For NAME", which is created the first time. Raises BadInput if
-    there are more than 10,000 answers, or if the queue is closed, has pairs, or is for training. Raises NotFound if
-    nobody has the name.
+    Answers for a person go to that person's queue "For NAME", which is created the first time.
+    Raises BadInput if there are more than 10,000 answers, or if the queue is closed, has pairs, or
+    is for training. Raises NotFound if nobody has the name.
     """
     at, added = now or utc_now(), 0
     name = queue or ""
@@ -178,7 +184,9 @@ def add_many(
             chosen = queue_named(connection, name)
             check_open(chosen)
             if chosen.rules.subject == PAIRS or chosen.rules.training:
-                raise BadInput(f"the queue {name!r} takes no answers: it is for pairs or for training")
+                raise BadInput(
+                    f"the queue {name!r} takes no answers: it is for pairs or for training"
+                )
             lock_responses(connection, part)
             number = add_answers(connection, chosen, part, bulk_id, at)
             details = {"bulk": bulk_id, "queue": name, "answers": number}
@@ -187,12 +195,14 @@ def add_many(
     return BulkAdded(name, added, len(set(response_ids)) - added)
 
 
-def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime | None = None) -> int:
+def undo_many(
+    store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime | None = None
+) -> int:
     """Undo a bulk action; return the number of answers that changed.
 
-    The action's current reviews are withdrawn, and their flags are open again. Answers that the action added leave
-    their queue, unless somebody leases or has reviewed them there. Raises NotFound if there is no such action, and
-    DecisionRefused if the action is somebody else's.
+    The action's current reviews are withdrawn, and their flags are open again. Answers that the
+    action added leave their queue, unless somebody leases or has reviewed them there. Raises
+    NotFound if there is no such action, and DecisionRefused if the action is somebody else's.
     """
     at, undone = now or utc_now(), 0
     with store.reading() as connection:
@@ -207,14 +217,20 @@ def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime |
     if not decided:
         raise NotFound(f"no bulk action {bulk_id!r}")
     if decided[0].reviewer_id != reviewer.id:
-        raise DecisionRefused(f"This is {decided[0].by}'s action: only {decided[0].by} can undo it.")
+        raise DecisionRefused(
+            f"This is {decided[0].by}'s action: only {decided[0].by} can undo it."
+        )
     for part in batches(sorted({review.response_id for review in decided}), PART):
         with allowed(store, reviewer, Action.REVIEW) as connection:
             responses = lock_responses(connection, part)
             reviews = reviews_of_bulk(connection, bulk_id, part)
             rows = [withdrawal(review, f"{bulk_id}:undo:{review.id}", at) for review in reviews]
             insert_reviews(connection, rows)
-            flags = lock_flags(connection, responses, [flag_id for review in reviews for flag_id in review.flag_ids])
+            flags = lock_flags(
+                connection,
+                responses,
+                [flag_id for review in reviews for flag_id in review.flag_ids],
+            )
             update_states(connection, None, flags, at)
             details = {"bulk": bulk_id, "answers": len(rows)}
             record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
@@ -225,7 +241,9 @@ def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime |
 def _parts(response_ids: Collection[int], progress: Progress | None) -> Iterator[Sequence[int]]:
     """Yield the answers of each part and report how many are done; raise BadInput if there are too many."""
     if len(response_ids) > MOST_ANSWERS:
-        raise BadInput(f"one action covers at most {MOST_ANSWERS:,} answers, not {len(response_ids):,}")
+        raise BadInput(
+            f"one action covers at most {MOST_ANSWERS:,} answers, not {len(response_ids):,}"
+        )
     done = 0
     for part in batches(sorted(set(response_ids)), PART):
         yield part
@@ -258,12 +276,19 @@ def _decide(
                 flags.setdefault(flag.response_id, []).append(flag)
     flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
     earlier: dict[int, list[Review]] = {}
-    for own in own_decisions(connection, reviewer.id, flag_ids) if flag_ids and decision is not None else ():
+    for own in (
+        own_decisions(connection, reviewer.id, flag_ids)
+        if flag_ids and decision is not None
+        else ()
+    ):
         earlier.setdefault(own.response_id or 0, []).append(own)
     others = reviewed_by_others(connection, flags, reviewer.id)
     labelled = set() if decision is None else _implied(connection, flags, reviewer)
     reviews: list[Review] = []
-    for ids, stored_grade in ((flags.keys() - labelled, grade), (labelled, with_implied(grade, decision))):
+    for ids, stored_grade in (
+        (flags.keys() - labelled, grade),
+        (labelled, with_implied(grade, decision)),
+    ):
         if not ids:
             continue
         first = responses[next(iter(ids))]
@@ -271,19 +296,29 @@ def _decide(
         checked = checked_review(connection, first, review)
         for id_ in sorted(ids):
             key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
-            review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)
+            review = replace(
+                checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key
+            )
             own_earlier = earlier.get(id_, [])
             review, withdrawals = replaced_by(review, own_earlier)
-            reviews += (*withdrawals, keeping_earlier(review, own_earlier[0] if own_earlier else None))
+            reviews += (
+                *withdrawals,
+                keeping_earlier(review, own_earlier[0] if own_earlier else None),
+            )
     insert_reviews(connection, reviews)
     delete_drafts(connection, reviewer.id, flags)
     decided = {flag_id for review in reviews for flag_id in review.flag_ids}
-    states, _ = update_states(connection, None, lock_flags(connection, responses, decided), request.at)
+    states, _ = update_states(
+        connection, None, lock_flags(connection, responses, decided), request.at
+    )
     details = {"bulk": bulk_id, "decision": decision, "answers": len(flags)}
     record_event(connection, "bulk_decide", reviewer.name, details=details, now=request.at)
     return {
         "decided": len(flags) + len(repeated),
-        "held": sum(any(states[each] is FlagState.OPEN for each in of_answer) for of_answer in flag_ids.values()),
+        "held": sum(
+            any(states[each] is FlagState.OPEN for each in of_answer)
+            for of_answer in flag_ids.values()
+        ),
         "blind": len(blind),
         "in_queue": len(in_queue),
         "closed": len(response_ids) - len(repeated) - len(blind) - len(in_queue) - len(flags),
@@ -291,19 +326,29 @@ def _decide(
 
 
 def _repeated(
-    connection: Connection, bulk_id: str, response_ids: Collection[int], reviewer: Reviewer, decision: Decision | None
+    connection: Connection,
+    bulk_id: str,
+    response_ids: Collection[int],
+    reviewer: Reviewer,
+    decision: Decision | None,
 ) -> set[int]:
     """Return the answers that this action has decided already; raise `BadInput` if the id is of another action."""
     decided = bulk_decisions(connection, bulk_id, response_ids)
     if any((review.reviewer_id, review.decision) != (reviewer.id, decision) for review in decided):
-        raise BadInput(f"the id {bulk_id!r} belongs to another bulk action: every action needs its own")
+        raise BadInput(
+            f"the id {bulk_id!r} belongs to another bulk action: every action needs its own"
+        )
     return {review.response_id for review in decided}
 
 
-def _implied(connection: Connection, flags: Mapping[int, Sequence[Flag]], reviewer: Reviewer) -> set[int]:
+def _implied(
+    connection: Connection, flags: Mapping[int, Sequence[Flag]], reviewer: Reviewer
+) -> set[int]:
     """Return the answers that get an implied label: the reviewer agreed to such labels and has not graded them."""
     rules, unasked = implying_rules(connection, reviewer.id)
     if unasked:
         return set()
-    implying = {id_ for id_, of_answer in flags.items() if any(flag.rule in rules for flag in of_answer)}
+    implying = {
+        id_ for id_, of_answer in flags.items() if any(flag.rule in rules for flag in of_answer)
+    }
     return implying - graded_by(connection, implying, reviewer.id)

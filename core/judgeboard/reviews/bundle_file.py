@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judgeboard.domain import GRADE_TEXTS, LONGEST_KEY, NOTES, Decision, DimensionScore, Grade, Label, Rejected
+from judgeboard.domain import (
+    GRADE_TEXTS,
+    LONGEST_KEY,
+    NOTES,
+    Decision,
+    DimensionScore,
+    Grade,
+    Label,
+    Rejected,
+)
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row, Unreadable, find_format, write_whole
 from judgeboard.formats.jsonl import json_kind
@@ -32,7 +41,9 @@ _SECONDS = SchemaField("seconds", FieldType.NUMBER, low=0, high=LONGEST_LOOK)
 _OF_GRADE = {**BUILT_IN, **{name: SchemaField(name, FieldType.TEXT) for name in GRADE_TEXTS}}
 _FIELDS = {
     "answers": (
-        SchemaField("decision", FieldType.CATEGORY, options=tuple(Option(each.value) for each in DECISIONS)),
+        SchemaField(
+            "decision", FieldType.CATEGORY, options=tuple(Option(each.value) for each in DECISIONS)
+        ),
         *_OF_GRADE.values(),
         _SECONDS,
     ),
@@ -111,13 +122,17 @@ def write_bundle(
         "items": head.items,
         "leased_until": until,
         "guidelines": queue.rules.guidelines,
-        "required": ["preference"] if queue.rules.subject == PAIRS else ["decision", *queue.rules.grades],
+        "required": ["preference"]
+        if queue.rules.subject == PAIRS
+        else ["decision", *queue.rules.grades],
         "fill_in": _FILL_IN[head.subject],
     }
     own = () if schema is None else schema.own
     if schema is not None:
         first["required"] += [field.name for field in own if field.required]
-        first["fields"] = [each for each in schema.as_json()["fields"] if each["name"] not in BUILT_IN]
+        first["fields"] = [
+            each for each in schema.as_json()["fields"] if each["name"] not in BUILT_IN
+        ]
     lines = [first, *(_line(item, text, own) for item, text in items)]
     text = "".join(f"{json.dumps(line, ensure_ascii=False, allow_nan=False)}\n" for line in lines)
     write_whole(file, lambda stream: stream.write(text.encode()))
@@ -166,7 +181,9 @@ def text_values(text: ItemText) -> dict[str, Any]:
 def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[str, Any]:
     subject = "pairs" if isinstance(text, PairText) else "answers"
     texts = text_values(text)
-    line = {"item": item.item_id, "token": item.token} | {name: texts[name] for name in _TEXTS[subject]}
+    line = {"item": item.item_id, "token": item.token} | {
+        name: texts[name] for name in _TEXTS[subject]
+    }
     if subject == "pairs":
         return line | {field.name: None for field in _FIELDS[subject]}
     asked = [grade for grade in ASKED if grade in item.queue.rules.asked]
@@ -175,7 +192,12 @@ def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[
         "fields": {field.name: None for field in own},
     }
     named = {name: values for name, values in nested.items() if values}
-    return line | dict.fromkeys(("decision", *asked)) | named | dict.fromkeys((*GRADE_TEXTS, "seconds"))
+    return (
+        line
+        | dict.fromkeys(("decision", *asked))
+        | named
+        | dict.fromkeys((*GRADE_TEXTS, "seconds"))
+    )
 
 
 def _values(row: Row | Rejected) -> dict[str, Any]:
@@ -187,7 +209,9 @@ def _values(row: Row | Rejected) -> dict[str, Any]:
 def _head(line: int, values: dict[str, Any]) -> BundleHead:
     version = values.get("judgeboard_bundle")
     if type(version) is not int:
-        raise UnusableLine(line, "judgeboard_bundle", "this file does not come from `judgeboard queue export`")
+        raise UnusableLine(
+            line, "judgeboard_bundle", "this file does not come from `judgeboard queue export`"
+        )
     if version != FORMAT:
         reason = f"version {version} is not supported, only {FORMAT}: use the Judgeboard version that exported it"
         raise UnusableLine(line, "judgeboard_bundle", reason)
@@ -195,7 +219,9 @@ def _head(line: int, values: dict[str, Any]) -> BundleHead:
         if not isinstance(values.get(name), str):
             raise UnusableLine(line, name, "is missing or not a text")
     who = values.get("reviewer")
-    if not isinstance(who, dict) or not all(isinstance(who.get(key), str) for key in ("origin", "name")):
+    if not isinstance(who, dict) or not all(
+        isinstance(who.get(key), str) for key in ("origin", "name")
+    ):
         raise UnusableLine(line, "reviewer", "is missing or has no origin and name")
     texts = [("bundle", values["bundle"]), ("queue", values["queue"])]
     for name, text in (*texts, ("reviewer", who["origin"]), ("reviewer", who["name"])):
@@ -206,7 +232,9 @@ def _head(line: int, values: dict[str, Any]) -> BundleHead:
     items = values.get("items")
     if items is not None and (type(items) is not int or items < 0):
         raise UnusableLine(line, "items", "differs from the exported file")
-    return BundleHead(values["bundle"], values["queue"], values["subject"], who["origin"], who["name"], items)
+    return BundleHead(
+        values["bundle"], values["queue"], values["subject"], who["origin"], who["name"], items
+    )
 
 
 def _read_lines(
@@ -219,7 +247,9 @@ def _read_lines(
         try:
             line = _read_line(row.line, _values(row), head, schema)
             if line.item_id in lines:
-                raise UnusableLine(line.line, "item", f"is also on line {lines[line.item_id].line}: keep one line")
+                raise UnusableLine(
+                    line.line, "item", f"is also on line {lines[line.item_id].line}: keep one line"
+                )
         except UnusableLine as wrong:
             unusable.append(wrong)
         else:
@@ -227,23 +257,33 @@ def _read_lines(
     return list(lines.values()), unusable
 
 
-def _read_line(line: int, values: dict[str, Any], head: BundleHead, schema: LabelSchema | None) -> BundleLine:
+def _read_line(
+    line: int, values: dict[str, Any], head: BundleHead, schema: LabelSchema | None
+) -> BundleLine:
     texts, nested = _TEXTS[head.subject], "scores" if schema is None else "fields"
-    names = [field.name for field in _FIELDS[head.subject]] + ([nested] if head.subject == "answers" else [])
+    names = [field.name for field in _FIELDS[head.subject]] + (
+        [nested] if head.subject == "answers" else []
+    )
     for name in values:
         if name not in {*_NAMES, *texts, *names}:
-            raise UnusableLine(line, name, f"is not a field to fill in; the fields are {', '.join(names)}")
+            raise UnusableLine(
+                line, name, f"is not a field to fill in; the fields are {', '.join(names)}"
+            )
     missing = next((name for name in (*_NAMES, *texts) if name not in values), None)
     if missing is not None:
         raise UnusableLine(line, missing, "is missing: leave the exported values as they are")
     item_id, token = _item(line, values, head)
     try:
-        filled = {field.name: field.checked(values.get(field.name)) for field in _FIELDS[head.subject]}
+        filled = {
+            field.name: field.checked(values.get(field.name)) for field in _FIELDS[head.subject]
+        }
         scores = _scores(line, values.get("scores") or {})
     except BadInput as error:
         raise UnusableLine(line, *str(error).split(": ", 1)) from None
     side, decision, label = filled.get("preference"), filled.get("decision"), filled.get("label")
-    parts: dict[str, Any] = {name: filled.get(name) for name in _OF_GRADE} | {"label": label and Label(label)}
+    parts: dict[str, Any] = {name: filled.get(name) for name in _OF_GRADE} | {
+        "label": label and Label(label)
+    }
     grade = Grade(scores=scores, **parts)
     if schema is not None:
         grade = _with_fields(line, grade, values.get("fields") or {}, schema)
@@ -276,11 +316,15 @@ def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, 
 
 def _scores(line: int, scores: Any) -> tuple[DimensionScore, ...]:
     if not isinstance(scores, dict):
-        raise UnusableLine(line, "scores", f"must be an object of dimensions, not {json_kind(scores)}")
+        raise UnusableLine(
+            line, "scores", f"must be an object of dimensions, not {json_kind(scores)}"
+        )
     checked = []
     for name, value in scores.items():
         if not name.strip() or len(name) > LONGEST_KEY or unstorable(name):
-            raise UnusableLine(line, "scores", f"a dimension must have a name of 1 to {LONGEST_KEY} characters")
+            raise UnusableLine(
+                line, "scores", f"a dimension must have a name of 1 to {LONGEST_KEY} characters"
+            )
         level = SchemaField(f"scores.{name}", FieldType.SCALE, levels=_LEVELS).checked(value)
         if level is not None:
             checked.append(DimensionScore(name, level, SCALE))

@@ -9,7 +9,13 @@ from judgeboard.domain import GRADE_TEXTS, Action, Decision, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Actor, actor_name, allowed, check_allowed, require
-from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
+from judgeboard.reviews.bundle_file import (
+    BundleHead,
+    BundleLine,
+    read_bundle,
+    text_values,
+    write_bundle,
+)
 from judgeboard.reviews.decisions import note_key
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, tried
 from judgeboard.reviews.queue_decisions import decide_item
@@ -30,10 +36,14 @@ MOST_ITEMS = 1_000
 LONGEST_LEASE = timedelta(days=60)
 
 CHANGED = "the texts in the file differ from the stored ones: they were changed in the file, or forgotten here"
-OTHER_CONTENT = "this line was stored before with other content: edit the stored review, not the file"
+OTHER_CONTENT = (
+    "this line was stored before with other content: edit the stored review, not the file"
+)
 ELSEWHERE = "its reviewer has decided this item on a page since the export"
 TAKEN = "its reviewer has leased this item on a page since the export: decide it there"
-WITHDRAWN = "the stored review of this line was withdrawn or edited since: review the item on a page"
+WITHDRAWN = (
+    "the stored review of this line was withdrawn or edited since: review the item on a page"
+)
 NO_ITEM = "there is no such item"
 
 
@@ -85,14 +95,16 @@ def export_bundle(
 ) -> Bundle:
     """Write the next items of a queue to a file for a reviewer without access to the database.
 
-    Up to ``items`` items (1 to 1,000) are leased to the reviewer for the time ``lease`` (up to 60 days). After that,
-    others may take items that were not merged (`merge_bundle`). The file has the guidelines, the texts and empty
-    fields. It has no judgments and no reviews, even if the queue is not blind. An existing file is not overwritten.
+    Up to ``items`` items (1 to 1,000) are leased to the reviewer for the time ``lease`` (up to 60
+    days). After that, others may take items that were not merged (`merge_bundle`). The file has the
+    guidelines, the texts and empty fields. It has no judgments and no reviews, even if the queue is
+    not blind. An existing file is not overwritten.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
-        BadInput: The queue is closed, is assigned to others, or has no items left for the reviewer. Also raised if
-            another session of the reviewer is taking items, or if the file cannot be written.
+        BadInput: The queue is closed, is assigned to others, or has no items left for the reviewer.
+            Also raised if another session of the reviewer is taking items, or if the file cannot be
+            written.
     """
     at, path = now or utc_now(), Path(file)
     if not 1 <= items <= MOST_ITEMS:
@@ -115,13 +127,27 @@ def export_bundle(
                 lease = take_lease(connection, stored.id, reviewer.id, token, now=at, until=until)
                 if lease is None:
                     break
-                leased.append(leased_item(lease, item_by_id(connection, lease.queue_item_id), stored))
+                leased.append(
+                    leased_item(lease, item_by_id(connection, lease.queue_item_id), stored)
+                )
             if not leased:
                 raise BadInput(f"{stored.name} has nothing left for {reviewer.name}")
             texts = item_texts(connection, leased, reviewer.id)
-            details = {"bundle": bundle, "queue": stored.name, "reviewer": reviewer.id, "items": len(leased)}
+            details = {
+                "bundle": bundle,
+                "queue": stored.name,
+                "reviewer": reviewer.id,
+                "items": len(leased),
+            }
             record_event(connection, "export_bundle", actor_name(by), details=details, now=at)
-            head = BundleHead(bundle, stored.name, stored.rules.subject, reviewer.origin, reviewer.name, len(leased))
+            head = BundleHead(
+                bundle,
+                stored.name,
+                stored.rules.subject,
+                reviewer.origin,
+                reviewer.name,
+                len(leased),
+            )
             # The file is written at the end of the transaction: if this fails, nothing is leased.
             schema = schema_of_queue(connection, stored)
             write_bundle(path, head, iso_z(until), stored, schema, zip(leased, texts, strict=True))
@@ -130,21 +156,26 @@ def export_bundle(
     return tried(write, reviewer)
 
 
-def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | None = None) -> MergedBundle:
+def merge_bundle(
+    store: Store, file: str | Path, *, by: Actor, now: datetime | None = None
+) -> MergedBundle:
     """Store the reviews that were filled in in a bundle; ``-`` as ``file`` is standard input.
 
-    The whole file is checked before anything is stored. Then each line is stored or refused by itself. Lines that were
-    stored before stay as they are, so the same file may be merged again with more lines filled in.
+    The whole file is checked before anything is stored. Then each line is stored or refused by
+    itself. Lines that were stored before stay as they are, so the same file may be merged again
+    with more lines filled in.
 
-    A line is refused if it lacks a grade or a field that the queue requires, or if a span is outside its text. It is
-    refused if its item left the queue, was decided, or was reviewed or leased by somebody else since the export. It is
-    also refused if its texts differ from the stored texts, or if it was stored before and the line or its review has
-    changed since. If the decision is refused, only the note is stored.
+    A line is refused if it lacks a grade or a field that the queue requires, or if a span is
+    outside its text. It is refused if its item left the queue, was decided, or was reviewed or
+    leased by somebody else since the export. It is also refused if its texts differ from the stored
+    texts, or if it was stored before and the line or its review has changed since. If the decision
+    is refused, only the note is stored.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
         NotFound: The queue or the reviewer is not in this database.
-        BadInput: The file is not a bundle, or a line cannot be used. The message names file, line and field.
+        BadInput: The file is not a bundle, or a line cannot be used. The message names file, line
+            and field.
     """
     at = now or utc_now()
 
@@ -174,7 +205,9 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
     return MergedBundle(head.bundle, head.queue, reviewer.name, merged, already, unfilled, refused)
 
 
-def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer, now: datetime) -> RefusedLine | bool:
+def _merge(
+    store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer, now: datetime
+) -> RefusedLine | bool:
     def refused(reason: str, *, kept: bool = False) -> RefusedLine:
         return RefusedLine(line.line, line.item_id, reason, kept)
 

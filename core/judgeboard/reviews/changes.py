@@ -7,7 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Label, Stage, Verdict, WhyDiffers
+from judgeboard.domain import (
+    Action,
+    Decision,
+    FlagState,
+    Grade,
+    ItemState,
+    Label,
+    Stage,
+    Verdict,
+    WhyDiffers,
+)
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
 from judgeboard.measure.notes import Note, note
@@ -47,18 +57,28 @@ from judgeboard.store.reviews import (
 )
 from judgeboard.text import shortened
 
-UNDO_LEASE = timedelta(minutes=10)  # the lease that the author of a withdrawn review gets on its item
+UNDO_LEASE = timedelta(
+    minutes=10
+)  # the lease that the author of a withdrawn review gets on its item
 FROM_GROUNDEDNESS = 0.2
 """Groundedness values differ if they are at least this far apart. People grade in steps of 0.2 to 0.3."""
 
 
-def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> Note:
+def undo(
+    store: Store,
+    *,
+    review_id: int,
+    reviewer: Reviewer,
+    request_key: str,
+    now: datetime | None = None,
+) -> Note:
     """Withdraw a current review, reopen the flags that it decided, and return what happened.
 
-    If a newer flag of the same rule is open on the answer, the old flag is superseded instead. Earlier reviews that
-    this review replaced stay in the history and do not become current again. In a queue the reviewer leases the item
-    again, and their grade after the reveal is withdrawn too. The record that they have seen the judge is kept. Raises
-    DecisionRefused if the review is somebody else's or not current.
+    If a newer flag of the same rule is open on the answer, the old flag is superseded instead.
+    Earlier reviews that this review replaced stay in the history and do not become current again.
+    In a queue the reviewer leases the item again, and their grade after the reveal is withdrawn
+    too. The record that they have seen the judge is kept. Raises DecisionRefused if the review is
+    somebody else's or not current.
     """
     key, at = checked_key(request_key), now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -96,12 +116,13 @@ def edit(
 ) -> int:
     """Replace a person's own current review of an answer, update its flags and item, and return the new review's id.
 
-    A decision stays a decision (confirm, dismiss or unsure), and a grade stays a grade. A blind review in a queue
-    cannot be edited. Its author can undo it, or add a review after the reveal.
+    A decision stays a decision (confirm, dismiss or unsure), and a grade stays a grade. A blind
+    review in a queue cannot be edited. Its author can undo it, or add a review after the reveal.
 
     Raises:
-        DecisionRefused: The review is somebody else's, not current, an adjudication, or of a pair. Or it was given
-            blind to the judge, or blind to other people who have reviewed the item since.
+        DecisionRefused: The review is somebody else's, not current, an adjudication, or of a pair.
+            Or it was given blind to the judge, or blind to other people who have reviewed the item
+            since.
         BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
     """
     request = checked_request(reviewer, request_key, seconds, now)
@@ -109,7 +130,9 @@ def edit(
         review, flags, response = lock_reviewed(connection, review_id)
         stored = find_review(connection, request_key=request.request_key)
         if response is None:
-            raise DecisionRefused("A review of a pair cannot be edited: undo it and review the pair again.")
+            raise DecisionRefused(
+                "A review of a pair cannot be edited: undo it and review the pair again."
+            )
         if stored is not None:
             check_same(stored, reviewer, same=stored.replaces == review_id)
             return stored.id
@@ -172,8 +195,9 @@ def explain_difference(
 def differs(grade: Grade, judged: Verdict, low: float) -> bool:
     """Whether a grade and a judgment differ on anything that both give.
 
-    Labels and qualities differ if they are not equal, groundedness if the difference is at least 0.2. If one side has
-    only a label and the other only a groundedness, the groundedness counts as *hallucinated* below ``low``.
+    Labels and qualities differ if they are not equal, groundedness if the difference is at least
+    0.2. If one side has only a label and the other only a groundedness, the groundedness counts as
+    *hallucinated* below ``low``.
     """
     if grade.quality is not None and judged.quality is not None and grade.quality != judged.quality:
         return True
@@ -202,7 +226,8 @@ def comment(
 
     Raises:
         DecisionRefused: The answer was forgotten.
-        BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request key cannot be used.
+        BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request
+            key cannot be used.
     """
     checked, key = _checked_text(text), checked_key(request_key)
     with allowed(store, reviewer, Action.REVIEW, response_id=response_id) as connection:
@@ -211,7 +236,13 @@ def comment(
 
 
 def edit_comment(
-    store: Store, *, comment_id: int, reviewer: Reviewer, text: str, request_key: str, now: datetime | None = None
+    store: Store,
+    *,
+    comment_id: int,
+    reviewer: Reviewer,
+    text: str,
+    request_key: str,
+    now: datetime | None = None,
 ) -> int:
     """Replace a person's own comment by a new row and return that row's id.
 
@@ -219,11 +250,18 @@ def edit_comment(
         DecisionRefused: The comment is somebody else's, or was edited or withdrawn already.
         BadInput: As for `comment`.
     """
-    return _replace_comment(store, "edit_comment", comment_id, reviewer, _checked_text(text), request_key, now)
+    return _replace_comment(
+        store, "edit_comment", comment_id, reviewer, _checked_text(text), request_key, now
+    )
 
 
 def withdraw_comment(
-    store: Store, *, comment_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None
+    store: Store,
+    *,
+    comment_id: int,
+    reviewer: Reviewer,
+    request_key: str,
+    now: datetime | None = None,
 ) -> int:
     """Withdraw a person's own comment: add a row without a text and return its id. Raises as `edit_comment`."""
     return _replace_comment(store, "withdraw_comment", comment_id, reviewer, None, request_key, now)
@@ -239,7 +277,9 @@ def _undone(
         return note("undone_pair", pair=review.pair_id or 0)
     answer = shortened(response.external_id, LONGEST_ID)
     if review.decision not in STATE_AFTER:
-        return note("undone_unsure" if review.decision is Decision.UNSURE else "undone_grade", answer=answer)
+        return note(
+            "undone_unsure" if review.decision is Decision.UNSURE else "undone_grade", answer=answer
+        )
     if states and set(states.values()) == {FlagState.SUPERSEDED}:
         return note("undone_superseded", answer=answer)
     is_open = not states or FlagState.OPEN in states.values()
@@ -247,21 +287,32 @@ def _undone(
     return note("undone_open" if is_reopened else "undone_decided", answer=answer)
 
 
-def _check_editable(connection: Connection, review: Review, decision: Decision | None, grade: Grade) -> None:
+def _check_editable(
+    connection: Connection, review: Review, decision: Decision | None, grade: Grade
+) -> None:
     if review.stage is Stage.BLIND:
-        raise DecisionRefused("A blind review cannot be edited: undo it, or add a review after the reveal.")
+        raise DecisionRefused(
+            "A blind review cannot be edited: undo it, or add a review after the reveal."
+        )
     if review.stage is Stage.ADJUDICATION:
         raise DecisionRefused("An adjudication cannot be edited: undo it and adjudicate again.")
     if decision is Decision.WITHDRAWN:
-        raise BadInput("a review can be changed to confirm, dismiss or unsure; to withdraw it, undo it")
+        raise BadInput(
+            "a review can be changed to confirm, dismiss or unsure; to withdraw it, undo it"
+        )
     if (decision is None) != (review.decision is None):
         raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
     if review.queue_item_id is None:
         return
-    # In a queue that is blind to other people, a person who has read their reviews since could edit a conflict away.
+    # In a queue that is blind to other people, a person who has read their reviews since could edit
+    # a conflict away.
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.rules.blind_people and reviewed_by_others(connection, [review.response_id or 0], review.reviewer_id):
-        raise DecisionRefused("Others have reviewed this item since: your blind review cannot be edited any more.")
+    if queue.rules.blind_people and reviewed_by_others(
+        connection, [review.response_id or 0], review.reviewer_id
+    ):
+        raise DecisionRefused(
+            "Others have reviewed this item since: your blind review cannot be edited any more."
+        )
     if review.stage is None:  # after a reveal, the blind review has the required grades
         check_required(queue.rules, decision, grade)
 
@@ -275,12 +326,20 @@ def _checked_text(text: str) -> str:
     if checked is None:
         raise BadInput("a comment needs a text")
     if len(checked) > LONGEST_COMMENT:
-        raise BadInput(f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}")
+        raise BadInput(
+            f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}"
+        )
     return checked
 
 
 def _replace_comment(
-    store: Store, kind: str, comment_id: int, reviewer: Reviewer, text: str | None, key: str, now: datetime | None
+    store: Store,
+    kind: str,
+    comment_id: int,
+    reviewer: Reviewer,
+    text: str | None,
+    key: str,
+    now: datetime | None,
 ) -> int:
     checked_key(key)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -289,7 +348,9 @@ def _replace_comment(
             raise NotFound(f"no comment {comment_id} on an answer")
         lock_response(connection, earlier.response_id)
         if earlier.reviewer_id != reviewer.id:
-            raise DecisionRefused(f"This is {earlier.reviewer}'s comment: only {earlier.reviewer} can edit it.")
+            raise DecisionRefused(
+                f"This is {earlier.reviewer}'s comment: only {earlier.reviewer} can edit it."
+            )
         return _write(connection, kind, earlier.response_id, reviewer, text, earlier, key, now)
 
 
@@ -306,10 +367,18 @@ def _write(
     replaces = None if earlier is None else earlier.id
     stored = find_comment(connection, request_key=key)
     if stored is not None:
-        if (stored.response_id, stored.reviewer_id, stored.replaces) != (response_id, reviewer.id, replaces):
-            raise BadInput("this request key belongs to another comment: every request needs its own")
+        if (stored.response_id, stored.reviewer_id, stored.replaces) != (
+            response_id,
+            reviewer.id,
+            replaces,
+        ):
+            raise BadInput(
+                "this request key belongs to another comment: every request needs its own"
+            )
         return stored.id
-    if earlier is not None and (earlier.text is None or find_comment(connection, replaces=earlier.id) is not None):
+    if earlier is not None and (
+        earlier.text is None or find_comment(connection, replaces=earlier.id) is not None
+    ):
         raise DecisionRefused("This comment has already been edited or withdrawn.")
     at = now or utc_now()
     comment_id = insert_comment(
@@ -321,10 +390,14 @@ def _write(
         request_key=key,
         at=at,
     )
-    details: dict[str, Any] = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})
+    details: dict[str, Any] = {"comment": comment_id} | (
+        {} if replaces is None else {"replaces": replaces}
+    )
     record_event(connection, kind, reviewer.name, response_id=response_id, details=details, now=at)
     names = people_to_mention(connection) if "@" in (text or "") else {}
     if people := [person for person in mentioned(text or "", names) if person != reviewer.id]:
         details |= {"people": people}
-        record_event(connection, MENTION, reviewer.name, response_id=response_id, details=details, now=at)
+        record_event(
+            connection, MENTION, reviewer.name, response_id=response_id, details=details, now=at
+        )
     return comment_id

@@ -42,14 +42,18 @@ def checked_key(request_key: str) -> str:
     return request_key
 
 
-def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Review:
+def checked_request(
+    reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None
+) -> Review:
     """Return a review made at ``now`` (None: the current time), without its content. ``seconds`` is 0 to 30 days."""
     if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
     return Review(reviewer.id, checked_key(request_key), now or utc_now(), seconds=seconds)
 
 
-def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
+def checked_judgment(
+    connection: Connection, judgment_id: int | None, response: LockedResponse
+) -> int | None:
     """Return the judgment that was on the screen; raise `BadInput` if it belongs to another answer."""
     if judgment_id is not None and not claims_by_judgment(connection, [judgment_id], response.id):
         raise BadInput(f"judgment {judgment_id} does not belong to {response.external_id}")
@@ -66,17 +70,20 @@ def checked_grade(
 ) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans become None.
 
-    A pair (no ``response``) can only have notes. With a label ``schema``, `checked_fields` checks the scores later.
-    Marks get their texts from the answer and from the judgments that they name.
+    A pair (no ``response``) can only have notes. With a label ``schema``, `checked_fields` checks
+    the scores later. Marks get their texts from the answer and from the judgments that they name.
 
     Raises:
         BadInput: A part of the grade does not belong to this answer, or cannot be stored.
-        DecisionRefused: The answer was forgotten, and the grade has a note, a corrected answer or texts.
+        DecisionRefused: The answer was forgotten, and the grade has a note, a corrected answer or
+            texts.
     """
     texts: dict[str, Any] = {name: _checked_grade_text(grade, name) for name in GRADE_TEXTS}
     if response is None:
         if grade != grade.only_notes():
-            raise BadInput("a pair has no grades: choose the better answer, and add a note if you want")
+            raise BadInput(
+                "a pair has no grades: choose the better answer, and add a note if you want"
+            )
         return replace(grade, **texts)
     if grade.why_differs is not None and judgment_seen_id is None:
         raise BadInput("a reason for differing from the judge needs a verdict that the person saw")
@@ -84,12 +91,18 @@ def checked_grade(
     if len({score.dimension for score in scores}) < len(scores):
         raise BadInput("a dimension is scored twice")
     for score in scores:
-        if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
+        if (
+            not score.dimension.strip()
+            or len(score.dimension) > LONGEST_KEY
+            or unstorable(score.dimension)
+        ):
             raise BadInput(f"the name of a dimension must have 1 to {LONGEST_KEY} characters")
         if schema:
             continue
         if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
-            raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
+            raise BadInput(
+                f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}"
+            )
     check_modes(connection, grade.modes)
     spans = tuple(_checked_span(span, response.answer or "") for span in grade.spans or ())
     if grade.texts or any(texts.values()):
@@ -115,11 +128,14 @@ def checked_fields(
 ) -> Grade:
     """Return a grade with checked fields; raise BadInput if a field is wrong, missing or not in the schema.
 
-    A confirmed or dismissed answer needs the required fields; a grade alone and the decision "unsure" do not.
+    A confirmed or dismissed answer needs the required fields; a grade alone and the decision
+    "unsure" do not.
     """
     if schema_id is None or response is None:
         if grade.choices or grade.texts:
-            raise BadInput(f"this queue has no field {next(iter({**grade.choices, **grade.texts}))!r}")
+            raise BadInput(
+                f"this queue has no field {next(iter({**grade.choices, **grade.texts}))!r}"
+            )
         return grade
     schema = schema_by_id(connection, schema_id).schema
     scored = {score.dimension for score in grade.scores}
@@ -138,7 +154,9 @@ class MissingGrades(BadInput):
     """A review lacks grades that its queue requires."""
 
 
-def missing_grades(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
+def missing_grades(
+    rules: QueueRules, decision: Decision | Preference | None, grade: Grade
+) -> tuple[str, ...]:
     """Return the required grades that a review lacks. Unsure reviews and reviews of pairs need no grades."""
     if rules.subject == PAIRS or decision is Decision.UNSURE:
         return ()
@@ -151,7 +169,9 @@ def check_required(rules: QueueRules, decision: Decision | Preference | None, gr
     """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
     if missing := missing_grades(rules, decision, grade):
         required = ", ".join(rules.grades)
-        raise MissingGrades(f"the queue {rules.name!r} requires {required}; missing: {', '.join(missing)}")
+        raise MissingGrades(
+            f"the queue {rules.name!r} requires {required}; missing: {', '.join(missing)}"
+        )
 
 
 def check_modes(connection: Connection, names: Collection[str]) -> None:
@@ -161,7 +181,9 @@ def check_modes(connection: Connection, names: Collection[str]) -> None:
     modes = list_modes(connection)
     if unknown := sorted(set(names) - modes.keys()):
         known = some_of([name for name, mode in modes.items() if not mode.retired])
-        raise BadInput(f"there is no failure mode {unknown[0]!r}: {f'choose {known}' if known else 'add it first'}")
+        raise BadInput(
+            f"there is no failure mode {unknown[0]!r}: {f'choose {known}' if known else 'add it first'}"
+        )
 
 
 def checked_text(what: str, text: str | None) -> str | None:
@@ -181,7 +203,9 @@ def _checked_grade_text(grade: Grade, name: str) -> str | None:
 def check_not_forgotten(response: LockedResponse) -> None:
     """Raise `DecisionRefused` if the texts of the answer were deleted: no new text about it is stored."""
     if response.answer is None:
-        raise DecisionRefused(f"The texts of {response.external_id} were deleted: no new text about it can be stored.")
+        raise DecisionRefused(
+            f"The texts of {response.external_id} were deleted: no new text about it can be stored."
+        )
 
 
 def check_same(stored: Review, reviewer: Reviewer, *, same: bool) -> None:
@@ -195,7 +219,9 @@ def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: 
     if review.reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
     later = find_review(connection, replaces=review.id)
-    if review.decision is Decision.WITHDRAWN or (later is not None and later.decision is Decision.WITHDRAWN):
+    if review.decision is Decision.WITHDRAWN or (
+        later is not None and later.decision is Decision.WITHDRAWN
+    ):
         raise DecisionRefused("This review is undone already.")
     if later is not None:
         raise DecisionRefused("You have a newer review of this answer: undo that one first.")
@@ -211,26 +237,40 @@ def _checked_marks(
     claims = claims_by_judgment(connection, named, response.id) if named else {}
     whole = [_checked_mark(mark, response, claims) for mark in marks]
     statements = {
-        (mark.judgment_id, mark.number) if mark.judgment_id is not None else (mark.start, mark.end, "")
+        (mark.judgment_id, mark.number)
+        if mark.judgment_id is not None
+        else (mark.start, mark.end, "")
         for mark in whole
     }
     if len(statements) < len(whole):
         raise BadInput("a statement is marked twice")
-    return tuple(sorted(whole, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0)))
+    return tuple(
+        sorted(whole, key=lambda mark: (mark.start is None, mark.start or 0, mark.number or 0))
+    )
 
 
-def _checked_mark(mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]) -> ClaimMark:
+def _checked_mark(
+    mark: ClaimMark, response: LockedResponse, claims: Mapping[int, tuple[Claim, ...]]
+) -> ClaimMark:
     if mark.status not in set(ClaimStatus):
-        raise BadInput(f"the status of a statement must be {', '.join(ClaimStatus)}, not {mark.status!r}")
+        raise BadInput(
+            f"the status of a statement must be {', '.join(ClaimStatus)}, not {mark.status!r}"
+        )
     if mark.judgment_id is None:
         if mark.number is not None:
             raise BadInput("the number of a claim needs the id of its judgment")
         start, end = _inside("mark", mark.start, mark.end, response.answer or "")
-        return replace(mark, status=ClaimStatus(mark.status), text=(response.answer or "")[start:end])
+        return replace(
+            mark, status=ClaimStatus(mark.status), text=(response.answer or "")[start:end]
+        )
     if mark.judgment_id not in claims:
         raise BadInput(f"judgment {mark.judgment_id} does not belong to {response.external_id}")
     of_judgment = claims[mark.judgment_id]
-    if mark.number is None or isinstance(mark.number, bool) or not 1 <= mark.number <= len(of_judgment):
+    if (
+        mark.number is None
+        or isinstance(mark.number, bool)
+        or not 1 <= mark.number <= len(of_judgment)
+    ):
         raise BadInput(f"judgment {mark.judgment_id} has no claim {mark.number}")
     claim = of_judgment[mark.number - 1]
     whole = replace(mark, status=ClaimStatus(mark.status), text=claim.text)
@@ -262,7 +302,11 @@ def _check_places(
     connection: Connection, schema: LabelSchema, values: dict[str, Any], response: LockedResponse
 ) -> None:
     """Raise `BadInput` for a span outside its text, or for a passage that the answer does not have."""
-    placed = [field for field in schema.of_type(FieldType.SPANS, FieldType.RANKING) if field.name in values]
+    placed = [
+        field
+        for field in schema.of_type(FieldType.SPANS, FieldType.RANKING)
+        if field.name in values
+    ]
     if not placed:
         return
     passages = answer_texts(connection, [response.id])[response.id].passages or ()
@@ -274,4 +318,6 @@ def _check_places(
             if field.type is FieldType.SPANS:
                 text = (response.answer or "") if number is None else passages[number - 1]
                 if place["end"] > len(text):
-                    raise BadInput(f"{field.name}: the span {place['start']} to {place['end']} is outside its text")
+                    raise BadInput(
+                        f"{field.name}: the span {place['start']} to {place['end']} is outside its text"
+                    )

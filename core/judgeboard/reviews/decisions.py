@@ -52,7 +52,10 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.tables import Flag
 from judgeboard.text import shortened
 
-LONGEST_NAME, LONGEST_ID = 24, 40  # characters; longer names and ids are shortened to keep sentences on one line
+LONGEST_NAME, LONGEST_ID = (
+    24,
+    40,
+)  # characters; longer names and ids are shortened to keep sentences on one line
 IMPLIED = {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
 """The label that a decision implies."""
 VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
@@ -61,7 +64,8 @@ VERBS = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed"}
 def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str, ...], bool]:
     """Return the rules on which a person's decisions imply a label, and whether to ask the person first.
 
-    The setting ``implied_labels`` names the rules. Its default is low groundedness, unless the person has said no.
+    The setting ``implied_labels`` names the rules. Its default is low groundedness, unless the
+    person has said no.
     """
     chosen = thresholds(connection).implied_labels
     if chosen is not None:
@@ -77,12 +81,15 @@ def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
 
 
-def labelled_decision(grade: Grade, rules: Collection[str], *, low_quality: float) -> Decision | None:
+def labelled_decision(
+    grade: Grade, rules: Collection[str], *, low_quality: float
+) -> Decision | None:
     """Return the decision that the label of a grade makes, None if there is no label or it leaves the decision open.
 
-    *Hallucinated* confirms an answer without flags, or with a low-groundedness flag. *Grounded* dismisses it, unless
-    its flags are of other rules or the grade has a quality up to ``low_quality``: the problem may be another one.
-    ``rules`` are the rules of the flags that the reviewer sees.
+    *Hallucinated* confirms an answer without flags, or with a low-groundedness flag. *Grounded*
+    dismisses it, unless its flags are of other rules or the grade has a quality up to
+    ``low_quality``: the problem may be another one. ``rules`` are the rules of the flags that the
+    reviewer sees.
     """
     if grade.label is Label.HALLUCINATED and (not rules or LOW_GROUNDEDNESS in rules):
         return Decision.CONFIRM
@@ -94,7 +101,9 @@ def labelled_decision(grade: Grade, rules: Collection[str], *, low_quality: floa
 
 def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
     """Return a grade with the label that its decision implies, unless it has a label."""
-    label = IMPLIED.get(decision) if isinstance(decision, Decision) and grade.label is None else None
+    label = (
+        IMPLIED.get(decision) if isinstance(decision, Decision) and grade.label is None else None
+    )
     return grade if label is None else replace(grade, label=label, label_implied=True)
 
 
@@ -122,26 +131,33 @@ def decide(
 ) -> Decided:
     """Store a reviewer's decision on an open flag and all other open flags of its answer, with an optional grade.
 
-    ``alone`` decides this flag only. Confirm and dismiss close the flags, unless a queue still needs reviews of the
-    answer. Unsure leaves them open for others. The decision replaces earlier decisions of the same reviewer on any of
-    the flags. What ``grade`` does not give stays as it was there, unless the reviewer was shown all values of the
-    earlier review, with the id ``changes``, and changed them. The decision is also stored if the answer has a judgment
-    newer than ``judgment_seen_id``.
+    ``alone`` decides this flag only. Confirm and dismiss close the flags, unless a queue still
+    needs reviews of the answer. Unsure leaves them open for others. The decision replaces earlier
+    decisions of the same reviewer on any of the flags. What ``grade`` does not give stays as it was
+    there, unless the reviewer was shown all values of the earlier review, with the id ``changes``,
+    and changed them. The decision is also stored if the answer has a judgment newer than
+    ``judgment_seen_id``.
 
     Raises:
-        DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that needs more reviews.
-            In these cases only the note is stored. Or the reviewer must review the answer blind in a queue: nothing is
-            stored. The message gives the reason.
+        DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that
+            needs more reviews. In these cases only the note is stored. Or the reviewer must review
+            the answer blind in a queue: nothing is stored. The message gives the reason.
     """
     if decision is Decision.WITHDRAWN:
-        raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
+        raise BadInput(
+            "a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it"
+        )
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
         flag, response = lock_flag(connection, flag_id)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            check_same(stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision)
-            held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
+            check_same(
+                stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision
+            )
+            held = (
+                held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
+            )
             return Decided(stored.id, held)
         check_not_blind(connection, reviewer, response.id, None, response.external_id)
         review = replace(request, decision=decision, grade=grade, judgment_seen_id=judgment_seen_id)
@@ -151,7 +167,9 @@ def decide(
             flag_ids = (flag.id,) if alone else open_flag_ids(connection, response.id)
             review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
             if review.replaces != changes:
-                replaced = None if review.replaces is None else find_review(connection, review.replaces)
+                replaced = (
+                    None if review.replaces is None else find_review(connection, review.replaces)
+                )
                 review = keeping_earlier(review, replaced)
             details = {"flags": review.flag_ids, "decision": decision}
             review_id = store_review(connection, "decide", review, reviewer, details)
@@ -191,47 +209,75 @@ def grade(
         response = lock_response(connection, response_id)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            check_same(stored, reviewer, same=(stored.response_id, stored.flag_ids) == (response_id, ()))
+            check_same(
+                stored, reviewer, same=(stored.response_id, stored.flag_ids) == (response_id, ())
+            )
             return stored.id
         check_not_blind(connection, reviewer, response.id, None, response.external_id)
         review = replace(request, grade=grade, judgment_seen_id=judgment_seen_id)
         review = checked_review(connection, response, review)
-        # Let a grade without a decision replace the reviewer's earlier one without a decision, except for bulk tags.
+        # Let a grade without a decision replace the reviewer's earlier one without a decision,
+        # except for bulk tags.
         own = current_reviews(
-            connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
+            connection,
+            [review.response_id or 0],
+            flag_ids=(),
+            decisions=(None,),
+            reviewer_id=review.reviewer_id,
         )
         # The note of a refused decision may be newer than the grade.
         grades = [each for each in own if each.grade != each.grade.only_notes()]
         return store_review(
             connection,
             "grade",
-            replace(review, replaces=next((each.id for each in (*grades, *own) if each.bulk is None), None)),
+            replace(
+                review,
+                replaces=next((each.id for each in (*grades, *own) if each.bulk is None), None),
+            ),
             reviewer,
             {},
         )
 
 
-def checked_review(connection: Connection, response: LockedResponse | None, review: Review) -> Review:
+def checked_review(
+    connection: Connection, response: LockedResponse | None, review: Review
+) -> Review:
     """Return a review of an answer (``response``) or of a pair (None) as it is stored, after checking its content.
 
     Without ``seen``, `in_view` sets it as for a review outside queues.
     """
-    judgment = None if response is None else checked_judgment(connection, review.judgment_seen_id, response)
+    judgment = (
+        None
+        if response is None
+        else checked_judgment(connection, review.judgment_seen_id, response)
+    )
     schema_id = review.label_schema_id
-    checked = checked_grade(connection, review.grade, response, judgment, schema=schema_id is not None)
+    checked = checked_grade(
+        connection, review.grade, response, judgment, schema=schema_id is not None
+    )
     final = None if review.stage is Stage.ADJUDICATION else review.decision
     checked = checked_fields(connection, schema_id, checked, response, final)
     if review.decision is None and not review.preferences and checked == NOTHING:
-        raise BadInput("nothing to save: give a decision, a label, a score, a note, a mark or a corrected answer")
+        raise BadInput(
+            "nothing to save: give a decision, a label, a score, a note, a mark or a corrected answer"
+        )
     review = replace(review, grade=checked, judgment_seen_id=judgment)
     if response is None:
         return review
-    seen = in_view(connection, response.id, review.reviewer_id, judgment) if review.seen is None else review.seen
+    seen = (
+        in_view(connection, response.id, review.reviewer_id, judgment)
+        if review.seen is None
+        else review.seen
+    )
     return replace(review, response_id=response.id, seen=seen)
 
 
 def store_review(
-    connection: Connection, kind: str, review: Review, reviewer: Reviewer, details: Mapping[str, Any]
+    connection: Connection,
+    kind: str,
+    review: Review,
+    reviewer: Reviewer,
+    details: Mapping[str, Any],
 ) -> int:
     """Store a review with its event, which also has these ``details``; delete its draft, and return its id.
 
@@ -241,7 +287,14 @@ def store_review(
     review_id = insert_review(connection, review)
     delete_drafts(connection, review.reviewer_id, [review.response_id or -(review.pair_id or 0)])
     all_details = {"review": review_id, **details}
-    record_event(connection, kind, reviewer.name, response_id=review.response_id, details=all_details, now=review.at)
+    record_event(
+        connection,
+        kind,
+        reviewer.name,
+        response_id=review.response_id,
+        details=all_details,
+        now=review.at,
+    )
     return review_id
 
 
@@ -253,9 +306,10 @@ def note_key(request_key: str) -> str:
 def check_label(connection: Connection, review: Review) -> None:
     """Raise Contradiction if a review's label contradicts its decision.
 
-    *Hallucinated* contradicts the dismissal of a low-groundedness flag, or of an answer without flags. *Grounded*
-    contradicts the confirmation of low-groundedness flags alone: with other flags, the problem may be another one. A
-    blind review is checked as if its answer had no flags, because the refusal would tell which flags it has.
+    *Hallucinated* contradicts the dismissal of a low-groundedness flag, or of an answer without
+    flags. *Grounded* contradicts the confirmation of low-groundedness flags alone: with other
+    flags, the problem may be another one. A blind review is checked as if its answer had no flags,
+    because the refusal would tell which flags it has.
     """
     label, decision = review.grade.label, review.decision
     implied = None if decision is None else IMPLIED.get(decision)
@@ -264,12 +318,16 @@ def check_label(connection: Connection, review: Review) -> None:
     flag_ids = () if review.stage is Stage.BLIND else review.flag_ids
     rules = {flag.rule for flag in lock_flags(connection, [review.response_id or 0], flag_ids)}
     if label is Label.HALLUCINATED and (not rules or LOW_GROUNDEDNESS in rules):
-        raise Contradiction("You marked the answer hallucinated, but your decision says that it has no problem.")
+        raise Contradiction(
+            "You marked the answer hallucinated, but your decision says that it has no problem."
+        )
     if label is Label.GROUNDED and rules == {LOW_GROUNDEDNESS}:
         raise Contradiction("You marked the answer grounded, but you confirm that it is not.")
 
 
-def keep_note(connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]) -> list[Note]:
+def keep_note(
+    connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]
+) -> list[Note]:
     """Store the note of a refused decision as a review without decision and grade; return what happens to both.
 
     A refused grade counts in no figure, so it is not stored. The draft of its author is kept.
@@ -285,18 +343,31 @@ def keep_note(connection: Connection, refused: Review, reviewer: Reviewer, detai
         kept = replace(refused, decision=None, preferences={}, grade=notes, request_key=key)
         all_details = {"review": insert_review(connection, kept), **details}
         record_event(
-            connection, "keep_draft", reviewer.name, response_id=kept.response_id, details=all_details, now=kept.at
+            connection,
+            "keep_draft",
+            reviewer.name,
+            response_id=kept.response_id,
+            details=all_details,
+            now=kept.at,
         )
     return [*dropped, note("note_kept")]
 
 
-def _why_closed(connection: Connection, flag: Flag, response: LockedResponse, review: Review) -> Note:
+def _why_closed(
+    connection: Connection, flag: Flag, response: LockedResponse, review: Review
+) -> Note:
     """Return why a flag is not open: "ragtruth-12260: confirmed by Jon, 1 Mar 09:41 UTC."."""
     answer = shortened(response.external_id, LONGEST_ID)
-    decided = current_reviews(connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
+    decided = current_reviews(
+        connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER)
+    )
     if not decided or decided[0].decision is None:
         return note("flag_replaced", answer=answer)
-    by = "you" if decided[0].reviewer_id == review.reviewer_id else shortened(decided[0].by, LONGEST_NAME)
+    by = (
+        "you"
+        if decided[0].reviewer_id == review.reviewer_id
+        else shortened(decided[0].by, LONGEST_NAME)
+    )
     verb = f"{VERBS[decided[0].decision]} by {by}"
     at = decided[0].at.astimezone(UTC)
     return note("flag_decided", answer=answer, decided=verb, when=f"{at.day} {at:%b %H:%M} UTC")
@@ -305,11 +376,14 @@ def _why_closed(connection: Connection, flag: Flag, response: LockedResponse, re
 def replacing_earlier(connection: Connection, review: Review, *, alone: bool = False) -> Review:
     """Let a decision replace the reviewer's earlier decisions outside queues on any of its flags, so that one counts.
 
-    It also decides all flags of these decisions. A decision on a flag ``alone`` replaces no decision on several flags.
+    It also decides all flags of these decisions. A decision on a flag ``alone`` replaces no
+    decision on several flags.
     """
     if not review.flag_ids:
         return review
-    earlier = own_decisions(connection, review.reviewer_id, {review.response_id or 0: review.flag_ids})
+    earlier = own_decisions(
+        connection, review.reviewer_id, {review.response_id or 0: review.flag_ids}
+    )
     if alone:
         earlier = [each for each in earlier if each.flag_ids == review.flag_ids]
     replacing, withdrawals = replaced_by(review, earlier)
@@ -325,7 +399,10 @@ def keeping_earlier(review: Review, replaced: Review | None) -> Review:
     if replaced is None:
         return review
     grade, earlier = review.grade, replaced.grade
-    values = {each.name: getattr(grade, each.name) or getattr(earlier, each.name) for each in fields(Grade)}
+    values = {
+        each.name: getattr(grade, each.name) or getattr(earlier, each.name)
+        for each in fields(Grade)
+    }
     for name in ("groundedness", "quality"):  # 0 is a grade too
         score = getattr(grade, name)
         values[name] = getattr(earlier, name) if score is None else score
@@ -336,7 +413,9 @@ def keeping_earlier(review: Review, replaced: Review | None) -> Review:
     return replace(review, grade=Grade(**values))
 
 
-def own_decisions(connection: Connection, reviewer_id: int, flag_ids: Mapping[int, Collection[int]]) -> list[Review]:
+def own_decisions(
+    connection: Connection, reviewer_id: int, flag_ids: Mapping[int, Collection[int]]
+) -> list[Review]:
     """Return a reviewer's current decisions outside queues on flags (ids by answer), the latest first."""
     return current_reviews(
         connection,
@@ -359,7 +438,9 @@ def replaced_by(review: Review, earlier: Sequence[Review]) -> tuple[Review, list
     return replace(review, replaces=earlier[0].id, flag_ids=tuple(sorted(flag_ids))), withdrawals
 
 
-def withdrawal(review: Review, key: str, at: datetime, seen: tuple[str, ...] | None = None) -> Review:
+def withdrawal(
+    review: Review, key: str, at: datetime, seen: tuple[str, ...] | None = None
+) -> Review:
     """Return the row that withdraws a review."""
     return Review(
         response_id=review.response_id,

@@ -31,7 +31,11 @@ from judgeboard.store.issues import (
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.tables import FailureMode
 
-GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}
+GROUPS: dict[Group, str] = {
+    "query_type": "Query type",
+    "judge_version": "Judge version",
+    "week": "Week",
+}
 LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes per phrase, words per phrase
 
 
@@ -46,9 +50,13 @@ def save_mode(
 ) -> FailureMode:
     """Add a failure mode, or change the one with this name. A ``retired`` mode is not offered; its tags are kept.
 
-    Raises BadInput if the name, the description or the key cannot be used, or another mode has the key.
+    Raises BadInput if the name, the description or the key cannot be used, or another mode has the
+    key.
     """
-    checked, letter = checked_text("the failure mode", " ".join(name.split())), (key or "").strip().upper() or None
+    checked, letter = (
+        checked_text("the failure mode", " ".join(name.split())),
+        (key or "").strip().upper() or None,
+    )
     if checked is None or len(checked) > LONGEST_MODE:
         raise BadInput(f"the name of a failure mode has 1 to {LONGEST_MODE} characters")
     with allowed(store, by, Action.CHANGE_SETTINGS) as connection:
@@ -56,13 +64,19 @@ def save_mode(
         checked = next((each for each in modes if each.casefold() == checked.casefold()), checked)
         used = {mode.key: mode.name for mode in modes.values() if mode.key and not mode.retired}
         if letter is not None and letter not in tuple(KEYS):
-            raise BadInput(f"the key of a failure mode is one of the letters {' '.join(KEYS)}, not {key!r}")
+            raise BadInput(
+                f"the key of a failure mode is one of the letters {' '.join(KEYS)}, not {key!r}"
+            )
         if letter is not None and not retired and used.get(letter, checked) != checked:
             raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
         at, text = utc_now(), checked_text("the description", description)
-        mode = FailureMode(name=checked, description=text, key=letter, retired=retired, by=actor_name(by), at=at)
+        mode = FailureMode(
+            name=checked, description=text, key=letter, retired=retired, by=actor_name(by), at=at
+        )
         insert_mode(connection, mode)
-        record_event(connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at)
+        record_event(
+            connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at
+        )
         return mode
 
 
@@ -83,8 +97,8 @@ class FailureModeCount:
 def failure_mode_counts(connection: Connection, by: Group) -> tuple[FailureModeCount, ...]:
     """Return the counts of every mode in every group that has tags.
 
-    Weeks are in order of time, other groups by their number of tags. Only current reviews of logged answers count. An
-    answer counts once, in the week in which it was given.
+    Weeks are in order of time, other groups by their number of tags. Only current reviews of logged
+    answers count. An answer counts once, in the week in which it was given.
     """
     if by not in GROUPS:
         raise BadInput(f"failure modes are counted by {', '.join(GROUPS)}, not {by!r}")
@@ -93,7 +107,11 @@ def failure_mode_counts(connection: Connection, by: Group) -> tuple[FailureModeC
     for (group, mode), n in tagged.items():
         of_mode[mode] += n
         of_group[group] += n
-    titles = {version.id: version.title for version in list_versions(connection)} if by == "judge_version" else {}
+    titles = (
+        {version.id: version.title for version in list_versions(connection)}
+        if by == "judge_version"
+        else {}
+    )
     if by == "week":
         groups = sorted(of_group, key=lambda start: -1 if start is None else start)
     else:
@@ -126,8 +144,8 @@ def _in_group(by: Group, group: Any) -> tuple[str, RowFilter]:
 def suggested_modes(connection: Connection) -> dict[str, int]:
     """Return up to ten frequent phrases in notes that have no failure mode, each with its number of notes.
 
-    A note counts for one phrase. Only the latest 1,000 notes about problems are read. Phrases from names of failure
-    modes are left out.
+    A note counts for one phrase. Only the latest 1,000 notes about problems are read. Phrases from
+    names of failure modes are left out.
     """
     notes_of: dict[tuple[str, ...], set[int]] = {}
     for number, note in enumerate(untagged_notes(connection)):
@@ -136,11 +154,19 @@ def suggested_modes(connection: Connection) -> dict[str, int]:
             for at, size in product(range(len(words)), range(1, LONGEST_PHRASE + 1)):
                 notes_of.setdefault(tuple(words[at : at + size]), set()).add(number)
     names = [name.casefold().split() for name in list_modes(connection)]
-    known = {tuple(words[at:end]) for words in names for at, end in combinations(range(len(words) + 1), 2)}
+    known = {
+        tuple(words[at:end])
+        for words in names
+        for at, end in combinations(range(len(words) + 1), 2)
+    }
     weights = {phrase: len(phrase) for phrase in notes_of.keys() - known if {*phrase} - STOP_WORDS}
     groups: dict[str, int] = {}
     while len(groups) < 10:
-        weights = {phrase: words for phrase, words in weights.items() if len(notes_of[phrase]) >= LEAST_NOTES}
+        weights = {
+            phrase: words
+            for phrase, words in weights.items()
+            if len(notes_of[phrase]) >= LEAST_NOTES
+        }
         if not weights:
             break
         best = min(weights, key=lambda phrase: (-len(notes_of[phrase]) * weights[phrase], phrase))

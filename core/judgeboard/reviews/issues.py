@@ -21,10 +21,18 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import PARTS, RowFilter
-from judgeboard.store.issues import LONGEST_TITLE, Issue, answers_by_day, flags_by_state, insert_issue, list_issues
+from judgeboard.store.issues import (
+    LONGEST_TITLE,
+    Issue,
+    answers_by_day,
+    flags_by_state,
+    insert_issue,
+    list_issues,
+)
 from judgeboard.text import utc_day
 
-# These fields choose the answers in which a problem is counted. The other fields are signs of the problem.
+# These fields choose the answers in which a problem is counted. The other fields are signs of the
+# problem.
 _AMONG = (
     *(each.plural for each in PARTS.values()),
     *("kinds", "metadata", "day_from", "day_to", "no_time", "graded"),
@@ -34,11 +42,13 @@ _AMONG = (
 def issue_filter(where: RowFilter) -> RowFilter:
     """Return the filter of a new issue.
 
-    A filter without states selects open and confirmed flags, if it names rules or has no sign of a problem. Raises
-    BadInput for an empty filter.
+    A filter without states selects open and confirmed flags, if it names rules or has no sign of a
+    problem. Raises BadInput for an empty filter.
     """
     if where == RowFilter():
-        raise BadInput("an issue needs a filter: choose a failure mode, a rule or other values first")
+        raise BadInput(
+            "an issue needs a filter: choose a failure mode, a rule or other values first"
+        )
     signs = set(where.as_dict()) - {*_AMONG, "judge", "judge_version"}
     if where.states or (signs and not where.rules):
         return where
@@ -49,7 +59,8 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
     """Open an issue (number 0), or change the one with this number; the default day of a fix is today.
 
     Raises:
-        BadInput: The title, the description or the filter cannot be used, or somebody else changed the issue meanwhile.
+        BadInput: The title, the description or the filter cannot be used, or somebody else changed
+            the issue meanwhile.
         NotFound: Nobody has the name of the owner.
     """
     at, title = now or utc_now(), checked_text("the title", " ".join(issue.title.split()))
@@ -60,12 +71,25 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
         fixed_day = utc_day(at)
     owner = people_named(store, [issue.owner], new=False)[0].name if issue.owner else None
     with allowed(store, by, Action.KEEP_ISSUES) as connection:
-        number = issue.number or max((known.number for known in list_issues(connection)), default=0) + 1
-        where, description = issue_filter(issue.where), checked_text("the description", issue.description)
+        number = (
+            issue.number or max((known.number for known in list_issues(connection)), default=0) + 1
+        )
+        where, description = (
+            issue_filter(issue.where),
+            checked_text("the description", issue.description),
+        )
         version, name = issue.version + 1, actor_name(by)
-        saved = Issue(title, where, description, owner, issue.state, fixed_day, number, version, name, at)
+        saved = Issue(
+            title, where, description, owner, issue.state, fixed_day, number, version, name, at
+        )
         insert_issue(connection, saved)
-        record_event(connection, "save_issue", name, details={"issue": number, "state": issue.state.value}, now=at)
+        record_event(
+            connection,
+            "save_issue",
+            name,
+            details={"issue": number, "state": issue.state.value},
+            now=at,
+        )
     return saved
 
 
@@ -73,10 +97,10 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
 class IssueFigures:
     """The number of answers of an issue, their flags by state, the last UTC day with such an answer, and shares.
 
-    ``before`` and ``after`` are the shares of the problem in answers given before and after the fix. Without a fix,
-    all answers count as before. ``where`` of each week filters the answers with the problem. Answers
-    ``without_time``, and those whose date is not plausible (``misdated``, see `PlausibleDays`), are left out of the
-    shares.
+    ``before`` and ``after`` are the shares of the problem in answers given before and after the
+    fix. Without a fix, all answers count as before. ``where`` of each week filters the answers with
+    the problem. Answers ``without_time``, and those whose date is not plausible (``misdated``, see
+    `PlausibleDays`), are left out of the shares.
     """
 
     answers: int
@@ -89,11 +113,14 @@ class IssueFigures:
     weeks: tuple[Point, ...]
 
 
-def measure_issue(connection: Connection, issue: Issue, now: datetime | None = None) -> IssueFigures:
+def measure_issue(
+    connection: Connection, issue: Issue, now: datetime | None = None
+) -> IssueFigures:
     """Return the figures of an issue.
 
-    The shares are of the answers in the same `PARTS` of the log, with the same metadata and days. If the filter names
-    failure modes, only reviewed answers count. If the filter limits the score, only answers with a score count.
+    The shares are of the answers in the same `PARTS` of the log, with the same metadata and days.
+    If the filter names failure modes, only reviewed answers count. If the filter limits the score,
+    only answers with a score count.
     """
     where, fixed_day = issue.where, issue.fixed_day
     hits = answers_by_day(connection, where)
@@ -106,9 +133,13 @@ def measure_issue(connection: Connection, issue: Issue, now: datetime | None = N
     every = answers_by_day(connection, RowFilter(**kept), reviewed=bool(where.failure_modes))
     plausible = PlausibleDays.at(now)
     days = sorted(day for day in every if day is not None and plausible.include(day))
-    sides = [[day for day in days if (fixed_day is None or day < fixed_day) is early] for early in (True, False)]
+    sides = [
+        [day for day in days if (fixed_day is None or day < fixed_day) is early]
+        for early in (True, False)
+    ]
     before, after = share_intervals(
-        [sum(hits.get(day, 0) for day in side) for side in sides], [sum(every[day] for day in side) for side in sides]
+        [sum(hits.get(day, 0) for day in side) for side in sides],
+        [sum(every[day] for day in side) for side in sides],
     )
     sums = [DaySums("", day, None, every[day], hits.get(day, 0), 0) for day in days]
     weeks = by_period(sums, "week", start_of(days[0], "week") if days else 0)
@@ -118,13 +149,19 @@ def measure_issue(connection: Connection, issue: Issue, now: datetime | None = N
         without_time=hits.get(None, 0),
         misdated=sum(n for day, n in hits.items() if not plausible.include(day)),
         flags=flags_by_state(connection, where),
-        last_day=max((day for day in hits if day is not None and plausible.include(day)), default=None),
+        last_day=max(
+            (day for day in hits if day is not None and plausible.include(day)), default=None
+        ),
         before=before,
         after=after,
         weeks=tuple(
             Point(first, last, share, segment, replace(where, day_from=first, day_to=last))
-            for start, share, segment in zip(weeks.starts, shares, weeks.segments("week"), strict=True)
-            for first, last in [(max(start, where.day_from or start), min(start + 6, where.day_to or start + 6))]
+            for start, share, segment in zip(
+                weeks.starts, shares, weeks.segments("week"), strict=True
+            )
+            for first, last in [
+                (max(start, where.day_from or start), min(start + 6, where.day_to or start + 6))
+            ]
         ),
     )
 
@@ -136,5 +173,8 @@ def issue_notes(issue: Issue, figures: IssueFigures) -> Iterator[Note]:
         yield note("issue_reviewed" if issue.where.failure_modes else "issue", share=before)
         return
     yield note("issue_fixed", before=before, after=after)
-    fell, rose = (after.high or 1.0) < (before.low or 0.0), (after.low or 0.0) > (before.high or 1.0)
+    fell, rose = (
+        (after.high or 1.0) < (before.low or 0.0),
+        (after.low or 0.0) > (before.high or 1.0),
+    )
     yield note("issue_fell" if fell else "issue_rose" if rose else "issue_unclear")

@@ -64,9 +64,10 @@ def next_item(
 ) -> LeasedItem | None:
     """Lease the next item of a queue to a reviewer; None if none is left for them.
 
-    ``holding`` are the tokens of the leased items that the reviewer's page shows or preloads. Other items that they
-    have leased come first, so that work goes on after a reload. Raises BadInput if the queue is closed or assigned to
-    others, or other sessions of the reviewer take items from it at this moment.
+    ``holding`` are the tokens of the leased items that the reviewer's page shows or preloads. Other
+    items that they have leased come first, so that work goes on after a reload. Raises BadInput if
+    the queue is closed or assigned to others, or other sessions of the reviewer take items from it
+    at this moment.
     """
     at = now or utc_now()
 
@@ -77,12 +78,14 @@ def next_item(
     return tried(take, reviewer)
 
 
-def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> LeasedItem | None:
+def take_item(
+    store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None
+) -> LeasedItem | None:
     """Lease one item by its id, whether or not the reviewer skipped it.
 
-    Returns None if others have given or leased all its reviews, the reviewer has reviewed it already, it is a repeat
-    for somebody else, or it left the queue. Raises BadInput if its queue is closed or assigned to others, or other
-    sessions of the reviewer take the item at this moment.
+    Returns None if others have given or leased all its reviews, the reviewer has reviewed it
+    already, it is a repeat for somebody else, or it left the queue. Raises BadInput if its queue is
+    closed or assigned to others, or other sessions of the reviewer take the item at this moment.
     """
     at = now or utc_now()
 
@@ -93,7 +96,9 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     return tried(take, reviewer)
 
 
-def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> datetime | None:
+def renew(
+    store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None
+) -> datetime | None:
     """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more."""
     at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -102,7 +107,9 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
             return None
         queue = queue_by_id(connection, lease.queue_id)
         until = _until(queue, at)
-        renewed = queue.state is QueueState.OPEN and renew_lease(connection, lease.token, reviewer.id, until)
+        renewed = queue.state is QueueState.OPEN and renew_lease(
+            connection, lease.token, reviewer.id, until
+        )
         return until if renewed else None
 
 
@@ -119,12 +126,17 @@ def release(store: Store, token: str, reviewer: Reviewer, *, now: datetime | Non
 
 
 def skip(
-    store: Store, token: str, reviewer: Reviewer, *, reason: str | None = None, now: datetime | None = None
+    store: Store,
+    token: str,
+    reviewer: Reviewer,
+    *,
+    reason: str | None = None,
+    now: datetime | None = None,
 ) -> bool:
     """Release a leased item and never lease it to this reviewer again; False if it was not leased any more.
 
-    The reason "cannot be judged" declines the item: no other reviewer gets it. Raises BadInput if the
-    reason cannot be stored.
+    The reason "cannot be judged" declines the item: no other reviewer gets it. Raises BadInput if
+    the reason cannot be stored.
     """
     at = now or utc_now()
     text = (reason or "").strip() or None
@@ -138,18 +150,23 @@ def skip(
             return False
         insert_skip(connection, item.id, reviewer.id, text, at)
         details = {"item": item.id, "queue": item.queue_id}
-        record_event(connection, "skip", reviewer.name, response_id=item.response_id, details=details, now=at)
+        record_event(
+            connection, "skip", reviewer.name, response_id=item.response_id, details=details, now=at
+        )
         if text == CANNOT_BE_JUDGED:
             item_by_id(connection, item.id, lock=True)
             update_item_state(connection, item.id, at)
         return True
 
 
-def undo_skip(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> LeasedItem | None:
+def undo_skip(
+    store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None
+) -> LeasedItem | None:
     """Withdraw a reviewer's skip of an item and lease the item to them again. A declined item needs its reviews again.
 
-    Returns None if others have given or leased all its reviews, or if it left the queue. Raises BadInput if the queue
-    is closed or assigned to others, or other sessions of the reviewer take the item at this moment.
+    Returns None if others have given or leased all its reviews, or if it left the queue. Raises
+    BadInput if the queue is closed or assigned to others, or other sessions of the reviewer take
+    the item at this moment.
     """
     at = now or utc_now()
 
@@ -161,11 +178,13 @@ def undo_skip(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     return tried(take, reviewer)
 
 
-def undo_skips(store: Store, queue: Queue, reviewer: Reviewer, *, now: datetime | None = None) -> list[int]:
+def undo_skips(
+    store: Store, queue: Queue, reviewer: Reviewer, *, now: datetime | None = None
+) -> list[int]:
     """Withdraw a reviewer's skips of all items of a queue that they could review now; return the ids of the items.
 
-    `next_item` leases them like the other items of the queue. Raises BadInput if the queue is closed or assigned to
-    others.
+    `next_item` leases them like the other items of the queue. Raises BadInput if the queue is
+    closed or assigned to others.
     """
     at = now or utc_now()
     with store.reading() as connection:
@@ -183,7 +202,9 @@ def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
             return take()
         except IntegrityError:
             continue
-    raise BadInput(f"{reviewer.name} is leasing an item in another session at this moment: try again")
+    raise BadInput(
+        f"{reviewer.name} is leasing an item in another session at this moment: try again"
+    )
 
 
 def check_may_take(connection: Connection, queue: Queue, reviewer: Reviewer) -> Queue:
@@ -194,7 +215,9 @@ def check_may_take(connection: Connection, queue: Queue, reviewer: Reviewer) -> 
     return queue
 
 
-def leased_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | None = None) -> LeasedItem:
+def leased_item(
+    lease: Lease, item: QueueItem, queue: Queue, until: datetime | None = None
+) -> LeasedItem:
     """Return a lease with its item and queue."""
     return LeasedItem(
         token=_token_of(lease),
@@ -215,25 +238,44 @@ def _withdraw_skip(connection: Connection, item_id: int, reviewer: Reviewer, now
     if not withdraw_skips(connection, item_id, reviewer.id, now):
         return
     details = {"item": item.id, "queue": item.queue_id}
-    record_event(connection, "undo_skip", reviewer.name, response_id=item.response_id, details=details, now=now)
+    record_event(
+        connection,
+        "undo_skip",
+        reviewer.name,
+        response_id=item.response_id,
+        details=details,
+        now=now,
+    )
     if item.state is not ItemState.LEFT:
         update_item_state(connection, item_id, now)
 
 
-def _take(connection: Connection, item_id: int, reviewer: Reviewer, now: datetime) -> LeasedItem | None:
+def _take(
+    connection: Connection, item_id: int, reviewer: Reviewer, now: datetime
+) -> LeasedItem | None:
     item = item_by_id(connection, item_id)
     queue = check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
     if item.state is not ItemState.OPEN:
         return None
     token = secrets.token_urlsafe(16)
-    lease = take_lease_at(connection, item_id, reviewer.id, token, now=now, until=_until(queue, now))
+    lease = take_lease_at(
+        connection, item_id, reviewer.id, token, now=now, until=_until(queue, now)
+    )
     return None if lease is None else leased_item(lease, item, queue)
 
 
 def _next(
-    connection: Connection, named: str | Queue, reviewer: Reviewer, holding: Collection[str], now: datetime
+    connection: Connection,
+    named: str | Queue,
+    reviewer: Reviewer,
+    holding: Collection[str],
+    now: datetime,
 ) -> LeasedItem | None:
-    queue = queue_named(connection, named) if isinstance(named, str) else queue_by_id(connection, named.id)
+    queue = (
+        queue_named(connection, named)
+        if isinstance(named, str)
+        else queue_by_id(connection, named.id)
+    )
     check_may_take(connection, queue, reviewer)
     until = _until(queue, now)
     if (leased := _leased_before(connection, queue, reviewer, holding, now, until)) is not None:
@@ -242,14 +284,23 @@ def _next(
         add_training_items(connection, queue, reviewer.id, now)
     if (own := own_item(connection, queue, reviewer.id, now)) is not None:
         insert_items(connection, queue.id, [own], now)
-    lease = take_lease(connection, queue.id, reviewer.id, secrets.token_urlsafe(16), now=now, until=until)
-    if lease is None:  # another session of the reviewer may have taken the last item between these statements
+    lease = take_lease(
+        connection, queue.id, reviewer.id, secrets.token_urlsafe(16), now=now, until=until
+    )
+    if (
+        lease is None
+    ):  # another session of the reviewer may have taken the last item between these statements
         return _leased_before(connection, queue, reviewer, holding, now, until)
     return leased_item(lease, item_by_id(connection, lease.queue_item_id), queue)
 
 
 def _leased_before(
-    connection: Connection, queue: Queue, reviewer: Reviewer, holding: Collection[str], now: datetime, until: datetime
+    connection: Connection,
+    queue: Queue,
+    reviewer: Reviewer,
+    holding: Collection[str],
+    now: datetime,
+    until: datetime,
 ) -> LeasedItem | None:
     """Renew the lease of an item that a reviewer has leased and that is not in ``holding``; return it."""
     for lease in active_leases(connection, reviewer.id, now, queue.id):
@@ -261,19 +312,25 @@ def _leased_before(
     return None
 
 
-def _release(connection: Connection, token: str, reviewer: Reviewer, now: datetime) -> QueueItem | None:
+def _release(
+    connection: Connection, token: str, reviewer: Reviewer, now: datetime
+) -> QueueItem | None:
     unlocked = own_lease(connection, token, reviewer.id)
     if unlocked is None:
         return None
     item = item_by_id(connection, unlocked.queue_item_id)
     if item.response_id is not None:
-        lock_response(connection, item.response_id)  # locked before the lease, in the same order as in `decide_item`
+        lock_response(
+            connection, item.response_id
+        )  # locked before the lease, in the same order as in `decide_item`
     lease = own_lease(connection, token, reviewer.id, lock=True)
     if lease is None or lease.done:
         return None
     release_lease(connection, lease.id)
     if item.response_id is not None:
-        follow_queues(connection, [item.response_id], now)  # the answer may have stopped matching during the lease
+        follow_queues(
+            connection, [item.response_id], now
+        )  # the answer may have stopped matching during the lease
     return item
 
 

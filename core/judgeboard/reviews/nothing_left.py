@@ -7,7 +7,13 @@ from sqlalchemy import Connection
 
 from judgeboard.measure.notes import Note, note
 from judgeboard.store.clock import utc_now
-from judgeboard.store.leases import ItemCounts, count_items_for, count_with_others, own_progress, skipped_items
+from judgeboard.store.leases import (
+    ItemCounts,
+    count_items_for,
+    count_with_others,
+    own_progress,
+    skipped_items,
+)
 from judgeboard.store.next_items import own_item, training_answers
 from judgeboard.store.queues import Queue, assignees
 
@@ -16,8 +22,9 @@ from judgeboard.store.queues import Queue, assignees
 class NothingLeft:
     """A queue in which a person can lease nothing now.
 
-    Others have leased ``with_others`` items that may come later. The person ``skipped`` items that still need a review:
-    they can have them back (`undo_skips`). ``assigned_alone``: the queue is assigned to this person and nobody else.
+    Others have leased ``with_others`` items that may come later. The person ``skipped`` items that
+    still need a review: they can have them back (`undo_skips`). ``assigned_alone``: the queue is
+    assigned to this person and nobody else.
     """
 
     counts: ItemCounts
@@ -37,7 +44,11 @@ class NothingLeft:
             return note("queue_leased", n=self.with_others)
         if others:
             return note("queue_of_nobody" if self.assigned_alone else "queue_of_others", n=others)
-        return note("queue_skipped", n=self.skipped) if self.skipped else note("queue_finished", n=items)
+        return (
+            note("queue_skipped", n=self.skipped)
+            if self.skipped
+            else note("queue_finished", n=items)
+        )
 
 
 def nothing_left(
@@ -52,4 +63,6 @@ def nothing_left(
     counts = count_items_for(connection, queue.id, reviewer_id)
     skipped = len(skipped_items(connection, queue.id, reviewer_id, at))
     alone = [person.id for person in assignees(connection, queue.id)] == [reviewer_id]
-    return NothingLeft(counts, count_with_others(connection, queue.id, reviewer_id, at), skipped, alone)
+    return NothingLeft(
+        counts, count_with_others(connection, queue.id, reviewer_id, at), skipped, alone
+    )

@@ -30,13 +30,22 @@ from judgeboard.store.queue_items import (
     set_item_state,
     unfinished_beside,
 )
-from judgeboard.store.queues import ConflictRow, Queue, conflict_rows, own_conflict_rows, queue_by_id, queue_named
+from judgeboard.store.queues import (
+    ConflictRow,
+    Queue,
+    conflict_rows,
+    own_conflict_rows,
+    queue_by_id,
+    queue_named,
+)
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import flags_with_newer, lock_flags, set_flag_states
 from judgeboard.store.tables import Flag, QueueItem
 from judgeboard.text import counted
 
-QUALITY_CONFLICT = 2  # reviews are in conflict if quality, or a rubric's dimension, differs by at least this
+QUALITY_CONFLICT = (
+    2  # reviews are in conflict if quality, or a rubric's dimension, differs by at least this
+)
 GROUNDEDNESS_CONFLICT = 0.4
 ALL_UNSURE = "all unsure"
 
@@ -53,14 +62,17 @@ class Outcome:
 def outcome(reviews: Sequence[QueueReview], needed: int, *, declined: bool = False) -> Outcome:
     """Return the outcome of the current reviews of an item that needs ``needed`` of them.
 
-    An adjudication ends the item. If as many reviewers as needed (at least two) are unsure and nobody decided, a lead
-    decides. If fewer are unsure, the item needs other reviewers in their place. A ``declined`` item needs no more
-    reviews.
+    An adjudication ends the item. If as many reviewers as needed (at least two) are unsure and
+    nobody decided, a lead decides. If fewer are unsure, the item needs other reviewers in their
+    place. A ``declined`` item needs no more reviews.
     """
     if any(review.stage is Stage.ADJUDICATION for review in reviews):
         return Outcome(ItemState.ADJUDICATED, differ_on=differences(reviews))
     counted = [review for review in reviews if _counts(review)]
-    unsure = sum(review.decision == Decision.UNSURE and review.stage is not Stage.REVEALED for review in reviews)
+    unsure = sum(
+        review.decision == Decision.UNSURE and review.stage is not Stage.REVEALED
+        for review in reviews
+    )
     if len(counted) >= needed or (declined and counted):
         differ_on = differences(counted)
         return Outcome(ItemState.CONFLICT if differ_on else ItemState.AGREED, differ_on=differ_on)
@@ -87,15 +99,22 @@ def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
     numbers: list[tuple[str, list[float | None], float]] = [
         ("quality", [grade.quality for grade in grades], QUALITY_CONFLICT),
         ("groundedness", [grade.groundedness for grade in grades], GROUNDEDNESS_CONFLICT),
-        *((name, [scores.get(name) for scores in by_dimension], QUALITY_CONFLICT) for name in dimensions),
+        *(
+            (name, [scores.get(name) for scores in by_dimension], QUALITY_CONFLICT)
+            for name in dimensions
+        ),
     ]
     for name, of_reviews, limit in numbers:
         values = [value for value in of_reviews if value is not None]
         if values and round(max(values) - min(values), 9) >= limit:  # rounded: 0.9 - 0.5 is 0.4
             names.append(name)
-    fields = sorted({name for grade in grades for name, value in grade.choices.items() if _is_category(value)})
+    fields = sorted(
+        {name for grade in grades for name, value in grade.choices.items() if _is_category(value)}
+    )
     return tuple(names) + tuple(
-        name for name in fields if len({str(each.choices[name]) for each in grades if name in each.choices}) > 1
+        name
+        for name in fields
+        if len({str(each.choices[name]) for each in grades if name in each.choices}) > 1
     )
 
 
@@ -113,7 +132,10 @@ def _is_category(value: Any) -> bool:
 
 def _counts(review: QueueReview) -> bool:
     """Whether a review counts as one that its item needs: it is not unsure, after a reveal, or an adjudication."""
-    return review.decision != Decision.UNSURE and review.stage not in {Stage.REVEALED, Stage.ADJUDICATION}
+    return review.decision != Decision.UNSURE and review.stage not in {
+        Stage.REVEALED,
+        Stage.ADJUDICATION,
+    }
 
 
 def update_states(
@@ -122,7 +144,9 @@ def update_states(
     """Update the item and the flags of a review that was added, replaced or withdrawn; return their states."""
     if item_id is not None:
         item_state = update_item_state(connection, item_id, now)
-        after = lock_flags(connection, {flag.response_id for flag in flags}, [flag.id for flag in flags])
+        after = lock_flags(
+            connection, {flag.response_id for flag in flags}, [flag.id for flag in flags]
+        )
         return {flag.id: flag.state for flag in after}, item_state
     states = update_flag_states(connection, flags)
     follow_queues(connection, {flag.response_id for flag in flags}, now)
@@ -135,21 +159,30 @@ def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str |
     queues = []
     for name, item_id, needed in holding_items(connection, flag_ids):
         result = outcome(reviews_on(connection, item_id), needed)
-        queues.append(f"{name} (needs {counted(result.more, 'review') if result.more else 'an adjudication'})")
+        queues.append(
+            f"{name} (needs {counted(result.more, 'review') if result.more else 'an adjudication'})"
+        )
     return note("flags_held", queues=queues).text if queues else None
 
 
 def update_flag_states(connection: Connection, flags: Sequence[Flag]) -> dict[int, FlagState]:
     """Set flags to the states that their reviews decide, and return the states. Without a decision a flag is open.
 
-    A superseded flag stays superseded. Instead of open, a flag becomes superseded if a newer flag of its rule is open.
+    A superseded flag stays superseded. Instead of open, a flag becomes superseded if a newer flag
+    of its rule is open.
     """
     before = {flag.id: flag.state for flag in flags}
     movable = [flag_id for flag_id, state in before.items() if state is not FlagState.SUPERSEDED]
     states = before | dict.fromkeys(movable, FlagState.OPEN) | decided_states(connection, movable)
-    reopened = [id_ for id_ in movable if states[id_] is FlagState.OPEN and before[id_] is not FlagState.OPEN]
+    reopened = [
+        id_
+        for id_ in movable
+        if states[id_] is FlagState.OPEN and before[id_] is not FlagState.OPEN
+    ]
     states |= dict.fromkeys(flags_with_newer(connection, reopened), FlagState.SUPERSEDED)
-    set_flag_states(connection, {id_: state for id_, state in states.items() if state is not before[id_]})
+    set_flag_states(
+        connection, {id_: state for id_, state in states.items() if state is not before[id_]}
+    )
     return states
 
 
@@ -163,14 +196,24 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
         state = ItemState.AGREED  # nobody else reviews or adjudicates a repeat or a test item
     if state in UNFINISHED and item.state not in UNFINISHED and unfinished_beside(connection, item):
         state = ItemState.LEFT  # a later flag added the same answer to the queue again
-    set_item_state(connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0)
+    set_item_state(
+        connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0
+    )
     if state is ItemState.CONFLICT and item.state is not ItemState.CONFLICT:
         people = sorted({review.reviewer_id for review in reviews})
         about = {"item": item_id, "review": reviews[-1].id, "people": people}
-        record_event(connection, CONFLICT, reviews[-1].reviewer, response_id=item.response_id, details=about, now=now)
+        record_event(
+            connection,
+            CONFLICT,
+            reviews[-1].reviewer,
+            response_id=item.response_id,
+            details=about,
+            now=now,
+        )
     if item.repeat_for is None and item.response_id is not None:
         update_flag_states(
-            connection, lock_flags(connection, [item.response_id], flags_decided_at(connection, item_id))
+            connection,
+            lock_flags(connection, [item.response_id], flags_decided_at(connection, item_id)),
         )
         follow_queues(connection, [item.response_id], now)
     return state
@@ -197,8 +240,8 @@ class ConflictPage:
 class Conflict:
     """An item with its texts, its current reviews and who skipped it.
 
-    Either ``answer`` or ``pair`` is set. Preferences on a pair are in terms of the stored answers. ``reviews``
-    include the adjudication.
+    Either ``answer`` or ``pair`` is set. Preferences on a pair are in terms of the stored answers.
+    ``reviews`` include the adjudication.
     """
 
     item: QueueItem
@@ -223,7 +266,9 @@ def open_conflicts(
     ``after`` is the ``next`` of the previous page.
     """
     queue_id = None if queue is None else queue_named(connection, queue).id
-    return _page(connection, conflict_rows(connection, queue_id, after=after or 0, limit=limit + 1), limit)
+    return _page(
+        connection, conflict_rows(connection, queue_id, after=after or 0, limit=limit + 1), limit
+    )
 
 
 def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) -> ConflictPage:
@@ -234,18 +279,29 @@ def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) 
 def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None) -> Conflict:
     """Return an item in any state with all its reviews.
 
-    Leads may see it, and its reviewers once it is adjudicated, but nobody who must still review it blind. ``viewer`` is
-    None for a program with access to the database. Raises NotAllowed if the viewer may not see the reviews.
+    Leads may see it, and its reviewers once it is adjudicated, but nobody who must still review it
+    blind. ``viewer`` is None for a program with access to the database. Raises NotAllowed if the
+    viewer may not see the reviews.
     """
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)
     if viewer is not None:
         if hidden_of(connection, viewer.id, response_id=item.response_id, pair_id=item.pair_id):
-            raise NotAllowed("You must review this item blind first: then you see the other reviews.")
+            raise NotAllowed(
+                "You must review this item blind first: then you see the other reviews."
+            )
         took_part = any(review.reviewer_id == viewer.id for review in reviews)
-        if not may(viewer, Action.ADJUDICATE) and not (took_part and item.state is ItemState.ADJUDICATED):
-            raise NotAllowed("Only the reviewers of an item see its other reviews, after a lead has adjudicated it.")
-    answer = None if item.response_id is None else answer_texts(connection, [item.response_id])[item.response_id]
+        if not may(viewer, Action.ADJUDICATE) and not (
+            took_part and item.state is ItemState.ADJUDICATED
+        ):
+            raise NotAllowed(
+                "Only the reviewers of an item see its other reviews, after a lead has adjudicated it."
+            )
+    answer = (
+        None
+        if item.response_id is None
+        else answer_texts(connection, [item.response_id])[item.response_id]
+    )
     return Conflict(
         item=item,
         queue=queue_by_id(connection, item.queue_id),
@@ -262,10 +318,18 @@ def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> Co
     reviews = reviews_on_items(connection, [row.item_id for row in shown])
     lines = []
     for row in shown:
-        people = {each.reviewer_id for each in reviews[row.item_id] if each.stage is not Stage.ADJUDICATION}
-        lines.append(ConflictLine(row, _differ_on(reviews[row.item_id], row.reviews_needed), len(people)))
+        people = {
+            each.reviewer_id
+            for each in reviews[row.item_id]
+            if each.stage is not Stage.ADJUDICATION
+        }
+        lines.append(
+            ConflictLine(row, _differ_on(reviews[row.item_id], row.reviews_needed), len(people))
+        )
     return ConflictPage(tuple(lines), shown[-1].item_id if len(rows) > limit else None)
 
 
 def _differ_on(reviews: Sequence[QueueReview], needed: int) -> tuple[str, ...]:
-    return outcome([review for review in reviews if review.stage is not Stage.ADJUDICATION], needed).differ_on
+    return outcome(
+        [review for review in reviews if review.stage is not Stage.ADJUDICATION], needed
+    ).differ_on

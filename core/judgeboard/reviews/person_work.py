@@ -55,12 +55,12 @@ class Streak:
 class PersonWork:
     """The work of a person. All figures except ``queues`` are of their latest 1,000 reviews.
 
-    Two reviews agree unless they would be in conflict in a queue. Each share is the agreement of the person's reviews
-    with others: adjudications by other people (``gold``), the person's first review of a repeated item (``own``), other
-    people's reviews of the same item (``others``), gold labels of unannounced test items (``tests``) and of training
-    queues (``training``). ``drift`` is the
-    agreement with other people in the last 30 days minus the agreement before. ``seconds`` is the median per item.
-    ``leased`` is the number of items leased to the person now.
+    Two reviews agree unless they would be in conflict in a queue. Each share is the agreement of
+    the person's reviews with others: adjudications by other people (``gold``), the person's first
+    review of a repeated item (``own``), other people's reviews of the same item (``others``), gold
+    labels of unannounced test items (``tests``) and of training queues (``training``). ``drift`` is
+    the agreement with other people in the last 30 days minus the agreement before. ``seconds`` is
+    the median per item. ``leased`` is the number of items leased to the person now.
     """
 
     person: Reviewer
@@ -82,11 +82,15 @@ class PersonWork:
         return sum(work.left for work in self.queues)
 
 
-def person_work(connection: Connection, person: Reviewer, *, now: datetime | None = None) -> PersonWork:
+def person_work(
+    connection: Connection, person: Reviewer, *, now: datetime | None = None
+) -> PersonWork:
     """Return the work of one person, with the open queues that they may review."""
     at = now or utc_now()
     queues = [
-        queue for queue in list_queues(connection, only_open=True) if may_take_from(connection, queue.id, person.id)
+        queue
+        for queue in list_queues(connection, only_open=True)
+        if may_take_from(connection, queue.id, person.id)
     ]
     return _work(connection, person, queues, at)
 
@@ -110,7 +114,11 @@ def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
     for decision, equal in groupby(timed, key=lambda review: review.decision):
         in_row = list(equal)
         seconds = sum(review.seconds or 0 for review in in_row)
-        if decision is not None and len(in_row) >= STREAK_REVIEWS and seconds < STREAK_SECONDS * len(in_row):
+        if (
+            decision is not None
+            and len(in_row) >= STREAK_REVIEWS
+            and seconds < STREAK_SECONDS * len(in_row)
+        ):
             fast.append(Streak(Decision(decision), len(in_row), seconds, in_row[0].at))
     return tuple(sorted(fast, key=lambda streak: -streak.reviews)[:LONGEST_STREAKS])
 
@@ -127,7 +135,9 @@ def agrees(review: QueueReview, other: QueueReview) -> bool | None:
 
 def _parts(review: QueueReview) -> set[str]:
     grade = review.grade
-    single = {name for name in ("label", "groundedness", "quality") if getattr(grade, name) is not None}
+    single = {
+        name for name in ("label", "groundedness", "quality") if getattr(grade, name) is not None
+    }
     graded = single | {*grade.by_dimension, *grade.choices}
     return graded if review.decision is None else {"decision", *graded}
 
@@ -150,14 +160,18 @@ def training_feedback(connection: Connection, item_id: int, review_id: int) -> F
     own = next((each for each in reviews_on(connection, item_id) if each.id == review_id), None)
     if gold is None or own is None:
         return None
-    return Feedback(gold, agrees(own, gold), differences([replace(each, stage=None) for each in (own, gold)]))
+    return Feedback(
+        gold, agrees(own, gold), differences([replace(each, stage=None) for each in (own, gold)])
+    )
 
 
 def feedback_words(feedback: Feedback) -> str:
     """Return the feedback on a training item, with the lead's reason."""
     decision, gold = feedback.gold.decision, feedback.gold.grade
     grades = (
-        f"{name} {getattr(gold, name)}" for name in ("groundedness", "quality") if getattr(gold, name) is not None
+        f"{name} {getattr(gold, name)}"
+        for name in ("groundedness", "quality")
+        if getattr(gold, name) is not None
     )
     decided = {"confirm": "confirmed", "dismiss": "dismissed"}.get(decision or "", decision)
     label = ", ".join(filter(None, (decided, gold.label, *grades)))
@@ -168,7 +182,9 @@ def feedback_words(feedback: Feedback) -> str:
     return paragraph((verdict, note("gold_reason", reason=gold.note) if gold.note else None))
 
 
-def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now: datetime) -> PersonWork:
+def _work(
+    connection: Connection, person: Reviewer, queues: Sequence[Queue], now: datetime
+) -> PersonWork:
     reviews = given_reviews(connection, person.id)
     compared = compared_reviews(connection, person.id, reviews)
     usual = [each for each in compared if each.review.repeat_for is None]
@@ -180,9 +196,15 @@ def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now
         seconds=median(seconds),
         gold=_share(_matches(usual, _gold), "no item of theirs was adjudicated"),
         own=_share(_matches(compared, _first), "no repeats"),
-        others=_share(_matches(usual, lambda each: each.others), "nobody else reviewed their items"),
-        tests=_share(_matches([each for each in tests if not each.review.training], _gold), "no test items"),
-        training=_share(_matches([each for each in tests if each.review.training], _gold), "no training items"),
+        others=_share(
+            _matches(usual, lambda each: each.others), "nobody else reviewed their items"
+        ),
+        tests=_share(
+            _matches([each for each in tests if not each.review.training], _gold), "no test items"
+        ),
+        training=_share(
+            _matches([each for each in tests if each.review.training], _gold), "no training items"
+        ),
         drift=_drift(usual, now),
         leased=len(active_leases(connection, person.id, now)),
         queues=work_in(connection, queues, person.id, now),
@@ -226,5 +248,7 @@ def _drift(compared: Sequence[ComparedReviews], now: datetime) -> Estimate:
         return Estimate(None, n=len(matches), reason="no earlier reviews to compare with")
     items = np.array([each.review.queue_item_id for _, each in matches])
     return difference_of_means(
-        np.array([match for match, _ in matches], dtype=np.float64), inside, grouping(items, len(matches))
+        np.array([match for match, _ in matches], dtype=np.float64),
+        inside,
+        grouping(items, len(matches)),
     )

@@ -36,7 +36,13 @@ PRESETS: dict[str, Preset] = {
     "judges-differ": Preset(
         "50 answers on which judges differ most, two reviewers",
         "Judges differ",
-        {"flagged_only": False, "max_items": 50, "order": QueueOrder.DISAGREEMENT, "needed": 2, "blind_people": True},
+        {
+            "flagged_only": False,
+            "max_items": 50,
+            "order": QueueOrder.DISAGREEMENT,
+            "needed": 2,
+            "blind_people": True,
+        },
     ),
 }
 

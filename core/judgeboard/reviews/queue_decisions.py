@@ -21,7 +21,13 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import NOTHING, check_required, check_same, checked_request
-from judgeboard.reviews.decisions import checked_review, keep_note, replacing_earlier, store_review, with_implied
+from judgeboard.reviews.decisions import (
+    checked_review,
+    keep_note,
+    replacing_earlier,
+    store_review,
+    with_implied,
+)
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.shown import check_not_blind, order_for
 from judgeboard.store.clock import utc_now
@@ -99,22 +105,22 @@ def decide_item(
 ) -> DecidedItem:
     """Store a review of the answer or the pair that a reviewer has leased.
 
-    The item's flags are updated once it has all its reviews and they agree. In a queue that hides the judge, the review
-    is *blind*, unless its author has seen the judge or could see it: they leased the answer in a queue that shows the
-    judge, or the item once had all its reviews and was reopened. If the queue has implied labels, the decision implies
-    a label.
+    The item's flags are updated once it has all its reviews and they agree. In a queue that hides
+    the judge, the review is *blind*, unless its author has seen the judge or could see it: they
+    leased the answer in a queue that shows the judge, or the item once had all its reviews and was
+    reopened. If the queue has implied labels, the decision implies a label.
 
-    ``token`` identifies the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone.
-    On a pair it is the preference between the stored answers (`stored_side` translates a side), and ``grade`` has
-    only a note. ``judgment_seen_id`` is the judgment on the screen, if the queue shows it. The same ``request_key``
-    again stores nothing.
+    ``token`` identifies the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None
+    for a grade alone. On a pair it is the preference between the stored answers (`stored_side`
+    translates a side), and ``grade`` has only a note. ``judgment_seen_id`` is the judgment on the
+    screen, if the queue shows it. The same ``request_key`` again stores nothing.
 
     Raises:
         MissingGrades: The queue requires a grade that is missing, and the decision is not unsure.
-        DecisionRefused: The reviewer never had this lease of this item: nothing is stored. Or their lease ended, or the
-            queue is closed: of the review, only the note is stored.
-        BadInput: The grade, the judgment or the request key cannot be used, the review is empty, or the decision does
-            not fit the item.
+        DecisionRefused: The reviewer never had this lease of this item: nothing is stored. Or their
+            lease ended, or the queue is closed: of the review, only the note is stored.
+        BadInput: The grade, the judgment or the request key cannot be used, the review is empty, or
+            the decision does not fit the item.
     """
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -123,7 +129,11 @@ def decide_item(
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
         lease = own_lease(connection, token, reviewer.id, lock=True)
-        taken_at = lease_taken_at(connection, item_id, reviewer.id, secret) if lease is None else lease.taken_at
+        taken_at = (
+            lease_taken_at(connection, item_id, reviewer.id, secret)
+            if lease is None
+            else lease.taken_at
+        )
         if lease is None and taken_at is None:
             raise DecisionRefused(NO_LEASE)
         _check_decision(item, decision)
@@ -135,7 +145,9 @@ def decide_item(
         if stored is not None:
             overall = stored.preferences.get(OVERALL)
             before = stored.decision if overall is None else overall.preference
-            check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
+            check_same(
+                stored, reviewer, same=stored.queue_item_id == item_id and before == decision
+            )
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(stored.id, item_id, item.state, reveals, repeated=True)
         refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
@@ -173,11 +185,13 @@ def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: 
     return queue.rules.reveal and not hidden.judge
 
 
-def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
+def reveal(
+    store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None
+) -> None:
     """Record the first time that the author of a blind review is shown the hidden parts.
 
-    Raises DecisionRefused if it is not the reviewer's own current blind review, or the judge must stay hidden
-    (`may_reveal`).
+    Raises DecisionRefused if it is not the reviewer's own current blind review, or the judge must
+    stay hidden (`may_reveal`).
     """
     at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -196,7 +210,14 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
         if lease.revealed_at is None:
             note_reveal(connection, lease.id, at)
             details = {"review": review_id, "item": item.id}
-            record_event(connection, "reveal", reviewer.name, response_id=review.response_id, details=details, now=at)
+            record_event(
+                connection,
+                "reveal",
+                reviewer.name,
+                response_id=review.response_id,
+                details=details,
+                now=at,
+            )
 
 
 def answer_reveal(
@@ -213,11 +234,13 @@ def answer_reveal(
 ) -> int:
     """Store a reviewer's grade of an answer after the reveal; return the review's id.
 
-    The blind review (``review_id``) is still the one that counts. A second grade after the reveal replaces the first.
-    The ``grade`` also has the unchanged values. The other arguments are as in `decide_item`.
+    The blind review (``review_id``) is still the one that counts. A second grade after the reveal
+    replaces the first. The ``grade`` also has the unchanged values. The other arguments are as in
+    `decide_item`.
 
     Raises:
-        DecisionRefused: The judge was not shown yet, or the review is not the reviewer's own current blind review.
+        DecisionRefused: The judge was not shown yet, or the review is not the reviewer's own
+            current blind review.
         BadInput: The review is empty or of a pair, or a value cannot be used.
     """
     request = checked_request(reviewer, request_key, seconds, now)
@@ -228,7 +251,11 @@ def answer_reveal(
         response = lock_subject(connection, item.response_id, item.pair_id)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            check_same(stored, reviewer, same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id))
+            check_same(
+                stored,
+                reviewer,
+                same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id),
+            )
             return stored.id
         lease = find_lease(connection, item.id, reviewer.id)
         if lease is None or lease.review_id != review_id or lease.revealed_at is None:
@@ -247,7 +274,9 @@ def answer_reveal(
             replaces=None if earlier is None else earlier.id,
         )
         review = checked_review(connection, response, review)
-        return store_review(connection, "answer_reveal", review, reviewer, {"blind": review_id, "item": item.id})
+        return store_review(
+            connection, "answer_reveal", review, reviewer, {"blind": review_id, "item": item.id}
+        )
 
 
 def adjudicate(
@@ -263,12 +292,14 @@ def adjudicate(
 ) -> int:
     """Store a lead's final decision on an item in conflict (its gold label), update its flags, return the review's id.
 
-    An answer is confirmed or dismissed. A preference on a pair refers to the stored answers A and B. The note of the
-    ``grade`` is the reason and is required. The other arguments are as in `decide_item`.
+    An answer is confirmed or dismissed. A preference on a pair refers to the stored answers A and
+    B. The note of the ``grade`` is the reason and is required. The other arguments are as in
+    `decide_item`.
 
     Raises:
         DecisionRefused: The item is not in conflict (any more).
-        BadInput: The reason is missing, the decision does not fit the item, or a value cannot be used.
+        BadInput: The reason is missing, the decision does not fit the item, or a value cannot be
+            used.
     """
     request = checked_request(by, request_key, seconds, now)
     with allowed(store, by, Action.ADJUDICATE) as connection:
@@ -280,7 +311,11 @@ def adjudicate(
         item = item_by_id(connection, item_id, lock=True)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            check_same(stored, by, same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION)
+            check_same(
+                stored,
+                by,
+                same=stored.queue_item_id == item_id and stored.stage is Stage.ADJUDICATION,
+            )
             return stored.id
         if item.state is not ItemState.CONFLICT:
             raise DecisionRefused(NOT_IN_CONFLICT[item.state])
@@ -298,7 +333,9 @@ def adjudicate(
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
-        review_id = store_review(connection, "adjudicate", review, by, _details(item, queue, review))
+        review_id = store_review(
+            connection, "adjudicate", review, by, _details(item, queue, review)
+        )
         update_item_state(connection, item_id, request.at)
         return review_id
 
@@ -326,7 +363,9 @@ def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> 
     if item.pair_id is None and isinstance(decision, Preference):
         raise BadInput(f"item {item.id} is an answer: its decision is confirm, dismiss or unsure")
     if decision is Decision.WITHDRAWN:
-        raise BadInput("a decision on an item is confirmed, dismissed or unsure; to withdraw a review, undo it")
+        raise BadInput(
+            "a decision on an item is confirmed, dismissed or unsure; to withdraw a review, undo it"
+        )
 
 
 def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> Review:
@@ -341,7 +380,10 @@ def _seen(
 ) -> tuple[str, ...]:
     if item.pair_id is not None:
         return (JUDGE, PEOPLE) if saw_hidden_parts(connection, item.pair_id, reviewer.id) else ()
-    hides = {JUDGE: queue.rules.blind_judge, PEOPLE: queue.rules.blind_people or item.repeat_for is not None}
+    hides = {
+        JUDGE: queue.rules.blind_judge,
+        PEOPLE: queue.rules.blind_people or item.repeat_for is not None,
+    }
     return tuple(
         what
         for what, is_hidden in hides.items()
@@ -355,11 +397,20 @@ def _seen(
 def _visible_now(connection: Connection, item: QueueItem, reviewer: Reviewer) -> tuple[str, ...]:
     """Return what is not hidden from a reviewer now: after their lease ended, they may have looked at it."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
-    return tuple(what for what, is_hidden in ((JUDGE, hidden.judge), (PEOPLE, hidden.people)) if not is_hidden)
+    return tuple(
+        what
+        for what, is_hidden in ((JUDGE, hidden.judge), (PEOPLE, hidden.people))
+        if not is_hidden
+    )
 
 
 def _refusal(
-    connection: Connection, lease: Lease | None, item: QueueItem, queue: Queue, reviewer: Reviewer, now: datetime
+    connection: Connection,
+    lease: Lease | None,
+    item: QueueItem,
+    queue: Queue,
+    reviewer: Reviewer,
+    now: datetime,
 ) -> str | None:
     """Return why a review cannot be stored under ``lease`` (None: the lease ended); None if it can."""
     if queue.state is QueueState.CLOSED:

@@ -25,7 +25,9 @@ class QueueWork(NamedTuple):
     skipped: int
 
 
-def work_in(connection: Connection, queues: Iterable[Queue], reviewer_id: int, now: datetime) -> tuple[QueueWork, ...]:
+def work_in(
+    connection: Connection, queues: Iterable[Queue], reviewer_id: int, now: datetime
+) -> tuple[QueueWork, ...]:
     """Return the work of a person in each of these queues."""
     work = []
     for queue in queues:
@@ -35,7 +37,9 @@ def work_in(connection: Connection, queues: Iterable[Queue], reviewer_id: int, n
     return tuple(work)
 
 
-def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = None) -> list[QueueWork]:
+def own_queues(
+    connection: Connection, reviewer_id: int, now: datetime | None = None
+) -> list[QueueWork]:
     """Return the open queues that are assigned to a person and have something left for them, the oldest first.
 
     Queues where only items that they skipped are left come last.

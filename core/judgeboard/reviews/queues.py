@@ -86,11 +86,12 @@ class PersonProgress:
 class QueueProgress:
     """The progress of a queue, with its ``rules`` by their labels.
 
-    An item that needs reviews is ``leased`` or ``waiting``; the other states are those of `ItemState`. An item
-    is ``declined`` if somebody skipped it because it cannot be judged. ``several`` is
-    the number of items that need more than one review; ``several_finished`` of them agree or are adjudicated.
-    ``sampled`` is the number of randomly sampled answers; ``short`` more were requested but are not available. Repeats
-    count in the work of people, but not as items. A queue that is ``assigned_to`` nobody is open to everybody.
+    An item that needs reviews is ``leased`` or ``waiting``; the other states are those of
+    `ItemState`. An item is ``declined`` if somebody skipped it because it cannot be judged.
+    ``several`` is the number of items that need more than one review; ``several_finished`` of them
+    agree or are adjudicated. ``sampled`` is the number of randomly sampled answers; ``short`` more
+    were requested but are not available. Repeats count in the work of people, but not as items. A
+    queue that is ``assigned_to`` nobody is open to everybody.
     """
 
     queue: Queue
@@ -130,17 +131,22 @@ def create_queue(
 ) -> CreatedQueue:
     """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
-    A blind queue must be ``assigned``: it hides its answers from these people until they have reviewed them.
-    ``schema`` is the title of a label schema ("support v2", or a name for its newest version): reviewers fill in its
-    fields in place of the grades of ``rules``. With a ``plan``, the items are a random sample of each
-    stratum (`draw_by_stratum`), and the strata are stored. Raises NoPeople for a blind queue that is not assigned,
-    BadInput if a queue has this name already, no flag can ever match, the rules do not fit the plan, or one of the
-    people may not review; NotFound if there is no such schema.
+    A blind queue must be ``assigned``: it hides its answers from these people until they have
+    reviewed them. ``schema`` is the title of a label schema ("support v2", or a name for its newest
+    version): reviewers fill in its fields in place of the grades of ``rules``. With a ``plan``, the
+    items are a random sample of each stratum (`draw_by_stratum`), and the strata are stored. Raises
+    NoPeople for a blind queue that is not assigned, BadInput if a queue has this name already, no
+    flag can ever match, the rules do not fit the plan, or one of the people may not review;
+    NotFound if there is no such schema.
     """
     at = now or utc_now()
     check_people(rules, assigned)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
-        row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
+        row = rules.as_row() | {
+            "state": QueueState.OPEN.value,
+            "created_by": actor_name(by),
+            "created_at": at,
+        }
         if rules.max_items is not None and not rules.training:
             row["drawn_from"] = count_matching(
                 connection, rules.where, subject=rules.subject, flagged_only=rules.flagged_only
@@ -154,9 +160,13 @@ def create_queue(
         queue_id = insert_queue(connection, row)
         if queue_id is None:
             free = next(
-                name for number in itertools.count(2) if not find_queue(connection, name := f"{rules.name}-{number}")
+                name
+                for number in itertools.count(2)
+                if not find_queue(connection, name := f"{rules.name}-{number}")
             )
-            raise BadInput(f"there is a queue {rules.name!r} already: choose another name, for example {free!r}")
+            raise BadInput(
+                f"there is a queue {rules.name!r} already: choose another name, for example {free!r}"
+            )
         if rules.subject != PAIRS:
             if rules.flagged_only:
                 check_open_flags(connection, rules.where, of="a queue")
@@ -170,7 +180,11 @@ def create_queue(
             created = add_drawn(connection, queue, drawn, at)
         else:
             created = fill_queue(connection, queue, at)
-        details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
+        details = {
+            "queue": queue.name,
+            "items": created.joined,
+            "assigned_to": [person.id for person in assigned],
+        }
         if queue.drawn_from is not None:
             details |= {"drawn_from": queue.drawn_from, "seed": queue.rules.seed}
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
@@ -184,7 +198,9 @@ class NoPeople(BadInput):
 def check_people(rules: QueueRules, people: Collection[Reviewer]) -> None:
     """Raise `NoPeople` if a blind queue would be assigned to nobody: it would hide its answers from everybody."""
     if rules.blind and not people:
-        raise NoPeople("a blind queue hides its answers from its reviewers, so it must name them: assign it to them")
+        raise NoPeople(
+            "a blind queue hides its answers from its reviewers, so it must name them: assign it to them"
+        )
 
 
 def assign_people(connection: Connection, queue_id: int, people: Collection[Reviewer]) -> None:
@@ -193,9 +209,15 @@ def assign_people(connection: Connection, queue_id: int, people: Collection[Revi
     for person in people:
         role = role_now(connection, person)
         if person.id not in before and Action.REVIEW not in role.actions:
-            may_review = (line.person.name for line in list_people(connection) if Action.REVIEW in line.role.actions)
+            may_review = (
+                line.person.name
+                for line in list_people(connection)
+                if Action.REVIEW in line.role.actions
+            )
             why = "was removed" if role is Role.NONE else f"has the role {role}"
-            raise BadInput(f"{person.name} may not review: this person {why}. People who may: {some_of(may_review)}")
+            raise BadInput(
+                f"{person.name} may not review: this person {why}. People who may: {some_of(may_review)}"
+            )
     assign(connection, queue_id, [person.id for person in people])
 
 
@@ -225,8 +247,8 @@ def assign_queue(
 ) -> Queue:
     """Assign a queue to people and remove other people from it.
 
-    Raises BadInput if it is closed or one of the people may not review, and NoPeople if it is blind and nobody would be
-    left.
+    Raises BadInput if it is closed or one of the people may not review, and NoPeople if it is blind
+    and nobody would be left.
     """
     at = now or utc_now()
     with allowed(store, by, Action.ASSIGN) as connection:
@@ -255,19 +277,27 @@ def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> StoredSchema:
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         stored = ensure_schema(connection, schema, actor_name(by), at)
         if stored.created_at == at:
-            record_event(connection, "add_schema", actor_name(by), details={"schema": stored.title}, now=at)
+            record_event(
+                connection, "add_schema", actor_name(by), details={"schema": stored.title}, now=at
+            )
         return stored
 
 
 def schema_of_item(store: Store, item_id: int) -> LabelSchema | None:
     """Return the label schema of an item's queue, None if the queue has no schema."""
     with store.reading() as connection:
-        return schema_of_queue(connection, queue_by_id(connection, item_by_id(connection, item_id).queue_id))
+        return schema_of_queue(
+            connection, queue_by_id(connection, item_by_id(connection, item_id).queue_id)
+        )
 
 
 def schema_of_queue(connection: Connection, queue: Queue) -> LabelSchema | None:
     """Return the label schema of a queue, None if it has no schema."""
-    return None if queue.label_schema_id is None else schema_by_id(connection, queue.label_schema_id).schema
+    return (
+        None
+        if queue.label_schema_id is None
+        else schema_by_id(connection, queue.label_schema_id).schema
+    )
 
 
 def queue_progress(
@@ -280,14 +310,16 @@ def queue_progress(
 ) -> QueueProgress:
     """Return the progress of a queue, with about ten statements for any size of the queue.
 
-    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``. The
-    rules about repeats and test items are included only ``for_lead``.
+    ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases
+    depend on ``now``. The rules about repeats and test items are included only ``for_lead``.
     """
     at = now or utc_now()
     if isinstance(queue, str):
         queue = queue_named(connection, queue)
     items = count_items(connection, queue.id)
-    states = {state: sum(each.items for each in items if each.state is state) for state in ItemState}
+    states = {
+        state: sum(each.items for each in items if each.state is state) for state in ItemState
+    }
     leased, reviews = count_leases(connection, queue.id, at)
     sampled, short = count_sampled(connection, queue) if queue.rules.sampling_rate else (0, 0)
     several = [each for each in items if each.several and each.state is not ItemState.LEFT]
@@ -306,7 +338,9 @@ def queue_progress(
         adjudicated=states[ItemState.ADJUDICATED],
         left=states[ItemState.LEFT],
         reviews=reviews,
-        reviews_needed=sum(each.reviews_needed for each in items if each.state is not ItemState.LEFT),
+        reviews_needed=sum(
+            each.reviews_needed for each in items if each.state is not ItemState.LEFT
+        ),
         several=sum(each.items for each in several),
         several_finished=sum(each.items for each in several if each.state in finished),
         sampled=sampled,
@@ -322,14 +356,20 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> dict[str, str]:
     kind = "flagged answers" if rules.flagged_only else "answers"
     where = "all" if rules.where == RowFilter() else describe(rules.where)
     hidden = {"other people": rules.blind_people, "the judge": rules.blind_judge}
-    shown_after = rules.blind_judge and rules.reveal and rules.subject != PAIRS  # after a pair, the next one is shown
+    shown_after = (
+        rules.blind_judge and rules.reveal and rules.subject != PAIRS
+    )  # after a pair, the next one is shown
     number = min(rules.max_items or 0, queue.drawn_from or 0)
     if queue.plan is not None:
         number = sum(stratum["drawn"] for stratum in plan["strata"])
     is_limited = rules.max_items is not None and queue.drawn_from is not None
     grades, optional = ((), ()) if rules.subject == PAIRS else (rules.grades, rules.optional_grades)
     values = {
-        "Items": PAIRS if rules.subject == PAIRS else "training answers" if rules.training else kind,
+        "Items": PAIRS
+        if rules.subject == PAIRS
+        else "training answers"
+        if rules.training
+        else kind,
         "Filter": "added one by one" if rules.where.response_ids == () else where,
         "Drawn": f"{number:,} of {queue.drawn_from:,}" if is_limited else None,
         "Seed": rules.seed if is_limited and rules.order is QueueOrder.RANDOM else None,
@@ -344,7 +384,11 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> dict[str, str]:
         "Required": ", ".join(grades),
         "Optional": ", ".join(optional),
         "Random sample": percent(rules.sampling_rate) if rules.sampling_rate else None,
-        "Implied labels": None if rules.implied_labels is None else "yes" if rules.implied_labels else "no",
+        "Implied labels": None
+        if rules.implied_labels is None
+        else "yes"
+        if rules.implied_labels
+        else "no",
         "Test items": percent(rules.test_rate) if rules.test_rate and for_lead else None,
         "Own items again": percent(rules.repeat_rate) if rules.repeat_rate and for_lead else None,
         "Lease": f"{rules.lease_seconds / 60:g} min",
@@ -356,7 +400,9 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
     """Return a sentence for each value of a queue's rules that occurs nowhere yet."""
     of_pairs, where = rules.subject == PAIRS, rules.where
     if of_pairs and not any_pairs(connection):
-        return ["there are no pairs yet: add some with `judgeboard import FILE --kind pairs` or `judgeboard compare`"]
+        return [
+            "there are no pairs yet: add some with `judgeboard import FILE --kind pairs` or `judgeboard compare`"
+        ]
     noun = "pair" if of_pairs else "answer"
     types = values_without_rows(connection, "query_type", where.query_types, of_pairs=of_pairs)
     sources = values_without_rows(connection, "source", where.sources, of_pairs=of_pairs)
@@ -365,7 +411,9 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
         *(f"no {noun} has the source {value!r}" for value in sources),
     ]
     if not of_pairs:
-        dimensions = [grade for grade in (*rules.grades, *rules.optional_grades) if grade not in ASKED]
+        dimensions = [
+            grade for grade in (*rules.grades, *rules.optional_grades) if grade not in ASKED
+        ]
         sentences += [
             f"nothing is scored on {dimension!r} yet: reviewers score it as a dimension of a rubric, 1 to 5"
             for dimension in values_without_rows(connection, "dimension", dimensions)
@@ -373,7 +421,9 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
     return sentences
 
 
-def _fill_training(connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime) -> int:
+def _fill_training(
+    connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime
+) -> int:
     """Add the items of a training queue for these people; return how many each of them gets."""
     golds = count_gold(connection, queue.rules.where, queue.label_schema_id)
     if not golds:
@@ -383,7 +433,9 @@ def _fill_training(connection: Connection, queue: Queue, people: Sequence[Review
     return min(golds, queue.rules.max_items or golds)
 
 
-def _planned(connection: Connection, rules: QueueRules, plan: DrawPlan) -> tuple[dict[str, Any], list[DrawnAnswer]]:
+def _planned(
+    connection: Connection, rules: QueueRules, plan: DrawPlan
+) -> tuple[dict[str, Any], list[DrawnAnswer]]:
     """Return the columns that store a plan, and its answers."""
     is_lot = rules.order is QueueOrder.RANDOM and not rules.flagged_only and not rules.training
     if rules.subject == PAIRS or not is_lot or rules.max_items is None:
@@ -438,4 +490,6 @@ def _people(
         )
         for person in reviewers_by_id(connection, ids)
     )
-    return tuple(sorted(people, key=lambda each: (-each.done, each.reviewer.name, each.reviewer.id)))
+    return tuple(
+        sorted(people, key=lambda each: (-each.done, each.reviewer.name, each.reviewer.id))
+    )

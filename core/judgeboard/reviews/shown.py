@@ -19,14 +19,22 @@ from judgeboard.store.tables import QueueItem
 
 
 def check_not_blind(
-    connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None, name: str
+    connection: Connection,
+    reviewer: Reviewer,
+    response_id: int | None,
+    pair_id: int | None,
+    name: str,
 ) -> None:
     """Raise `DecisionRefused` if the reviewer must still review the answer or the pair blind in a queue."""
     if hidden_of(connection, reviewer.id, response_id=response_id, pair_id=pair_id):
-        raise DecisionRefused(f"You review {name} blind, before you see other reviews: open it in its queue.")
+        raise DecisionRefused(
+            f"You review {name} blind, before you see other reviews: open it in its queue."
+        )
 
 
-def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None) -> tuple[str, ...]:
+def in_view(
+    connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None
+) -> tuple[str, ...]:
     """Return the hidden parts that a reviewer saw outside queues: a judgment on the screen, other people's reviews.
 
     Reviews of others are shown after the reviewer's own.
@@ -74,20 +82,39 @@ class PairText:
 ItemText = AnswerText | PairText
 
 
-def item_texts(connection: Connection, items: Sequence[LeasedItem | QueueItem], reviewer_id: int) -> list[ItemText]:
+def item_texts(
+    connection: Connection, items: Sequence[LeasedItem | QueueItem], reviewer_id: int
+) -> list[ItemText]:
     """Return the texts of items in the order of ``items``; pairs are ordered as this person is shown them."""
-    answers = answer_texts(connection, [item.response_id for item in items if item.response_id is not None])
-    pairs = pair_texts(connection, [item.pair_id for item in items if item.pair_id is not None], reviewer_id)
-    return [answers[item.response_id] if item.response_id is not None else pairs[item.pair_id or 0] for item in items]
+    answers = answer_texts(
+        connection, [item.response_id for item in items if item.response_id is not None]
+    )
+    pairs = pair_texts(
+        connection, [item.pair_id for item in items if item.pair_id is not None], reviewer_id
+    )
+    return [
+        answers[item.response_id] if item.response_id is not None else pairs[item.pair_id or 0]
+        for item in items
+    ]
 
 
-def pair_texts(connection: Connection, pair_ids: Sequence[int], reviewer_id: int) -> dict[int, PairText]:
+def pair_texts(
+    connection: Connection, pair_ids: Sequence[int], reviewer_id: int
+) -> dict[int, PairText]:
     """Return the texts of pairs by id, with the answers in the order that this reviewer sees."""
     texts = {}
     for pair in load_pairs(connection, pair_ids, hidden_too=True):
         shown = order_for(pair.id, reviewer_id)
-        sides = (pair.answer_a, pair.answer_b) if shown is Shown.AB else (pair.answer_b, pair.answer_a)
+        sides = (
+            (pair.answer_a, pair.answer_b) if shown is Shown.AB else (pair.answer_b, pair.answer_a)
+        )
         texts[pair.id] = PairText(
-            pair.id, pair.query_type, pair.question, pair.options or (), pair.passages, *sides, shown
+            pair.id,
+            pair.query_type,
+            pair.question,
+            pair.options or (),
+            pair.passages,
+            *sides,
+            shown,
         )
     return texts

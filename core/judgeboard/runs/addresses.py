@@ -30,7 +30,9 @@ def provider_and_address(options: Mapping[str, Any]) -> tuple[str, str | None]:
 
 def configured_address(options: Mapping[str, Any]) -> Address:
     """Return the address of a judge's options: given there, in the environment, or the provider's own."""
-    if options.get("provider") and options.get("base_url"):  # the package of the provider may be gone
+    if options.get("provider") and options.get(
+        "base_url"
+    ):  # the package of the provider may be gone
         return bare_address(options["provider"], options["base_url"])
     provider, base_url = provider_and_address(options)
     return bare_address(provider, base_url or PROVIDERS[provider].base_url)
@@ -40,8 +42,8 @@ def configured_address(options: Mapping[str, Any]) -> Address:
 class LastAddress:
     """Where the last run of a judge version sent texts.
 
-    ``hosts`` are separated by commas if answers were generated at a second host. ``address`` is None if an earlier
-    release made the run and only the hosts are known.
+    ``hosts`` are separated by commas if answers were generated at a second host. ``address`` is
+    None if an earlier release made the run and only the hosts are known.
     """
 
     hosts: str
@@ -62,7 +64,9 @@ def last_address(connection: Connection, version_id: int) -> LastAddress | None:
     if run.provider is not None and run.base_url is not None:
         return LastAddress(run.endpoint_host, Address(run.provider, run.base_url))
     only_hosts = LastAddress(run.endpoint_host, None)
-    fitting = (known for known in _known_addresses(connection, version_id) if only_hosts.is_host_of(known))
+    fitting = (
+        known for known in _known_addresses(connection, version_id) if only_hosts.is_host_of(known)
+    )
     return LastAddress(run.endpoint_host, next(fitting, None))
 
 
@@ -81,8 +85,8 @@ def _known_addresses(connection: Connection, version_id: int) -> Iterator[Addres
 def known_address(connection: Connection, version_id: int) -> Address | None:
     """Return where the last run of a judge version sent texts, before its first run the address of its judging rule.
 
-    Returns None if neither is known. Of several rules, the newest with an address of its own counts. A rule that was
-    removed or got another judge counts if no other rule has the version.
+    Returns None if neither is known. Of several rules, the newest with an address of its own
+    counts. A rule that was removed or got another judge counts if no other rule has the version.
     """
     last = last_address(connection, version_id)
     if last is not None:
@@ -103,9 +107,10 @@ def at_last_address(
 ) -> dict[str, Any]:
     """Return the options ``chosen``, with the `known_address` of the judge version that ``make`` makes of them.
 
-    An address in the options or in the environment takes precedence, as does another provider. A version whose judging
-    rules had no address keeps its options, as does a new version. Raises AddressUnknown if no address of a stored
-    version was ever chosen, or if only the host of its last run is known.
+    An address in the options or in the environment takes precedence, as does another provider. A
+    version whose judging rules had no address keeps its options, as does a new version. Raises
+    AddressUnknown if no address of a stored version was ever chosen, or if only the host of its
+    last run is known.
     """
     options = dict(chosen)
     if options.get("replies") is not None or options.get("base_url"):
@@ -124,16 +129,22 @@ def at_last_address(
     if known is None:
         last = last_address(connection, version.id)
         if last is not None or not judges_of_rules(connection, version.id):
-            raise AddressUnknown(version.title, None if last is None else last.hosts.partition(", ")[0])
+            raise AddressUnknown(
+                version.title, None if last is None else last.hosts.partition(", ")[0]
+            )
     return options | address_options(known)
 
 
 def check_host(
-    last: LastAddress | None, version: StoredVersion, address: Address | None, subject: Callable[[], str]
+    last: LastAddress | None,
+    version: StoredVersion,
+    address: Address | None,
+    subject: Callable[[], str],
 ) -> None:
     """Raise OtherHost if ``address`` has another host than the last run of ``version``.
 
-    ``last`` is read before the run begins. ``subject`` returns what would be sent, for example "15 answers".
+    ``last`` is read before the run begins. ``subject`` returns what would be sent, for example "15
+    answers".
     """
     if last is None or address is None or last.is_host_of(address):
         return
@@ -144,7 +155,8 @@ def check_host(
 def require_confirmed(change: OtherHost, confirm: Callable[[OtherHost], bool] | None) -> None:
     """Raise ``change`` unless ``confirm`` returns True.
 
-    Without ``confirm``, a program makes the run. It has chosen the address, unless it is a provider's own: the default.
+    Without ``confirm``, a program makes the run. It has chosen the address, unless it is a
+    provider's own: the default.
     """
     own = {host_of(provider.base_url) for provider in PROVIDERS.values()}
     if not confirm(change) if confirm is not None else change.now in own:

@@ -29,8 +29,9 @@ RULE: dict[str, str] = {
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the combined verdict of all members' verdicts; unusable verdicts count for the quorum.
 
-    A measure is combined only if more than half of all members gave it. If the labels tie, the verdict is unparsable
-    with the error ``split``. Without any combined measure it is unparsable too. The reasoning lists all values.
+    A measure is combined only if more than half of all members gave it. If the labels tie, the
+    verdict is unparsable with the error ``split``. Without any combined measure it is unparsable
+    too. The reasoning lists all values.
     """
     usable = [verdict for verdict in verdicts if verdict.status is Status.OK]
     members = len(verdicts)
@@ -102,21 +103,32 @@ def _summary(usable: Sequence[Verdict]) -> str:
 
 
 def store_combined(
-    connection: Connection, version: StoredVersion, opinions: Mapping[int, Sequence[Verdict]], actor: str
+    connection: Connection,
+    version: StoredVersion,
+    opinions: Mapping[int, Sequence[Verdict]],
+    actor: str,
 ) -> dict[int, Verdict]:
     """Combine the members' verdicts on each response, store combined verdicts that changed, and return all of them."""
-    verdicts = {response_id: combined(member_verdicts) for response_id, member_verdicts in opinions.items()}
+    verdicts = {
+        response_id: combined(member_verdicts) for response_id, member_verdicts in opinions.items()
+    }
     known = latest_combined(connection, version.id)
     items = []
     for response_id, verdict in verdicts.items():
         before = known.get(response_id)
         if before is None:
             items.append(NewJudgment(response_id, 0, 0, verdict))
-        elif (before.status, before.reasoning, before.error) != (verdict.status, verdict.reasoning, verdict.error):
+        elif (before.status, before.reasoning, before.error) != (
+            verdict.status,
+            verdict.reasoning,
+            verdict.error,
+        ):
             items.append(NewJudgment(response_id, before.ask + 1, 0, verdict))
     if items:
         refuse_retired(connection, version)
-        record_event(connection, "combine", actor, details={"version": version.id, "answers": len(items)})
+        record_event(
+            connection, "combine", actor, details={"version": version.id, "answers": len(items)}
+        )
         store_judgments(connection, version, None, items)
     return verdicts
 

@@ -12,8 +12,8 @@ END_SECONDS = 9.0  # after a signal; who stops a service waits 10 s
 def end_in_time() -> None:
     """Let SIGINT and SIGTERM end this process within 10 seconds, and a second signal at once.
 
-    Their handlers are called as before; what they have not ended by then is as after a crash. Does nothing outside the
-    main thread, which alone gets signals.
+    Their handlers are called as before; what they have not ended by then is as after a crash. Does
+    nothing outside the main thread, which alone gets signals.
     """
     if threading.current_thread() is threading.main_thread():
         asked = threading.Event()

@@ -1,8 +1,9 @@
 """The engine of background work, PgQueuer: in PostgreSQL for many workers, in memory for the one worker of SQLite.
 
-It gives entries to free workers, by priority; gives the entries of a dead worker to another one; tells a running entry
-that it is cancelled; and tries a failed entry again before it holds it. What is to be done, and what is done, stands in
-the database alone: the queue in memory may be lost at any time.
+It gives entries to free workers, by priority; gives the entries of a dead worker to another one;
+tells a running entry that it is cancelled; and tries a failed entry again before it holds it. What
+is to be done, and what is done, stands in the database alone: the queue in memory may be lost at
+any time.
 
 Loading this module takes most of a second, so a worker loads it where work begins.
 """
@@ -25,7 +26,16 @@ from pgqueuer.types import JobId
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.runs.work import HELD, PICKED, QUEUED, TRIES, Entry, Handler, PutBackError, QueuedEntry
+from judgeboard.runs.work import (
+    HELD,
+    PICKED,
+    QUEUED,
+    TRIES,
+    Entry,
+    Handler,
+    PutBackError,
+    QueuedEntry,
+)
 from judgeboard.store.engine import AdvisoryLock, Store
 from judgeboard.store.jobs import WAKE_CHANNEL
 from judgeboard.store.outages import Outage, is_outage, reason_of
@@ -53,8 +63,8 @@ class EntryError(Exception):
 class Engine:
     """The engine of one worker, for one event loop.
 
-    ``wake`` is called when there may be something to do, ``lost`` when the connection has ended: a new one is made once
-    the entries that run have ended.
+    ``wake`` is called when there may be something to do, ``lost`` when the connection has ended: a
+    new one is made once the entries that run have ended.
     """
 
     def __init__(
@@ -65,7 +75,13 @@ class Engine:
         lost: Callable[[], None],
         outage: Outage,
     ) -> None:
-        self._store, self._handlers, self._wake, self._lost, self._outage = store, handlers, wake, lost, outage
+        self._store, self._handlers, self._wake, self._lost, self._outage = (
+            store,
+            handlers,
+            wake,
+            lost,
+            outage,
+        )
         self._queries: Queries | InMemoryQueries | None = None  # None without a connection
         self._manager: PgQueuer | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -138,11 +154,14 @@ class Engine:
         """Delete what the engine noted of entries that ended more than a day ago."""
         if isinstance(self._queries, Queries):
             table = self._queries.qbe.settings.qualified.queue_table_log
-            await self._queries.driver.fetch(f"DELETE FROM {table} WHERE created < now() - $1 RETURNING 1", KEPT_LOG)  # noqa: S608 - no input
+            old_lines = f"DELETE FROM {table} WHERE created < now() - $1 RETURNING 1"  # noqa: S608 - no input
+            await self._queries.driver.fetch(old_lines, KEPT_LOG)
 
     async def reason_held(self, entry: QueuedEntry) -> str:
         """Return why an entry failed the last time."""
-        history = [] if self._queries is None else await self._queries.job_log_history(JobId(entry.id))
+        history = (
+            [] if self._queries is None else await self._queries.job_log_history(JobId(entry.id))
+        )
         records = [log.traceback for log in history if log.traceback is not None]
         return records[-1].exception_message if records else "unknown"
 
@@ -173,13 +192,19 @@ class Engine:
                 if is_outage(error):
                     self._outage.note(error, self._tried_at, "trying again")
                 else:
-                    _log.warning("the connection for jobs ended: %s; trying again", reason_of(error))
+                    _log.warning(
+                        "the connection for jobs ended: %s; trying again", reason_of(error)
+                    )
             self._queries, self._manager, self._leads = None, None, False
             if not self._ended:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _serve_connection(self) -> None:
-        from judgeboard.runs.engine_connection import ERRORS, LostError, connected  # with psycopg: 9 MB less on SQLite
+        from judgeboard.runs.engine_connection import (
+            ERRORS,
+            LostError,
+            connected,
+        )  # with psycopg: 9 MB less on SQLite
 
         self._errors = ERRORS
         async with connected(self._store) as driver:
@@ -205,7 +230,10 @@ class Engine:
         while not driver.is_closed:  # noqa: ASYNC110 - the driver has no event for it
             await asyncio.sleep(LOST_SECONDS)
         self._tried_at = time.monotonic()
-        self._queries, self._leads = None, False  # entries run still: the next connection comes after them
+        self._queries, self._leads = (
+            None,
+            False,
+        )  # entries run still: the next connection comes after them
         self._lost()
 
     async def _run(self, manager: PgQueuer) -> None:
@@ -230,11 +258,15 @@ class Engine:
             try:
                 await handler(entry, context.cancellation)
             except PutBackError as error:
-                if error.most is not None and await self._count_pauses(job, str(error)) >= error.most:
+                if (
+                    error.most is not None
+                    and await self._count_pauses(job, str(error)) >= error.most
+                ):
                     raise EntryError(str(error)) from None
                 raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from None
             except Exception as error:  # noqa: BLE001 - the entry is held, and what it belongs to says so
-                # The engine stores and logs what is raised: never the error itself, which may have texts of answers.
+                # The engine stores and logs what is raised: never the error itself, which may have
+                # texts of answers.
                 failure = EntryError(_reason(error))
                 if not isinstance(error, JudgeboardError | SQLAlchemyError):
                     _log.error("%s failed", entry.work, exc_info=error)
@@ -249,9 +281,13 @@ class Engine:
         """Return how often an entry was put off in all workers with a reason that begins like this."""
         history: list[Log] = []
         if self._queries is not None:
-            with suppress(*self._errors):  # without the connection, the engine cannot note another failure either
+            with suppress(
+                *self._errors
+            ):  # without the connection, the engine cannot note another failure either
                 history = await self._queries.job_log_history(job.id)
-        reasons = [log.traceback.additional_context or {} for log in history if log.traceback is not None]
+        reasons = [
+            log.traceback.additional_context or {} for log in history if log.traceback is not None
+        ]
         return sum(str(each.get("reason")).startswith(begin) for each in reasons)
 
 
@@ -264,14 +300,20 @@ async def _install(queries: Queries) -> None:
         else:
             await queries.install()
     finally:
-        await queries.driver.fetch("SELECT pg_advisory_unlock($1)", AdvisoryLock.ENGINE_TABLES.value)
+        await queries.driver.fetch(
+            "SELECT pg_advisory_unlock($1)", AdvisoryLock.ENGINE_TABLES.value
+        )
 
 
 def _reason(error: Exception) -> str:
     """Return why an entry failed, without a text of an answer."""
     if isinstance(error, SQLAlchemyError):
         return f"database error: {reason_of(error)}"
-    return str(error) if isinstance(error, JudgeboardError) else f"{type(error).__name__}; the worker's log says more"
+    return (
+        str(error)
+        if isinstance(error, JudgeboardError)
+        else f"{type(error).__name__}; the worker's log says more"
+    )
 
 
 def _entry_of(job: Job) -> Entry:

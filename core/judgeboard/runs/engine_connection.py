@@ -31,8 +31,9 @@ async def connected(store: Store) -> "AsyncIterator[NoticesWithoutWait]":
 class NoticesWithoutWait(PsycopgDriver):
     """The driver of a connection, which looks for notices without waiting for them.
 
-    Whoever waits for a notice keeps the connection for so long, and PgQueuer waits a second each time: an entry would
-    wait as long until it is taken, and again until its end is stored. To look sends nothing to the server.
+    Whoever waits for a notice keeps the connection for so long, and PgQueuer waits a second each
+    time: an entry would wait as long until it is taken, and again until its end is stored. To look
+    sends nothing to the server.
     """
 
     @property

@@ -19,7 +19,8 @@ def flag_words(flags: int) -> str | None:
     if not flags:
         return None
     return (
-        f"{counted(flags, 'open flag')} of audits and of other judges: a verdict that changes may supersede its flag."
+        f"{counted(flags, 'open flag')} of audits and of other judges: a verdict "
+        f"that changes may supersede its flag."
     )
 
 
@@ -27,12 +28,13 @@ def flag_words(flags: int) -> str | None:
 class CallEstimate:
     """The estimate for a run or a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
 
-    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or a price of 0. With
-    ``at_most``, it comes from the texts of the requests and the longest replies, not from earlier calls.
-    ``own_endpoint`` tells whether the calls go to an own machine. If the job would continue an unfinished run,
-    ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for example "rag v3";
-    None for a new judge version. ``flags`` counts the open flags of audits and of other judges on these answers: a
-    verdict that changes may supersede them.
+    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or a
+    price of 0. With ``at_most``, it comes from the texts of the requests and the longest replies,
+    not from earlier calls. ``own_endpoint`` tells whether the calls go to an own machine. If the
+    job would continue an unfinished run, ``continues`` is its id and ``calls`` counts only the
+    remaining calls. ``version_title`` is for example "rag v3"; None for a new judge version.
+    ``flags`` counts the open flags of audits and of other judges on these answers: a verdict that
+    changes may supersede them.
     """
 
     calls: int
@@ -56,16 +58,24 @@ class CallEstimate:
     def cost_words(self) -> str:
         """The estimated cost in words."""
         if self.cost_micro is None:
-            return "cost known after the first call" if self.priced else "cost unknown: there is no price"
+            return (
+                "cost known after the first call"
+                if self.priced
+                else "cost unknown: there is no price"
+            )
         if self.model is None:
             return "offline: no cost"
         about = "at most about " if self.at_most else "about "
-        return (about if self.cost_micro else "") + cost_words(self.cost_micro, own=self.own_endpoint)
+        return (about if self.cost_micro else "") + cost_words(
+            self.cost_micro, own=self.own_endpoint
+        )
 
     @property
     def sentence(self) -> str:
         """The number of calls and their cost: "61 calls of gpt-4o-mini, about $ 0.09"."""
-        calls = f"up to {counted(self.calls, 'call')}" if self.at_most else counted(self.calls, "call")
+        calls = (
+            f"up to {counted(self.calls, 'call')}" if self.at_most else counted(self.calls, "call")
+        )
         return f"{calls} of {self.model}, {self.cost_words}"
 
 
@@ -85,12 +95,16 @@ class PlannedCalls(NamedTuple):
 def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
     """Estimate calls from the requests of some of them; None if no request would leave the process."""
     planned = [each for each in planned if each.most and each.requests]
-    endpoints = {id(endpoint): endpoint for each in planned for endpoint, _ in each.requests}.values()
+    endpoints = {
+        id(endpoint): endpoint for each in planned for endpoint, _ in each.requests
+    }.values()
     asked = [endpoint for endpoint in endpoints if endpoint.host is not None]
     if not asked:
         return None
     unpriced = [endpoint.model for endpoint in asked if endpoint.price is None]
-    cost = None if unpriced else round(sum(each.most * _mean_cost(each.requests) for each in planned))
+    cost = (
+        None if unpriced else round(sum(each.most * _mean_cost(each.requests) for each in planned))
+    )
     models = " and ".join(dict.fromkeys(unpriced or [endpoint.model for endpoint in asked]))
     return CallEstimate(
         sum(each.most for each in planned),
@@ -105,11 +119,16 @@ def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
 
 
 def _mean_cost(requests: Sequence[UnsentRequest]) -> float:
-    costs = [0 if endpoint.price is None else most_cost(request, endpoint.price) for endpoint, request in requests]
+    costs = [
+        0 if endpoint.price is None else most_cost(request, endpoint.price)
+        for endpoint, request in requests
+    ]
     return sum(costs) / len(costs)
 
 
-def cost_by_history(calls: int, price: Price | None, prompt: float | None, completion: float | None) -> int | None:
+def cost_by_history(
+    calls: int, price: Price | None, prompt: float | None, completion: float | None
+) -> int | None:
     """Return the cost of calls with these mean numbers of tokens, in millionths; None if it is not known."""
     if price is None or prompt is None or completion is None:
         return None

@@ -13,7 +13,15 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import EndpointKeywords, Judge, JudgeKeywords
 from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
-from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, json_of, last_of_user, lines_of, text_of
+from judgeboard.llm.chat import (
+    CallableChat,
+    Chat,
+    earlier_turns,
+    json_of,
+    last_of_user,
+    lines_of,
+    text_of,
+)
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.jobs import judge_with_key, with_last_address
 from judgeboard.runs.judging import make_endpoint, make_judge
@@ -44,11 +52,13 @@ def make_generator(
 ) -> Generator:
     """Return the model that makes answers, or raise BadInput.
 
-    ``max_output`` is in tokens. If ``temperature`` is None, none is sent. ``chosen`` are the fields of the model
-    (base_url, prices, …); missing fields are read from the environment.
+    ``max_output`` is in tokens. If ``temperature`` is None, none is sent. ``chosen`` are the fields
+    of the model (base_url, prices, …); missing fields are read from the environment.
     """
     endpoint = make_endpoint("the generator", model=model, **chosen)
-    return Generator(endpoint, max_output, {} if temperature is None else {"temperature": temperature})
+    return Generator(
+        endpoint, max_output, {} if temperature is None else {"temperature": temperature}
+    )
 
 
 def function_endpoint(function: Chat) -> ModelEndpoint:
@@ -99,7 +109,13 @@ def live_run(
     with store.writing() as connection:
         version = ensure_version(connection, method.judge.version)
         run = start_or_continue_method_run(
-            connection, method.kind, version, question, 1, actor="library", destination=method.destination
+            connection,
+            method.kind,
+            version,
+            question,
+            1,
+            actor="library",
+            destination=method.destination,
         )
         yield connection, Begun(store, version, run)
         finish_run(connection, run.id, RunState.DONE)
@@ -123,11 +139,15 @@ def made_response(
 
 
 def store_verdicts(
-    connection: Connection, begun: Begun, verdicts: Sequence[tuple[Response, Verdict]], now: datetime
+    connection: Connection,
+    begun: Begun,
+    verdicts: Sequence[tuple[Response, Verdict]],
+    now: datetime,
 ) -> list[tuple[int, JudgedAnswer] | None]:
     """Store verdicts on generated answers and return the response id and judgment of each.
 
-    If another process stored a different answer under the same id, the verdict is dropped and the entry is None.
+    If another process stored a different answer under the same id, the verdict is dropped and the
+    entry is None.
     """
     ids = stored_ids(connection, [response for response, _ in verdicts])
     response_ids = [ids.get(key_of(response)) for response, _ in verdicts]
@@ -137,8 +157,13 @@ def store_verdicts(
         if response_id is not None
     ]
     store_judgments(connection, begun.version, begun.run.id, stored, now)
-    judgments = judged_answers(connection, begun.version.id, [each.response_id for each in stored], first=True)
-    return [None if response_id is None else (response_id, judgments[response_id]) for response_id in response_ids]
+    judgments = judged_answers(
+        connection, begun.version.id, [each.response_id for each in stored], first=True
+    )
+    return [
+        None if response_id is None else (response_id, judgments[response_id])
+        for response_id in response_ids
+    ]
 
 
 def total_cost(costs: Iterable[int | None]) -> int | None:
@@ -166,9 +191,17 @@ def rebuilt_messages(query: str, passages: Sequence[str] | None) -> Messages:
     if not passages:
         return ({"role": "user", "content": fill(sections["Without passages"], question=query)},)
     token = fence_token((query, *passages))
-    parts = [fenced(f"PASSAGE {number}", passage, token) for number, passage in enumerate(passages, start=1)]
+    parts = [
+        fenced(f"PASSAGE {number}", passage, token)
+        for number, passage in enumerate(passages, start=1)
+    ]
     material = "\n\n".join([*parts, fenced("QUESTION", query, token)])
-    return ({"role": "user", "content": fill(sections["From passages"], fence=token, material=material)},)
+    return (
+        {
+            "role": "user",
+            "content": fill(sections["From passages"], fence=token, material=material),
+        },
+    )
 
 
 def request_text(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -184,7 +217,9 @@ def with_feedback(messages: Messages, feedback: str | None) -> Messages:
         return messages
     content = messages[place].get("content")
     augmented: Any
-    if isinstance(content, list):  # keep the parts (for example pictures) and add the feedback as a part
+    if isinstance(
+        content, list
+    ):  # keep the parts (for example pictures) and add the feedback as a part
         augmented = [*content, {"type": "text", "text": _try_again("", feedback)}]
     else:
         augmented = _try_again(text_of(content), feedback)
@@ -200,7 +235,8 @@ def _try_again(request: str, feedback: str) -> str:
 def read_prompts(path: Path) -> list[Origin]:
     """Read a prompt file: one text per line, or one JSON object with ``prompt`` or ``messages``.
 
-    An object can also have ``id`` (default: its line number) and ``passages``. Raises BadInput, which names the line.
+    An object can also have ``id`` (default: its line number) and ``passages``. Raises BadInput,
+    which names the line.
     """
     prompts: dict[str, Origin] = {}
     for number, line in lines_of(path, "prompts"):
@@ -222,7 +258,9 @@ def _origin(line: str, number: int, where: str) -> Origin:
     prompt_id, prompt, passages = row.get("id", number), row.get("prompt"), row.get("passages")
     if isinstance(prompt_id, bool) or not isinstance(prompt_id, str | int):
         raise BadInput(f"{where}: the id must be a text, not {prompt_id!r}")
-    if passages is not None and not (isinstance(passages, list) and all(isinstance(text, str) for text in passages)):
+    if passages is not None and not (
+        isinstance(passages, list) and all(isinstance(text, str) for text in passages)
+    ):
         raise BadInput(f"{where}: passages must be a list of texts")
     messages: Messages | None = None
     if not (isinstance(prompt, str) and prompt.strip()):
@@ -234,5 +272,7 @@ def _origin(line: str, number: int, where: str) -> Origin:
             raise BadInput(f"{where}: {error}") from error
         prompt = request_text(messages)
     evidence = None if passages is None else tuple(passages)
-    item = JudgeInput(0, prompt, "", evidence, external_id=str(prompt_id), turns=earlier_turns(messages))
+    item = JudgeInput(
+        0, prompt, "", evidence, external_id=str(prompt_id), turns=earlier_turns(messages)
+    )
     return Origin(item, SOURCE, messages)

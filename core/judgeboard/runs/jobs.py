@@ -81,17 +81,24 @@ _NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
     """Return the judge fields of a job for this version; None if a job cannot ask it (`options_of_version`).
 
-    A job cannot ask a judge with examples or with an own rubric. A version with the prompt of an earlier release is
-    asked with that prompt, so it stays the same version. The address is the version's `known_address`, if there is one.
+    A job cannot ask a judge with examples or with an own rubric. A version with the prompt of an
+    earlier release is asked with that prompt, so it stays the same version. The address is the
+    version's `known_address`, if there is one.
     """
     try:
         spec = options_of_version(connection, version)
     except BadInput:
         return None
     rubric = spec.pop("rubric", None)
-    if spec.pop("examples") or (rubric is not None and rubric.dimensions != default_rubric().dimensions):
+    if spec.pop("examples") or (
+        rubric is not None and rubric.dimensions != default_rubric().dimensions
+    ):
         return None
-    return spec if version.model is None else spec | address_options(known_address(connection, version.id))
+    return (
+        spec
+        if version.model is None
+        else spec | address_options(known_address(connection, version.id))
+    )
 
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
@@ -106,7 +113,8 @@ def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, A
 def usable_versions(connection: Connection) -> list[tuple[StoredVersion, dict[str, Any]]]:
     """Return the judge versions that can judge again, each with the judge fields of a job.
 
-    Retired versions are left out. Versions of the primary judge come first, newest first, then those of other judges.
+    Retired versions are left out. Versions of the primary judge come first, newest first, then
+    those of other judges.
     """
     retired, primary = retired_versions(connection), primary_judge(connection)
     versions = [version for version in list_versions(connection) if version.id not in retired]
@@ -118,10 +126,13 @@ def usable_versions(connection: Connection) -> list[tuple[StoredVersion, dict[st
 def missing_key(judge: dict[str, Any]) -> str | None:
     """Return the variable whose key this judge needs and this process does not have; None if nothing is missing.
 
-    Only the addresses of the providers themselves need a key: other servers may accept calls without one.
+    Only the addresses of the providers themselves need a key: other servers may accept calls
+    without one.
     """
     address = make_described(judge).address
-    if address is None or address.base_url.rstrip("/") != PROVIDERS[address.provider].base_url.rstrip("/"):
+    if address is None or address.base_url.rstrip("/") != PROVIDERS[
+        address.provider
+    ].base_url.rstrip("/"):
         return None
     key = judge_with_key(judge).get("api_key", provider_key(address.provider))
     return None if key else PROVIDERS[address.provider].key_variable
@@ -137,7 +148,12 @@ def _version(judge: dict[str, Any]) -> JudgeVersion:
 
 
 def estimate_calls(
-    store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
+    store: Readable,
+    *,
+    judge: dict[str, Any],
+    where: RowFilter | None = None,
+    mode: str = "all",
+    concurrency: int = 16,
 ) -> CallEstimate:
     """Estimate a job from its current selection and the latest judgments of the same kind of judge and model."""
     described = make_described(judge)
@@ -150,14 +166,26 @@ def estimate_calls(
         left = _left_to_judge(connection, stored, where or RowFilter(), mode)
         calls = count_unasked(connection, *left)
         flags = _flags_at_stake(connection, version, left)
-        prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
+        prompt_tokens, completion_tokens, latency_ms = call_history(
+            connection, version.kind, version.model
+        )
     continues = left.run_id
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
-    if version.model is None:  # without a host, nothing is paid, and a call takes less than a millisecond
+    if (
+        version.model is None
+    ):  # without a host, nothing is paid, and a call takes less than a millisecond
         free = not calls_host(version.kind)
         cost = 0 if free else None
         return CallEstimate(
-            calls, cost, seconds, None, None, priced=free, continues=continues, version_title=title, flags=flags
+            calls,
+            cost,
+            seconds,
+            None,
+            None,
+            priced=free,
+            continues=continues,
+            version_title=title,
+            flags=flags,
         )
     host = None if address is None else address.host
     price = price_of(version.model, load_settings().prices, host)
@@ -165,14 +193,20 @@ def estimate_calls(
     tokens = None if unknown else (prompt_tokens or 0) + (completion_tokens or 0)
     cost = 0 if price == FREE else cost_by_history(calls, price, prompt_tokens, completion_tokens)
     own, priced = is_own_host(host), price is not None
-    return CallEstimate(calls, cost, seconds, tokens, version.model, priced, continues, title, own, flags=flags)
+    return CallEstimate(
+        calls, cost, seconds, tokens, version.model, priced, continues, title, own, flags=flags
+    )
 
 
-def flags_at_stake(store: Readable, version: JudgeVersion, where: RowFilter | None = None, mode: str = "all") -> int:
+def flags_at_stake(
+    store: Readable, version: JudgeVersion, where: RowFilter | None = None, mode: str = "all"
+) -> int:
     """Return how many open flags of audits and of other judges a run may supersede, where its verdicts change."""
     with store.reading() as connection:
         stored = find_version(connection, fingerprint(version))
-        return _flags_at_stake(connection, version, _left_to_judge(connection, stored, where or RowFilter(), mode))
+        return _flags_at_stake(
+            connection, version, _left_to_judge(connection, stored, where or RowFilter(), mode)
+        )
 
 
 def _flags_at_stake(connection: Connection, version: JudgeVersion, left: "_LeftToJudge") -> int:
@@ -189,7 +223,9 @@ class _LeftToJudge(NamedTuple):
     run_id: int | None
 
 
-def _left_to_judge(connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str) -> _LeftToJudge:
+def _left_to_judge(
+    connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str
+) -> _LeftToJudge:
     version_id = 0 if version is None else version.id
     selection = Selection(where, ask_mode(mode), None, last_response_id(connection))
     unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
@@ -230,7 +266,10 @@ def with_last_address(connection: Connection, judge: dict[str, Any]) -> dict[str
 
 
 def check_address(
-    connection: Connection, judge: dict[str, Any], subject: Callable[[], str], confirmed_host: str | None = None
+    connection: Connection,
+    judge: dict[str, Any],
+    subject: Callable[[], str],
+    confirmed_host: str | None = None,
 ) -> None:
     """Raise OtherHost if the version of a job's judge last used another host than its judge uses now.
 
@@ -252,8 +291,8 @@ _ASKABLE = {"kind", "name", "model", "prompt", *ADDRESS, *_PARAMS, *_NOT_USUAL}
 class JobProgress(AskCounts):
     """The progress of a job. The numbers are those of its run, including earlier parts of a continued run.
 
-    ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped, failed. ``worker_alive``
-    tells whether any process runs jobs.
+    ``state`` is one of: waiting (for a worker), running, stopping, cancelled, done, stopped,
+    failed. ``worker_alive`` tells whether any process runs jobs.
     """
 
     id: str
@@ -299,13 +338,14 @@ def request_rejudge(
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
-    ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``keep-flags``, ``failed`` or
-    ``plain``, as for `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate``
-    is the estimate that the person saw. ``api_key`` is kept in the memory of this process, which then runs the job
-    itself. ``confirmed_host`` is the host to which the person agreed to send the answers, if it is another one than
-    before. Raises NotAllowed if a reviewer requests more than one answer, a new judge version or another address.
-    Raises BadInput if the judge or a value cannot be used, or if the same job has not ended yet. Raises OtherHost if
-    another host is not confirmed, and AddressUnknown.
+    ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``keep-flags``,
+    ``failed`` or ``plain``, as for `judge_pending`. ``max_cost`` is in dollars, 0 or more;
+    ``concurrency`` is 1 to 1024. ``estimate`` is the estimate that the person saw. ``api_key`` is
+    kept in the memory of this process, which then runs the job itself. ``confirmed_host`` is the
+    host to which the person agreed to send the answers, if it is another one than before. Raises
+    NotAllowed if a reviewer requests more than one answer, a new judge version or another address.
+    Raises BadInput if the judge or a value cannot be used, or if the same job has not ended yet.
+    Raises OtherHost if another host is not confirmed, and AddressUnknown.
     """
     check_spec(judge, max_cost, concurrency)
     now = utc_now()
@@ -343,7 +383,9 @@ def request_rejudge(
 
 
 OWN_KEY = "own_key"  # in the filter of a job: the process that holds its key
-_held_keys: dict[str, str] = {}  # API keys that people typed, by job id; only in this process's memory
+_held_keys: dict[
+    str, str
+] = {}  # API keys that people typed, by job id; only in this process's memory
 
 
 def held_key(job_id: str) -> str | None:
@@ -359,14 +401,18 @@ def forget_key(job_id: str) -> None:
 def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[str, Any]:
     """Return the requested judge with a person's own key.
 
-    Without such a key, the judge gets the environment's key only at the environment's address. Otherwise a person could
-    enter an address on a page and receive the key there.
+    Without such a key, the judge gets the environment's key only at the environment's address.
+    Otherwise a person could enter an address on a page and receive the key there.
     """
     if api_key:
         return judge | {"api_key": api_key}
     ours = configured_address({"provider": provider_and_address(judge)[0]})
     address = configured_address(judge)
-    return judge if address.base_url.rstrip("/") == ours.base_url.rstrip("/") else judge | {"api_key": ""}
+    return (
+        judge
+        if address.base_url.rstrip("/") == ours.base_url.rstrip("/")
+        else judge | {"api_key": ""}
+    )
 
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
@@ -376,7 +422,9 @@ def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
         own = get_job(connection, job_id).actor == actor_name(actor)
         require(connection, actor, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)
         if set_cancelled(connection, job_id, now):
-            record_event(connection, "job_cancelled", actor_name(actor), details={"job": job_id}, now=now)
+            record_event(
+                connection, "job_cancelled", actor_name(actor), details={"job": job_id}, now=now
+            )
 
 
 def job_progress(store: Store, job_id: str) -> JobProgress:
@@ -406,7 +454,9 @@ def _progress(connection: Connection, job: Job) -> JobProgress:
         JobProgress,
         job,
         state=_state(job, run, continued=continued, served=served),
-        why="a later job continued it" if continued else job.failed or (run.why_stopped if run else None),
+        why="a later job continued it"
+        if continued
+        else job.failed or (run.why_stopped if run else None),
         where=from_dict(job.filter["where"]),
         mode=job.filter["mode"],
         judge_title=run.version_title if run else None,
@@ -423,7 +473,9 @@ def _progress(connection: Connection, job: Job) -> JobProgress:
 def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> None:
     """Raise BadInput if a job cannot use these fields of a judge, its cost limit or its concurrency."""
     if judge.get("kind") not in JUDGES:
-        raise BadInput(f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}")
+        raise BadInput(
+            f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}"
+        )
     if strange := sorted(set(judge) - _ASKABLE):
         raise BadInput(f"a job cannot use these options of a judge: {', '.join(strange)}")
     if judge.get("base_url") and not is_address(judge["base_url"]):
@@ -432,7 +484,8 @@ def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) 
 
 
 def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> Job:
-    # A reviewer cannot choose the address: at an address of their own, they could write the verdict themselves.
+    # A reviewer cannot choose the address: at an address of their own, they could write the verdict
+    # themselves.
     where = from_dict(job.filter["where"])
     response_ids = matching(connection, where, limit=2)
     if len(response_ids) > 1:
@@ -447,7 +500,9 @@ def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> Job:
 def _check_confirmed(connection: Connection, job: Job, confirmed_host: str | None) -> None:
     def answers() -> str:
         version = find_version(connection, fingerprint(_version(job.judge)))
-        left = _left_to_judge(connection, version, from_dict(job.filter["where"]), job.filter["mode"])
+        left = _left_to_judge(
+            connection, version, from_dict(job.filter["where"]), job.filter["mode"]
+        )
         return counted(count_unasked(connection, *left), "answer")
 
     check_address(connection, job.judge, answers, confirmed_host)
@@ -456,10 +511,14 @@ def _check_confirmed(connection: Connection, job: Job, confirmed_host: str | Non
 def _refuse_twice(connection: Connection, job: Job) -> None:
     """Refuse a job if the same job has not ended: both would continue the same run and make every call twice."""
     for other in unfinished_jobs(connection):
-        if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
+        if other.judge == job.judge and all(
+            other.filter[name] == job.filter[name] for name in ("where", "mode")
+        ):
             asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"
             if other.cancelled_at is not None:
-                raise BadInput(f"{asked} and cancelled it, but it has not stopped yet: try again in a moment")
+                raise BadInput(
+                    f"{asked} and cancelled it, but it has not stopped yet: try again in a moment"
+                )
             raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
 
 

@@ -20,7 +20,13 @@ from judgeboard.judges.judge import (
     fingerprint,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.prompt import PROMPTS, Example, built_in_prompt, example_responses, load_prompt
+from judgeboard.judges.prompt import (
+    PROMPTS,
+    Example,
+    built_in_prompt,
+    example_responses,
+    load_prompt,
+)
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -75,10 +81,13 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
         verdict = await self.judge.judge(task.item)
         await keep(Answered(task, verdict, verdict))
 
-    def save(self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]) -> None:
+    def save(
+        self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]
+    ) -> None:
         """Store judgments, with the flags that they raise."""
         items = [
-            NewJudgment(step.task.item.response_id, step.task.number, step.task.repeat, step.result) for step in steps
+            NewJudgment(step.task.item.response_id, step.task.number, step.task.repeat, step.result)
+            for step in steps
         ]
         store_judgments(connection, begun.version, begun.run.id, items, utc_now())
 
@@ -87,8 +96,8 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
 class JudgingSummary(RunAccount):
     """The account of a run that asks a judge once about each answer, or once for each repeat of an answer.
 
-    ``not_reached`` is ``selected`` minus the number of times that the judge was asked. ``judge`` is the title of the
-    judge version.
+    ``not_reached`` is ``selected`` minus the number of times that the judge was asked. ``judge`` is
+    the title of the judge version.
     """
 
     judge: str
@@ -128,7 +137,9 @@ class Judging(VerdictMethod[JudgingSummary]):
         """Return the keys of the asks, in the order of their response ids."""
 
         def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
-            return [id_ for id_, _ in select_asks(connection, begun.run, after_id=after_id, limit=limit)]
+            return [
+                id_ for id_, _ in select_asks(connection, begun.run, after_id=after_id, limit=limit)
+            ]
 
         return id_keys(begun.store, read)
 
@@ -140,7 +151,9 @@ class Judging(VerdictMethod[JudgingSummary]):
         inputs = inputs_to_judge(begun.store, [id_ for id_, _ in asks])
         return {TaskKey(id_): Ask(inputs[id_], number) for id_, number in asks if id_ in inputs}
 
-    def save(self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]) -> None:
+    def save(
+        self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]
+    ) -> None:
         """Store judgments, or the verdicts on anchors, which change no current judgment."""
         if self.mode == AskMode.ANCHORS:
             verdicts = {step.task.item.response_id: step.result for step in steps}
@@ -164,12 +177,15 @@ async def judge_pending_async(
 ) -> JudgingSummary:
     """Judge responses and store every verdict within 50 ms of its arrival.
 
-    An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
-    a judgment of this version), ``failed`` (its latest judgment is not ok), ``all``, ``keep-flags`` (all, but
-    open flags of audits and of other judges stay open) or ``anchors`` (all, but the verdicts are stored apart and
-    change no figure). The judge is closed at the end.
+    An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain``
+    (responses without a judgment of this version), ``failed`` (its latest judgment is not ok),
+    ``all``, ``keep-flags`` (all, but open flags of audits and of other judges stay open) or
+    ``anchors`` (all, but the verdicts are stored apart and change no figure). The judge is closed
+    at the end.
     """
-    return await run_method(store, Judging(judge=judge, where=where, mode=mode, limit=limit), **options)
+    return await run_method(
+        store, Judging(judge=judge, where=where, mode=mode, limit=limit), **options
+    )
 
 
 judge_pending = blocking(judge_pending_async)
@@ -185,7 +201,10 @@ _USUAL = {
     "claims": False,
     "logprobs": False,
 }
-_FOR_A_MODEL = (*("model", "provider", "base_url", "replies", "prices", "timeout_s", "prompt"), *_USUAL)
+_FOR_A_MODEL = (
+    *("model", "provider", "base_url", "replies", "prices", "timeout_s", "prompt"),
+    *_USUAL,
+)
 # Options that only some kinds of judge read: the option's names in messages, and the kinds.
 _FOR_KINDS = {
     "rubric": ("--rubric or --schema", ("rubric",)),
@@ -200,9 +219,9 @@ _FOR_KINDS = {
 def make_judge(kind: str, **chosen: Unpack[JudgeKeywords]) -> Judge:
     """Return a judge of this kind, a key of ``JUDGES``.
 
-    ``chosen`` are fields of `JudgeOptions`. Fields that are missing or None are read from the environment; otherwise
-    the defaults of `JudgeOptions` are used. Raises BadInput if the kind is unknown or the options do not fit it (no
-    model, no key, or a model for a judge that uses none).
+    ``chosen`` are fields of `JudgeOptions`. Fields that are missing or None are read from the
+    environment; otherwise the defaults of `JudgeOptions` are used. Raises BadInput if the kind is
+    unknown or the options do not fit it (no model, no key, or a model for a judge that uses none).
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
@@ -212,10 +231,14 @@ def make_judge(kind: str, **chosen: Unpack[JudgeKeywords]) -> Judge:
         if chosen.get(name) not in (None, False)
     ]
     if kind in OFFLINE and useless:
-        raise BadInput(f"{', '.join(useless)}: the {kind} judge uses no model, so these options do not apply")
+        raise BadInput(
+            f"{', '.join(useless)}: the {kind} judge uses no model, so these options do not apply"
+        )
     for name, (option, kinds) in _FOR_KINDS.items():
         if chosen.get(name) and kind not in kinds:
-            raise BadInput(f"{option} applies only to the judges {' and '.join(kinds)}, not to {kind}")
+            raise BadInput(
+                f"{option} applies only to the judges {' and '.join(kinds)}, not to {kind}"
+            )
     return JUDGES[kind](JudgeOptions(**_chosen(chosen)))
 
 
@@ -231,7 +254,9 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     params = version.params
     options: dict[str, Any] = {"kind": version.kind, "name": version.name}
     known = {"model": version.model, **params}.items()
-    options |= {name: value for name, value in known if name in JudgeKeywords.__annotations__ and value}
+    options |= {
+        name: value for name, value in known if name in JudgeKeywords.__annotations__ and value
+    }
     if "dimensions" in params:
         options["rubric"] = Rubric(stored_dimensions(params), version.name)
     # Examples of a file are stored with the version; of those from the log it has the hash alone.
@@ -239,16 +264,26 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     candidates = possible_examples(connection, example_responses(params), dimensions)
     by_param = {(each.response_id, each.as_param()["sha256"]): each for each in candidates}
     options["examples"] = tuple(
-        by_param.get((param["response"], param["sha256"])) if "response" in param else Example(**param)
+        by_param.get((param["response"], param["sha256"]))
+        if "response" in param
+        else Example(**param)
         for param in params.get("examples", ())
     )
     if None in options["examples"]:
         raise BadInput("the texts or the grades of its examples were changed or forgotten")
-    # The prompt of an earlier release is part of the version; it was stored with the words before the examples.
-    own = None if version.prompt is None else version.prompt.removesuffix(load_prompt("examples").text)
+    # The prompt of an earlier release is part of the version; it was stored with the words before
+    # the examples.
+    own = (
+        None
+        if version.prompt is None
+        else version.prompt.removesuffix(load_prompt("examples").text)
+    )
     for prompt in (None, own):
         try:
-            if fingerprint(make_judge(**options, prompt=prompt, api_key="none").version) == version.fingerprint:
+            if (
+                fingerprint(make_judge(**options, prompt=prompt, api_key="none").version)
+                == version.fingerprint
+            ):
                 return options if prompt is None else options | {"prompt": prompt}
         except BadInput:  # a prompt or a value that this release cannot use
             continue
@@ -258,8 +293,8 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
 def make_endpoint(asker: str, **chosen: Unpack[JudgeKeywords]) -> ModelEndpoint:
     """Return the model to ask. Options that are missing or None are read from the environment.
 
-    ``asker`` names the caller in messages, for example "the pairwise judge". Of ``chosen``, the options of a model are
-    read.
+    ``asker`` names the caller in messages, for example "the pairwise judge". Of ``chosen``, the
+    options of a model are read.
     """
     options = {name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS}
     return JudgeOptions(**options).endpoint(asker)
@@ -267,7 +302,11 @@ def make_endpoint(asker: str, **chosen: Unpack[JudgeKeywords]) -> ModelEndpoint:
 
 def _chosen(chosen: Mapping[str, Any]) -> dict[str, Any]:
     settings = load_settings()
-    options: dict[str, Any] = {"provider": settings.provider, "model": settings.model, "prices": settings.prices}
+    options: dict[str, Any] = {
+        "provider": settings.provider,
+        "model": settings.model,
+        "prices": settings.prices,
+    }
     options |= {name: value for name, value in chosen.items() if value is not None}
     provider, base_url = provider_and_address(options)
     options |= {"provider": provider, "base_url": base_url}
@@ -288,13 +327,14 @@ async def judge_answer(
 ) -> Verdict:
     """Return a judge's verdict on one answer.
 
-    A failed call, a refusal and an unusable reply also return a verdict; ``status`` tells which, and the scores are
-    None. Groundedness is None without ``passages``; an empty list means that none were retrieved. ``messages`` are the
-    messages that the generator received; a judge with a model sees the turns before the question.
-    ``judge`` is a kind of judge (``lexical``, ``rag``), made for this call with ``options`` (fields of `JudgeOptions`),
-    or a judge from `make_judge`, for many calls from any thread: it keeps its connections until the caller closes it
-    or the event loop ends. Raises BadInput if
-    the options are invalid or a text is not a string, EndpointRefused if the endpoint refuses key, model or address.
+    A failed call, a refusal and an unusable reply also return a verdict; ``status`` tells which,
+    and the scores are None. Groundedness is None without ``passages``; an empty list means that
+    none were retrieved. ``messages`` are the messages that the generator received; a judge with a
+    model sees the turns before the question. ``judge`` is a kind of judge (``lexical``, ``rag``),
+    made for this call with ``options`` (fields of `JudgeOptions`), or a judge from `make_judge`,
+    for many calls from any thread: it keeps its connections until the caller closes it or the event
+    loop ends. Raises BadInput if the options are invalid or a text is not a string, EndpointRefused
+    if the endpoint refuses key, model or address.
     """
     if isinstance(passages, str):
         raise BadInput("passages must be a list of texts, not one text")
@@ -302,14 +342,18 @@ async def judge_answer(
         response_id=0,
         query=_text("query", query),
         answer=_text("answer", answer),
-        passages=None if passages is None else tuple(_text("a passage", passage) for passage in passages),
+        passages=None
+        if passages is None
+        else tuple(_text("a passage", passage) for passage in passages),
         query_type=query_type,
         reference=reference,
         turns=earlier_turns(messages),
     )
     if not isinstance(judge, str):
         if options:
-            raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
+            raise BadInput(
+                f"{', '.join(sorted(options))}: options apply only to a judge given by name"
+            )
         return await judge.judge(item)
     made = make_judge(judge, **options)
     try:
@@ -326,7 +370,8 @@ async def judge_inputs_async(
 ) -> dict[int, Verdict]:
     """Return a judge's verdicts by ``response_id``, without a database. Items that are not reached have none.
 
-    The judge is closed at the end. Raises EndpointRefused if the endpoint refuses before the first verdict.
+    The judge is closed at the end. Raises EndpointRefused if the endpoint refuses before the first
+    verdict.
     """
     verdicts: dict[int, Verdict] = {}
 
@@ -366,7 +411,11 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--model", version.model]
     if version.kind == "rubric":
         words += ["--rubric", "FILE"]
-    built_in = built_in_prompt(PROMPTS[version.kind], version.params).text if version.kind in PROMPTS else ""
+    built_in = (
+        built_in_prompt(PROMPTS[version.kind], version.params).text
+        if version.kind in PROMPTS
+        else ""
+    )
     if version.prompt and not version.prompt.startswith(built_in):
         words += ["--prompt", "FILE"]
     for name, usual in _USUAL.items():

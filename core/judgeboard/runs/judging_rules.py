@@ -13,7 +13,13 @@ from judgeboard.judges.judge import Judge
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.addresses import ADDRESS, configured_address
-from judgeboard.runs.jobs import check_address, check_spec, judge_spec, make_described, with_last_address
+from judgeboard.runs.jobs import (
+    check_address,
+    check_spec,
+    judge_spec,
+    make_described,
+    with_last_address,
+)
 from judgeboard.runs.method import require_price
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
@@ -51,7 +57,9 @@ def sampling_rates(texts: tuple[str, ...]) -> tuple[float, dict[str, float]]:
         try:
             value = float(number)
         except ValueError:
-            raise BadInput(f"the sampling rate {text!r} is not a number, or TYPE=NUMBER, for example QA=0.5") from None
+            raise BadInput(
+                f"the sampling rate {text!r} is not a number, or TYPE=NUMBER, for example QA=0.5"
+            ) from None
         if query_type:
             rates[query_type.strip()] = value
         else:
@@ -77,19 +85,23 @@ def add_rule(
 ) -> JudgingRule:
     """Add a judging rule, which workers follow from now on, and return it.
 
-    ``judge`` has ``kind`` and other fields of `JudgeOptions`, as for `request_rejudge`. ``rate`` and ``rates`` (by
-    query type) are sampling rates from 0 to 1; the hash of an answer decides, so that rules with the same rate select
-    the same answers. ``max_cost`` (dollars) and ``max_calls`` are limits per day (UTC). ``concurrency`` is the maximum
-    number of calls in flight in each worker. Only answers that are stored later are judged, with ``existing`` also
-    those that are stored already. ``confirmed_host`` is as for `request_rejudge`. Raises BadInput if a value or the
-    judge is not usable, UnknownPrice if a cost limit needs a price, OtherHost if another host is not confirmed.
+    ``judge`` has ``kind`` and other fields of `JudgeOptions`, as for `request_rejudge`. ``rate``
+    and ``rates`` (by query type) are sampling rates from 0 to 1; the hash of an answer decides, so
+    that rules with the same rate select the same answers. ``max_cost`` (dollars) and ``max_calls``
+    are limits per day (UTC). ``concurrency`` is the maximum number of calls in flight in each
+    worker. Only answers that are stored later are judged, with ``existing`` also those that are
+    stored already. ``confirmed_host`` is as for `request_rejudge`. Raises BadInput if a value or
+    the judge is not usable, UnknownPrice if a cost limit needs a price, OtherHost if another host
+    is not confirmed.
     """
     name = " ".join(name.split())  # one line
     if not name or len(name) > LONGEST_NAME or unstorable(name):
         raise BadInput(f"the name of a judging rule has 1 to {LONGEST_NAME} characters")
     for each in (rate, *(rates or {}).values()):
         if not 0 <= each <= 1:
-            raise BadInput(f"a sampling rate must be a number from 0 to 1 (0.2 for 20 %), not {each:g}")
+            raise BadInput(
+                f"a sampling rate must be a number from 0 to 1 (0.2 for 20 %), not {each:g}"
+            )
     if max_calls is not None and max_calls < 1:
         raise BadInput("the number of calls per day must be 1 or more")
     if not 0 <= delay_s <= LONGEST_DELAY:
@@ -121,13 +133,19 @@ def add_rule(
 
 
 def set_judge(
-    store: Store, name: str, *, judge: dict[str, Any], confirmed_host: str | None = None, actor: Actor
+    store: Store,
+    name: str,
+    *,
+    judge: dict[str, Any],
+    confirmed_host: str | None = None,
+    actor: Actor,
 ) -> JudgingRule:
     """Give a judging rule another judge, and return the rule. Its name, filter, rates, limits and runs stay.
 
-    Judgments of the judge before are kept. The new judge judges the answers that wait and all later ones, but none that
-    the judge before judged until now. The limits of a day count both. ``judge``, ``confirmed_host`` and errors are as
-    for `add_rule`; raises BadInput also if the rule has this judge already.
+    Judgments of the judge before are kept. The new judge judges the answers that wait and all later
+    ones, but none that the judge before judged until now. The limits of a day count both.
+    ``judge``, ``confirmed_host`` and errors are as for `add_rule`; raises BadInput also if the rule
+    has this judge already.
     """
     with store.reading() as connection:
         rule = rule_named(connection, name)
@@ -136,9 +154,18 @@ def set_judge(
         rule = rule_named(connection, name)
         version = ensure_version(connection, made.version)
         refuse_retired(connection, version)
-        if version.id == rule.judge_version_id and configured_address(judge) == configured_address(rule.judge):
-            raise BadInput(f"the judging rule {name!r} already uses {version.title}: choose another judge or model")
-        check_address(connection, judge, lambda: "the waiting and all later answers of this rule", confirmed_host)
+        if version.id == rule.judge_version_id and configured_address(judge) == configured_address(
+            rule.judge
+        ):
+            raise BadInput(
+                f"the judging rule {name!r} already uses {version.title}: choose another judge or model"
+            )
+        check_address(
+            connection,
+            judge,
+            lambda: "the waiting and all later answers of this rule",
+            confirmed_host,
+        )
         rule_id = set_rule_judge(connection, rule, version.id, judge, actor_name(actor), utc_now())
         return get_rule(connection, rule_id)
 
@@ -148,13 +175,16 @@ def rule_spec(connection: Connection, rule: JudgingRule) -> dict[str, Any] | Non
     spec = judge_spec(connection, get_version(connection, rule.judge_version_id))
     if spec is None or not rule.judge.get("base_url"):
         return spec
-    return spec | {name: rule.judge.get(name) for name in ADDRESS}  # it was confirmed when the rule was stored
+    return spec | {
+        name: rule.judge.get(name) for name in ADDRESS
+    }  # it was confirmed when the rule was stored
 
 
 def with_model(judge: dict[str, Any], model: str) -> dict[str, Any]:
     """Return the fields of a judge with another model.
 
-    An address of one's own stays. One of a provider does not: the provider follows from the model's name.
+    An address of one's own stays. One of a provider does not: the provider follows from the model's
+    name.
     """
     own = {provider.base_url for provider in PROVIDERS.values()}
     dropped = ADDRESS if judge.get("base_url") in own else ()
@@ -173,10 +203,16 @@ def _usable(
     return judge, made
 
 
-def _answers_of(connection: Connection, version_id: int, where: RowFilter, *, existing: bool) -> str:
+def _answers_of(
+    connection: Connection, version_id: int, where: RowFilter, *, existing: bool
+) -> str:
     selection = Selection(where, PLAIN, None, last_response_id(connection))
     stored = count_unasked(connection, version_id, selection) if existing else 0
-    return f"{counted(stored, 'answer')} and later ones" if stored else "all later answers of this rule"
+    return (
+        f"{counted(stored, 'answer')} and later ones"
+        if stored
+        else "all later answers of this rule"
+    )
 
 
 def change_rule(store: Store, name: str, state: RuleState, actor: Actor) -> None:
@@ -192,10 +228,11 @@ def change_rule(store: Store, name: str, state: RuleState, actor: Actor) -> None
 class RuleProgress:
     """A judging rule with the answers that wait for it.
 
-    ``state`` is active, paused, budget used up, no worker or problem. ``model`` is None if the judge makes no model
-    calls. ``earlier`` are the judges that the rule had before. ``waiting`` counts the selected answers that are not
-    judged; ``oldest`` is when the first of them was stored. ``calls_today`` and ``cost_micro`` (millionths; None if
-    unknown) are those of the day in UTC.
+    ``state`` is active, paused, budget used up, no worker or problem. ``model`` is None if the
+    judge makes no model calls. ``earlier`` are the judges that the rule had before. ``waiting``
+    counts the selected answers that are not judged; ``oldest`` is when the first of them was
+    stored. ``calls_today`` and ``cost_micro`` (millionths; None if unknown) are those of the day in
+    UTC.
     """
 
     name: str
@@ -229,7 +266,9 @@ class RuleProgress:
     @property
     def calls_words(self) -> str:
         """The calls of today and their limit: "120 of 500"."""
-        return f"{self.calls_today:,}" + ("" if self.max_calls is None else f" of {self.max_calls:,}")
+        return f"{self.calls_today:,}" + (
+            "" if self.max_calls is None else f" of {self.max_calls:,}"
+        )
 
     @property
     def cost_words(self) -> str:
@@ -244,10 +283,18 @@ class RuleProgress:
         return f"{self.rate * 100:g} %" + (f" ({by_type})" if by_type else "")
 
 
-RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = "active", "paused", "budget used up", "no worker", "problem"
+RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = (
+    "active",
+    "paused",
+    "budget used up",
+    "no worker",
+    "problem",
+)
 
 
-def rule_progress(store: Readable, now: datetime | None = None, *, name: str | None = None) -> list[RuleProgress]:
+def rule_progress(
+    store: Readable, now: datetime | None = None, *, name: str | None = None
+) -> list[RuleProgress]:
     """Return the judging rules that are not removed, oldest first, with their progress; only that of a ``name``."""
     now = now or utc_now()
     with store.reading() as connection:

@@ -35,7 +35,8 @@ _log = logging.getLogger("judgeboard.jobs")
 class Leader:
     """Enqueues for all workers, in the one worker of the database that leads.
 
-    ``start_engine`` returns the engine, and starts it if it rests. ``look_again`` asks for another look at once.
+    ``start_engine`` returns the engine, and starts it if it rests. ``look_again`` asks for another
+    look at once.
     """
 
     def __init__(
@@ -45,7 +46,12 @@ class Leader:
         look_again: Callable[[], None],
         outage: Outage,
     ) -> None:
-        self._store, self._start_engine, self._look_again, self._outage = store, start_engine, look_again, outage
+        self._store, self._start_engine, self._look_again, self._outage = (
+            store,
+            start_engine,
+            look_again,
+            outage,
+        )
         self._duties: dict[str, Duty] = duties()
         self._works: dict[str, Work] = {}
         self._forgot_at = self.last_entry_at = time.monotonic()
@@ -58,12 +64,23 @@ class Leader:
         entries: dict[str, list[QueuedEntry]] = defaultdict(list)  # by work
         of_duties: list[QueuedEntry] = []
         for queued in [] if engine is None else await engine.entries():
-            (of_duties if queued.entry.kind in self._duties else entries[queued.entry.work]).append(queued)
+            (of_duties if queued.entry.kind in self._duties else entries[queued.entry.work]).append(
+                queued
+            )
         workers, due = await asyncio.to_thread(self._read, [*entries])
-        enqueued = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
-        versions = {key: await asyncio.to_thread(_versions_of, work) for key, work in self._works.items()}
+        enqueued = {
+            key: {id_ for queued in each for id_ in queued.entry.ids}
+            for key, each in entries.items()
+        }
+        versions = {
+            key: await asyncio.to_thread(_versions_of, work) for key, work in self._works.items()
+        }
         for key, work in list(self._works.items()):
-            others = (each for each in enqueued if each != key and not versions[key].isdisjoint(versions.get(each, ())))
+            others = (
+                each
+                for each in enqueued
+                if each != key and not versions[key].isdisjoint(versions.get(each, ()))
+            )
             elsewhere = frozenset[int]().union(*(enqueued[each] for each in others))
             new = await self._advance(engine, work, entries.get(key, []), elsewhere, workers)
             enqueued.setdefault(key, set()).update(new)
@@ -88,11 +105,18 @@ class Leader:
             due = {kind: duty.due(connection) for kind, duty in self._duties.items()}
         for key in (*keys, *with_entries):
             self._works.setdefault(key, work_of(self._store, key))
-        entries = [Entry(kind, f"{kind}:{key}") for kind, due_keys in due.items() for key in due_keys or ()]
+        entries = [
+            Entry(kind, f"{kind}:{key}") for kind, due_keys in due.items() for key in due_keys or ()
+        ]
         return workers, None if all(each is None for each in due.values()) else entries
 
     async def _advance(
-        self, engine: "Engine | None", work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int
+        self,
+        engine: "Engine | None",
+        work: Work,
+        entries: list[QueuedEntry],
+        elsewhere: frozenset[int],
+        workers: int,
     ) -> list[int]:
         """Enqueue what a work has left, and return these answers."""
         began = time.monotonic()

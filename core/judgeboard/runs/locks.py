@@ -42,8 +42,8 @@ _BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a b
 def hold_run(store: Store, run_id: int) -> Iterator[Callable[[], None]]:
     """Hold a run for this process; raises BadInput that names the process that holds it already.
 
-    The value is called before further tasks are begun. It takes the lock again if the database has lost it, and raises
-    BadInput if another process has it by now.
+    The value is called before further tasks are begun. It takes the lock again if the database has
+    lost it, and raises BadInput if another process has it by now.
     """
     if store.is_sqlite:
         lock = FileLock.take(_run_file(store, run_id), seconds=LOOK_SECONDS)
@@ -74,7 +74,9 @@ class ConnectionLock:
         """Take the lock; raises BadInput if another process has it."""
         name = f"{_MARK}{this_process()}".encode()[:_LONGEST_NAME].decode(errors="ignore")
         self._connection = self._store.engine.connect()
-        is_taken = self._connection.execute(select(func.pg_try_advisory_lock(_RUNS, self._run_id))).scalar_one()
+        is_taken = self._connection.execute(
+            select(func.pg_try_advisory_lock(_RUNS, self._run_id))
+        ).scalar_one()
         self._connection.execute(select(func.set_config("application_name", name, False)))
         self._connection.commit()
         if not is_taken:
@@ -89,7 +91,9 @@ class ConnectionLock:
                 self._connection.commit()
                 return
         self.release()
-        with suppress(DBAPIError):  # it is still away: whoever reads tasks waits for it, and comes again
+        with suppress(
+            DBAPIError
+        ):  # it is still away: whoever reads tasks waits for it, and comes again
             self.take()
 
     def release(self) -> None:
@@ -137,7 +141,9 @@ def asked_by_commands(store: Store, version_ids: Collection[int], ids: Collectio
         is_judging = run.selection is not None and run.selection.mode is not AskMode.ANCHORS
         if is_judging and holder_of(store, run.id) is not None:
             with store.reading() as connection:
-                asked.update(id_ for id_, _ in select_asks(connection, run, among=ids, limit=len(ids)))
+                asked.update(
+                    id_ for id_, _ in select_asks(connection, run, among=ids, limit=len(ids))
+                )
     return asked
 
 

@@ -19,7 +19,13 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.provider import is_own_host
 from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
-from judgeboard.runs.estimates import LOOKED_AT, CallEstimate, PlannedCalls, cost_by_history, estimate_planned
+from judgeboard.runs.estimates import (
+    LOOKED_AT,
+    CallEstimate,
+    PlannedCalls,
+    cost_by_history,
+    estimate_planned,
+)
 from judgeboard.runs.locks import hold_run, refuse_held
 from judgeboard.runs.runner import (
     INTERRUPTED,
@@ -121,8 +127,9 @@ DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
 class RunAccount(AskCounts):
     """The counts of a run, including its earlier parts; ``not_reached`` counts the asks that it has not made.
 
-    ``run_id`` is None if there was nothing to ask or a recording was read. ``cost`` is in the currency of the price
-    file, or None if the cost of any call is unknown. ``own_endpoint`` tells whether all its calls went to own machines.
+    ``run_id`` is None if there was nothing to ask or a recording was read. ``cost`` is in the
+    currency of the price file, or None if the cost of any call is unknown. ``own_endpoint`` tells
+    whether all its calls went to own machines.
     """
 
     run_id: int | None = None
@@ -149,7 +156,9 @@ class RunAccount(AskCounts):
             return CTRL_C
         if self.state is RunState.STOPPED:
             return STOPPED
-        none_usable = self.run_id is not None and self.asked and not self.ok  # a recording without one is no failure
+        none_usable = (
+            self.run_id is not None and self.asked and not self.ok
+        )  # a recording without one is no failure
         return SOME_FAILED if self.error or none_usable else DONE
 
 
@@ -177,19 +186,17 @@ class RunOptions(TypedDict, total=False):
     """The keywords of every function that starts a run.
 
     Attributes:
-        concurrency: Maximum number of tasks in flight (default: 16).
-        max_cost: Cost limit of the run in the price file's currency. Nothing further is asked once all its calls,
-            also those of earlier parts and of other processes, have cost this much. UnknownPrice is raised if a model
-            has no price.
-        wait: Seconds to wait for a database that cannot be used, before the run ends with DatabaseAway (default: 60).
-        actor: Who asks (default: ``library``).
-        on_progress: Called after every commit with the tally and the number of steps expected in all.
-        on_other_host: Called before the first request if the texts would go to another host than in the last run of
-            the judge version; the run starts if it returns True. Without it, only a provider's own address, the
-            default, raises OtherHost.
-        on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and the number of
-            tasks in flight.
-        on_estimate: Called before the first request with an estimate of the calls, if texts leave the process.
+        concurrency: Maximum number of tasks in flight (default: 16). max_cost: Cost limit of the
+        run in the price file's currency. Nothing further is asked once all its calls, also those of
+        earlier parts and of other processes, have cost this much. UnknownPrice is raised if a model
+        has no price. wait: Seconds to wait for a database that cannot be used, before the run ends
+        with DatabaseAway (default: 60). actor: Who asks (default: ``library``). on_progress: Called
+        after every commit with the tally and the number of steps expected in all. on_other_host:
+        Called before the first request if the texts would go to another host than in the last run
+        of the judge version; the run starts if it returns True. Without it, only a provider's own
+        address, the default, raises OtherHost. on_stop: Called if asking ends early (Ctrl-C, the
+        cost limit, a refusal) with the reason and the number of tasks in flight. on_estimate:
+        Called before the first request with an estimate of the calls, if texts leave the process.
     """
 
     concurrency: int
@@ -230,7 +237,8 @@ class RunOutcome:
 class Method(ABC, Generic[T, S, R]):
     """A method of asking models. `run_method` runs it; each subclass defines one method.
 
-    ``T`` is a task, ``S`` a step that is stored (one request to a model), ``R`` the result of the run.
+    ``T`` is a task, ``S`` a step that is stored (one request to a model), ``R`` the result of the
+    run.
     """
 
     kind: str
@@ -249,9 +257,16 @@ class Method(ABC, Generic[T, S, R]):
     def destination(self) -> Destination:
         """Where the texts are sent."""
         address = self.judge.address
-        hosts = (None if address is None else address.host, None if self.answering is None else self.answering.host)
+        hosts = (
+            None if address is None else address.host,
+            None if self.answering is None else self.answering.host,
+        )
         all_hosts = ", ".join(dict.fromkeys(host for host in hosts if host)) or None
-        return Destination(all_hosts) if address is None else Destination(all_hosts, address.provider, address.base_url)
+        return (
+            Destination(all_hosts)
+            if address is None
+            else Destination(all_hosts, address.provider, address.base_url)
+        )
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         """Return the question and the number of asks; None if there is nothing to ask and no run to continue."""
@@ -314,7 +329,9 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
     again: bool = False
 
     @abstractmethod
-    def latest(self, connection: Connection, version: StoredVersion, items: Sequence[K]) -> Mapping[K, EarlierAsk]:
+    def latest(
+        self, connection: Connection, version: StoredVersion, items: Sequence[K]
+    ) -> Mapping[K, EarlierAsk]:
         """Return the latest ask of the version about each of these items; items without an ask are missing."""
 
     @abstractmethod
@@ -326,18 +343,28 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
         """Return the tasks for pairs of item and ask number; forgotten items have no task."""
 
     def open_asks(
-        self, connection: Connection, version: StoredVersion, items: Sequence[K], run_id: int | None = None
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        items: Sequence[K],
+        run_id: int | None = None,
     ) -> list[tuple[K, int]]:
         """Return the items that are still to ask about, each with the number of its next ask (see `Again`)."""
         latest = self.latest(connection, version, items)
         again = Again(run_id) if self.again else None
-        return [(item, number) for item in items if (number := next_ask(latest.get(item), again)) is not None]
+        return [
+            (item, number)
+            for item in items
+            if (number := next_ask(latest.get(item), again)) is not None
+        ]
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
         """Return the keys of the items that are still to ask about."""
         items = self._by_key = self.items(begun)
         with begun.store.reading() as connection:
-            asks = dict(self.open_asks(connection, begun.version, list(items.values()), begun.run.id))
+            asks = dict(
+                self.open_asks(connection, begun.version, list(items.values()), begun.run.id)
+            )
         return (key for key, item in items.items() if item in asks)
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> Mapping[TaskKey, T]:
@@ -352,9 +379,9 @@ class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
     """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
 
-    Every step is stored within 50 ms of its arrival. If there is nothing to ask, nothing is stored, not even the judge
-    version. The models are closed at the end. Raises BadInput if the judge version is retired, OtherHost if nobody
-    confirms that the texts go to another host than before.
+    Every step is stored within 50 ms of its arrival. If there is nothing to ask, nothing is stored,
+    not even the judge version. The models are closed at the end. Raises BadInput if the judge
+    version is retired, OtherHost if nobody confirms that the texts go to another host than before.
     """
     actor, max_cost = options.get("actor", "library"), options.get("max_cost")
     try:
@@ -383,8 +410,8 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
 async def _estimate_run(begun: Begun, method: Method[Any, Any, Any]) -> CallEstimate | None:
     """Estimate the calls that a run has still to make; None if no text would leave the process. Nothing is sent.
 
-    If only the judge is asked, and has judged with this model before, its latest judgments give the tokens. Otherwise
-    the requests of the first tasks do.
+    If only the judge is asked, and has judged with this model before, its latest judgments give the
+    tokens. Otherwise the requests of the first tasks do.
     """
     keys = list(islice(method.keys(begun), LOOKED_AT))
     with unsent_requests() as requests:
@@ -415,7 +442,12 @@ def _begin(
         refuse_held(store, run.id)
         refuse_run_of_workers(connection, run.id)
         begun = Begun(store, version, run)
-        check_host(last, version, method.judge.address, lambda: counted(method.left(connection, begun), method.subject))
+        check_host(
+            last,
+            version,
+            method.judge.address,
+            lambda: counted(method.left(connection, begun), method.subject),
+        )
         attempt.commit()
         return version, run
 
@@ -429,19 +461,25 @@ def refuse_run_of_workers(connection: Connection, run_id: int) -> None:
         )
 
 
-async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> RunAccount:
+async def ask_run(
+    begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]
+) -> RunAccount:
     """Make the remaining asks of a run that has begun, store its final state, and return its account.
 
-    Only one process makes a run: raises BadInput if another one has it. If an error is raised, the final state is
-    interrupted. The models stay open.
+    Only one process makes a run: raises BadInput if another one has it. If an error is raised, the
+    final state is interrupted. The models stay open.
     """
     patience = Patience(options.get("wait", WAIT_SECONDS))
-    begun = replace(begun, store=replace(begun.store, patience=patience))  # an outage must not cost paid replies
+    begun = replace(
+        begun, store=replace(begun.store, patience=patience)
+    )  # an outage must not cost paid replies
     with hold_run(begun.store, begun.run.id) as keep_lock:
         state, why = await _ask_held(begun, method, patience, keep_lock, **options)
     with begun.store.reading() as connection:
         left = method.left(connection, begun)
-    return replace(account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why)
+    return replace(
+        account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why
+    )
 
 
 async def _ask_held(
@@ -583,4 +621,6 @@ def check_limit(limit: int | None) -> None:
 def require_price(max_cost: float | None, *, priced: bool, model: str | None) -> None:
     """Refuse a cost limit that could not be kept; raises UnknownPrice if the model has no price."""
     if max_cost is not None and not priced:
-        raise UnknownPrice(f"--max-cost: no price is known for {model}. Give one with --prices FILE.")
+        raise UnknownPrice(
+            f"--max-cost: no price is known for {model}. Give one with --prices FILE."
+        )

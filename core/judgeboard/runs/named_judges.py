@@ -36,15 +36,19 @@ Opening = Callable[[], Store]
 def find_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> dict[str, Any]:
     """Return the options of the judge ``named``, with its ``kind``.
 
-    The judge is one of the project file, otherwise the newest version of a judge in the database, otherwise a kind of
-    judge. If a candidate of `align` was accepted for what the project file describes, it is the accepted version, and
-    ``say`` gets a sentence about it.
+    The judge is one of the project file, otherwise the newest version of a judge in the database,
+    otherwise a kind of judge. If a candidate of `align` was accepted for what the project file
+    describes, it is the accepted version, and ``say`` gets a sentence about it.
 
     Raises:
         NotFound: There is no such judge.
         BadInput: The verdicts of this judge were imported: it cannot be asked.
     """
-    return _accepted_judge(open_store, named, say) or judge_of_project(named) or stored_judge(open_store, named)
+    return (
+        _accepted_judge(open_store, named, say)
+        or judge_of_project(named)
+        or stored_judge(open_store, named)
+    )
 
 
 def judge_of_project(named: str) -> dict[str, Any] | None:
@@ -58,10 +62,14 @@ def judge_of_project(named: str) -> dict[str, Any] | None:
     return options_of_judge
 
 
-def _accepted_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> dict[str, Any] | None:
+def _accepted_judge(
+    open_store: Opening, named: str, say: Callable[[str], None]
+) -> dict[str, Any] | None:
     """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
     judge = judge_of_project(named)
-    if judge is None or {"rubric", "schema"}.intersection(judge):  # only the kinds rag and grade are aligned
+    if judge is None or {"rubric", "schema"}.intersection(
+        judge
+    ):  # only the kinds rag and grade are aligned
         return None
     described = {"kind": "rag", "name": named} | {
         name: value for name, value in judge.items() if name not in OF_A_TERMINAL
@@ -96,7 +104,9 @@ def stored_judge(open_store: Opening, named: str) -> dict[str, Any]:
                 raise BadInput(f"{version.title} cannot be asked: {error}") from error
             if version.model is not None:
                 judge |= address_options(known_address(connection, version.id))
-            return judge_with_key(judge)  # an address of the database gets no key of the environment
+            return judge_with_key(
+                judge
+            )  # an address of the database gets no key of the environment
     except (MissingDatabase, NotFound) as error:
         if named in JUDGES:
             return {"kind": named}
@@ -123,15 +133,22 @@ def judge_keywords(open_store: Opening, kind: str, chosen: StoredJudgeKeywords) 
     return chosen
 
 
-def at_last_address(store: Store, make: Callable[..., AskedJudge], chosen: JudgeKeywords) -> JudgeKeywords:
+def at_last_address(
+    store: Store, make: Callable[..., AskedJudge], chosen: JudgeKeywords
+) -> JudgeKeywords:
     """Return the options of a judge, with the address of its last run unless they give one (`addresses`).
 
-    The key of the environment is left out where it belongs to another address: somebody may have entered this one on
-    a page.
+    The key of the environment is left out where it belongs to another address: somebody may have
+    entered this one on a page.
     """
     with store.reading() as connection:
         known = addresses.at_last_address(connection, make, chosen)
     if known == chosen:
         return chosen
     keyed = judge_with_key(known)
-    return {**chosen, "provider": keyed["provider"], "base_url": keyed["base_url"], "api_key": keyed.get("api_key")}
+    return {
+        **chosen,
+        "provider": keyed["provider"],
+        "base_url": keyed["base_url"],
+        "api_key": keyed.get("api_key"),
+    }

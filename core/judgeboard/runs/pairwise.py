@@ -17,7 +17,14 @@ from judgeboard.imports.reading import read_records
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeKeywords
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import AskOnceMethod, Begun, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import (
+    AskOnceMethod,
+    Begun,
+    RunOptions,
+    RunOutcome,
+    Selected,
+    run_method,
+)
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import comparisons
 from judgeboard.store.clock import utc_now
@@ -30,10 +37,13 @@ from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
 
 
-def make_pairwise_judge(*, aspects: Sequence[str] | None = None, **chosen: Unpack[JudgeKeywords]) -> PairwiseJudge:
+def make_pairwise_judge(
+    *, aspects: Sequence[str] | None = None, **chosen: Unpack[JudgeKeywords]
+) -> PairwiseJudge:
     """Return a pairwise judge, or raise BadInput.
 
-    Of ``chosen``, it reads name, domain, max_output, prompt and the model's fields (default: from the environment).
+    Of ``chosen``, it reads name, domain, max_output, prompt and the model's fields (default: from
+    the environment).
     """
     return PairwiseJudge(
         make_endpoint("the pairwise judge", **chosen),
@@ -58,9 +68,10 @@ class PairSet:
 def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> PairSet:
     """Store the pairs of the logged answers of two sources and return all of them, new or stored before.
 
-    Two answers make a pair if they have the same query and, if both have passages, the same passages. Each answer is in
-    at most one pair: if a query is repeated, answers are paired in their order. Answers are not copied.
-    Raises BadInput if both sources are the same, and NotFound if one has no answers.
+    Two answers make a pair if they have the same query and, if both have passages, the same
+    passages. Each answer is in at most one pair: if a query is repeated, answers are paired in
+    their order. Answers are not copied. Raises BadInput if both sources are the same, and NotFound
+    if one has no answers.
     """
     if a == b:
         raise BadInput("--a and --b must be different sources")
@@ -68,7 +79,9 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
         sides = [log_answers(connection, source) for source in (a, b)]
         for source, answers in zip((a, b), sides, strict=True):
             if not answers:
-                raise NotFound(f"no answers with source {source!r}. Import them with --source {source}.")
+                raise NotFound(
+                    f"no answers with source {source!r}. Import them with --source {source}."
+                )
         partners = _partners(*sides)
         result = store_pairs(connection, [_pair(a, b, first, second) for first, second in partners])
         if result.new:
@@ -80,7 +93,9 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
     return PairSet(f"{a} and {b}", ids, len(result.new), left_out)
 
 
-def pairs_in_file(store: Store, file: Path, *, source: str | None = None, actor: str = "library") -> PairSet:
+def pairs_in_file(
+    store: Store, file: Path, *, source: str | None = None, actor: str = "library"
+) -> PairSet:
     """Import a file of pairs and return its pairs, new or stored before; raises BadInput if none is usable."""
     summary = import_file(store, file, kind="pairs", source=source, actor=actor)
     with read_records(file, kind="pairs", source=source) as records:
@@ -91,7 +106,12 @@ def pairs_in_file(store: Store, file: Path, *, source: str | None = None, actor:
         for some in batches(keys):
             batch = set(some)
             by_name = pairs_named(connection, {external_id for _, external_id in batch})
-            ids += [pair.id for name, pairs in by_name.items() for pair in pairs if (pair.source, name) in batch]
+            ids += [
+                pair.id
+                for name, pairs in by_name.items()
+                for pair in pairs
+                if (pair.source, name) in batch
+            ]
     if not ids:
         first = next((f" (line {each.line}: {each.reason})" for each in summary.first_rejected), "")
         raise BadInput(
@@ -106,10 +126,14 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
         waiting[each.query].append(each)
     partners: list[tuple[LogAnswer, LogAnswer]] = []
 
-    def pair_up(answers: list[LogAnswer], fits: Callable[[LogAnswer, LogAnswer], bool]) -> list[LogAnswer]:
+    def pair_up(
+        answers: list[LogAnswer], fits: Callable[[LogAnswer, LogAnswer], bool]
+    ) -> list[LogAnswer]:
         unmatched = []
         for each in answers:
-            other = next((candidate for candidate in waiting[each.query] if fits(each, candidate)), None)
+            other = next(
+                (candidate for candidate in waiting[each.query] if fits(each, candidate)), None
+            )
             if other is None:
                 unmatched.append(each)
             else:
@@ -117,7 +141,8 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
                 partners.append((each, other))
         return unmatched
 
-    # Answers with equal passages come first. Otherwise an answer without passages could take their partner.
+    # Answers with equal passages come first. Otherwise an answer without passages could take their
+    # partner.
     unmatched = pair_up(of_a, lambda each, other: each.evidence_group == other.evidence_group)
     pair_up(unmatched, lambda each, other: not (each.has_passages and other.has_passages))
     return partners
@@ -148,13 +173,17 @@ class _Task(NamedTuple):
 class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOutcome]):
     kind = "compare"
 
-    def __init__(self, judge: PairwiseJudge, pair_ids: Sequence[int], *, again: bool = False) -> None:
+    def __init__(
+        self, judge: PairwiseJudge, pair_ids: Sequence[int], *, again: bool = False
+    ) -> None:
         self.judge: PairwiseJudge = judge
         self.again = again
         self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
-        pair_ids = comparisons.pairs_with_texts(connection, [order.pair_id for order in self._orders])
+        pair_ids = comparisons.pairs_with_texts(
+            connection, [order.pair_id for order in self._orders]
+        )
         if not pair_ids:
             raise BadInput("no pair has two answers to compare")
         self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
@@ -168,20 +197,29 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOu
         self, connection: Connection, version: StoredVersion, items: Sequence[_Order]
     ) -> Mapping[_Order, comparisons.LatestInOrder]:
         pair_ids = list(dict.fromkeys(order.pair_id for order in items))
-        return {_Order(*key): ask for key, ask in comparisons.latest_asks(connection, version.id, pair_ids).items()}
+        return {
+            _Order(*key): ask
+            for key, ask in comparisons.latest_asks(connection, version.id, pair_ids).items()
+        }
 
-    def load_asks(self, connection: Connection, asks: Sequence[tuple[_Order, int]]) -> dict[_Order, _Task]:
+    def load_asks(
+        self, connection: Connection, asks: Sequence[tuple[_Order, int]]
+    ) -> dict[_Order, _Task]:
         ids = comparisons.pairs_with_texts(connection, [order.pair_id for order, _ in asks])
         pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
         return {
-            order: _Task(pairs[order.pair_id], order.shown, number) for order, number in asks if order.pair_id in pairs
+            order: _Task(pairs[order.pair_id], order.shown, number)
+            for order, number in asks
+            if order.pair_id in pairs
         }
 
     async def ask(self, task: _Task, keep: Keep[Answered[_Task, Comparison]]) -> None:
         comparison = await self.judge.compare(task.pair, task.shown)
         await keep(Answered(task, comparison, comparison.record))
 
-    def save(self, connection: Connection, begun: Begun, steps: list[Answered[_Task, Comparison]]) -> None:
+    def save(
+        self, connection: Connection, begun: Begun, steps: list[Answered[_Task, Comparison]]
+    ) -> None:
         items = [
             comparisons.NewComparison(
                 step.task.pair.id,
@@ -209,9 +247,9 @@ async def compare_pairs_async(
 ) -> RunOutcome:
     """Ask a judge about pairs, once in each order, and store every verdict; the account is empty if nothing was asked.
 
-    Each order is asked once per judge version; ``again`` repeats orders without a usable verdict. Pairs without texts
-    are left out. A stopped run continues. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-    Raises BadInput if no pair has its texts.
+    Each order is asked once per judge version; ``again`` repeats orders without a usable verdict.
+    Pairs without texts are left out. A stopped run continues. The judge is closed at the end.
+    ``options`` are fields of `RunOptions`. Raises BadInput if no pair has its texts.
     """
     return await run_method(store, _Comparing(judge, pair_ids, again=again), **options)
 

@@ -37,9 +37,9 @@ NOT_REBUILT = (
 class RawCall:
     """A judgment with its attempts and the prompt of its call.
 
-    Only the template ``prompt`` of the judge version is stored. The code that sends the ``messages`` rebuilds them from
-    version and answer. They are empty if they could differ from the messages that were sent; ``note`` is then the
-    reason.
+    Only the template ``prompt`` of the judge version is stored. The code that sends the
+    ``messages`` rebuilds them from version and answer. They are empty if they could differ from the
+    messages that were sent; ``note`` is then the reason.
     """
 
     judgment: ItemJudgment
@@ -48,7 +48,9 @@ class RawCall:
     prompt: str | None
 
 
-def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[int]) -> list[RawCall]:
+def raw_calls(
+    connection: Connection, response_id: int, judgment_ids: Sequence[int]
+) -> list[RawCall]:
     """Return the calls behind these judgments of an answer, in their order; hidden ones are left out."""
     item = judge_inputs(connection, [response_id]).get(response_id)
     judgments = load_calls(connection, judgment_ids)
@@ -57,7 +59,13 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
         version = get_version(connection, judgment.judge_version_id)
         asks = version.kind in JUDGES and version.kind not in OFFLINE
         messages = sent_messages(connection, version, item) if asks and item is not None else ()
-        note = NO_CALL if not calls_host(version.kind) else NOT_REBUILT if asks and not messages else None
+        note = (
+            NO_CALL
+            if not calls_host(version.kind)
+            else NOT_REBUILT
+            if asks and not messages
+            else None
+        )
         raw.append(RawCall(judgment, messages, note, version.prompt))
     return raw
 
@@ -67,10 +75,13 @@ class _UnsentOptions(JudgeOptions):
         return ModelEndpoint(RecordedChat({}), self.model or "")  # it gives no reply
 
 
-def sent_messages(connection: Connection, version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:
+def sent_messages(
+    connection: Connection, version: StoredVersion, item: JudgeInput
+) -> tuple[Message, ...]:
     """Return the messages that a judge version sends for an answer, without sending them.
 
-    The result is empty if the stored version cannot be made again, because its prompt could be different.
+    The result is empty if the stored version cannot be made again, because its prompt could be
+    different.
     """
     try:
         options = options_of_version(connection, version)
@@ -105,9 +116,10 @@ def try_judge(
 ) -> list[Trial]:
     """Judge the first three answers of a filter that the viewer may see, and store nothing.
 
-    ``judge`` has the fields of a job; the key is used for these calls only. ``confirmed_host`` is as for
-    `request_rejudge`. Raises NotAllowed if the actor may not choose a judge, BadInput if the judge is invalid,
-    OtherHost if another host is not confirmed, EndpointRefused if the endpoint refuses key, model or address.
+    ``judge`` has the fields of a job; the key is used for these calls only. ``confirmed_host`` is
+    as for `request_rejudge`. Raises NotAllowed if the actor may not choose a judge, BadInput if the
+    judge is invalid, OtherHost if another host is not confirmed, EndpointRefused if the endpoint
+    refuses key, model or address.
     """
     check_allowed(seen.store, actor, Action.CHOOSE_JUDGE)
     with seen.reading() as connection:

@@ -12,7 +12,18 @@ from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.locks import asked_by_commands, holder_of
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
-from judgeboard.runs.work import CLOSED, JUDGE, TRIES, Opened, Outstanding, PutBackError, Step, Work, in_chunks, room
+from judgeboard.runs.work import (
+    CLOSED,
+    JUDGE,
+    TRIES,
+    Opened,
+    Outstanding,
+    PutBackError,
+    Step,
+    Work,
+    in_chunks,
+    room,
+)
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
@@ -44,10 +55,14 @@ _log = logging.getLogger("judgeboard.jobs")
 CANCELLED = "cancelled"
 KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again, with its key"
 KEY_SECONDS = 30.0  # after this time, the process with the key would have taken the job
-# The priority of the entries of a job with at most so many answers: a small one need not wait for a large one.
+# The priority of the entries of a job with at most so many answers: a small one need not wait for a
+# large one.
 PRIORITIES = ((200, 10), (10_000, 5), (math.inf, 0))
 NO_JUDGE = "no worker can use this judge"  # begins the reason
-NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE = 1.0, 20  # until a worker that can make the judge has taken a chunk
+NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE = (
+    1.0,
+    20,
+)  # until a worker that can make the judge has taken a chunk
 PASSES = 3  # over the selection: after the first, over what a chunk could not judge
 
 
@@ -88,14 +103,22 @@ class RejudgeJob(Work):
                 self._end(run.id, why)
             return Step(cancel=outstanding.has_entries, ended=outstanding.is_empty)
         concurrency = job.filter["concurrency"]
-        self.priority = next(priority for most, priority in PRIORITIES if (run.selected or 0) <= most)
+        self.priority = next(
+            priority for most, priority in PRIORITIES if (run.selected or 0) <= most
+        )
         ids = self._left(run, outstanding, room(outstanding, workers, concurrency))
         if ids or not outstanding.is_empty or self._passes < PASSES:
             return Step(in_chunks(ids, concurrency))
         with self._store.reading() as connection:
-            held = select_asks(connection, run, among=outstanding.held_ids, limit=len(outstanding.held_ids) + 1)
+            held = select_asks(
+                connection, run, among=outstanding.held_ids, limit=len(outstanding.held_ids) + 1
+            )
         why, answers = outstanding.reason_held, counted(len(held), "answer")
-        why = f"{answers} left: {why}" if why.startswith(NO_JUDGE) else f"{answers} failed {TRIES} times: {why}"
+        why = (
+            f"{answers} left: {why}"
+            if why.startswith(NO_JUDGE)
+            else f"{answers} failed {TRIES} times: {why}"
+        )
         self._end(run.id, why if held else None)
         return Step(cancel=bool(outstanding.held_ids), ended=True)
 
@@ -108,7 +131,9 @@ class RejudgeJob(Work):
             judge = self._judge(job)
         except JudgeboardError as error:
             if self._others_live():  # one of them may have the key
-                raise PutBackError(_without_judge(error), NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE) from error
+                raise PutBackError(
+                    _without_judge(error), NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE
+                ) from error
             self._fail(_without_judge(error))
             return None
         method = Judging(judge=judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
@@ -176,7 +201,9 @@ class RejudgeJob(Work):
         with self._store.writing() as connection:
             lock_job(connection, job.id)
             version = ensure_version(connection, judge.version)
-            if not job.judge.get("base_url"):  # an address in the job was confirmed when the job was requested
+            if not job.judge.get(
+                "base_url"
+            ):  # an address in the job was confirmed when the job was requested
                 last = last_address(connection, version.id)
                 check_host(last, version, judge.address, lambda: "the answers of this job")
             if job.run_id is not None:
@@ -212,7 +239,9 @@ class RejudgeJob(Work):
         known = outstanding.ids | outstanding.held_ids
         while most and self._passes < PASSES:
             with self._store.reading() as connection:
-                ids = [id_ for id_, _ in select_asks(connection, run, after_id=self._after, limit=most)]
+                ids = [
+                    id_ for id_, _ in select_asks(connection, run, after_id=self._after, limit=most)
+                ]
             of_commands = asked_by_commands(self._store, self._versions, ids)
             elsewhere = outstanding.elsewhere.intersection(ids) | of_commands
             new = [id_ for id_ in ids if id_ not in known and id_ not in elsewhere]
@@ -235,7 +264,9 @@ class RejudgeJob(Work):
         limit: float | None = job.filter["max_cost"]
         if limit is None:
             return None
-        with self._store.reading() as connection:  # the limit is for this job; an earlier job may have begun the run
+        with (
+            self._store.reading() as connection
+        ):  # the limit is for this job; an earlier job may have begun the run
             spent = run_counts(connection, [run.id], since=job.created_at)[run.id].cost_micro or 0
         return round(limit * 1_000_000) - spent
 
@@ -258,7 +289,9 @@ class RejudgeJob(Work):
             run = get_run(connection, run_id)
             if run.state is RunState.RUNNING:
                 asked = run_counts(connection, [run_id])[run_id].asked
-                is_done = why is None or asked >= (run.selected or 0)  # the stop came after the last ask
+                is_done = why is None or asked >= (
+                    run.selected or 0
+                )  # the stop came after the last ask
                 state = RunState.DONE if is_done else RunState.STOPPED
                 finish_run(connection, run_id, state, why_stopped=None if is_done else why)
                 if why is not None and not is_done and why not in {CANCELLED, COST_LIMIT}:

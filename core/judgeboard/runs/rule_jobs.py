@@ -33,7 +33,9 @@ from judgeboard.store.responses import last_response_id
 from judgeboard.store.runs import NOWHERE, Counts, StoredRun
 from judgeboard.store.traces import inputs_to_judge
 
-RECENT_SECONDS = 60.0  # answers are looked for at every look for this long; later ones are found by a sweep
+RECENT_SECONDS = (
+    60.0  # answers are looked for at every look for this long; later ones are found by a sweep
+)
 SWEEP_SHARE = 0.05  # of the time may go into sweeps over all answers of a rule
 PAGES = 20  # of answers in one look, while others ask about all answers of a page
 PROBLEM_SECONDS = 30.0  # after a problem
@@ -70,12 +72,16 @@ class _Looks:
     def find(self, look: Callable[[int, int | None], tuple[list[int], int | None]]) -> list[int]:
         """Return what ``look(after_id, up_to)`` finds: recent answers first, then a sweep if it is due.
 
-        If it finds nothing up to an id because others ask about all these answers, it returns this id too, and the
-        sweep goes on there. Nothing that is found counts as judged: the next sweep begins with the same answers.
+        If it finds nothing up to an id because others ask about all these answers, it returns this
+        id too, and the sweep goes on there. Nothing that is found counts as judged: the next sweep
+        begins with the same answers.
         """
         started = time.monotonic()
-        # What is due was stored before this mark, so no look reads all answers that wait for their delay.
-        up_to = next((last_id for at, last_id in self._marks if started - at <= self._delay_s), None)
+        # What is due was stored before this mark, so no look reads all answers that wait for their
+        # delay.
+        up_to = next(
+            (last_id for at, last_id in self._marks if started - at <= self._delay_s), None
+        )
         ids, _ = look(self._marks[0][1], up_to)
         started = time.monotonic()
         if ids or (self._sweep_after is None and started < self._next_sweep):
@@ -156,7 +162,11 @@ class RuleJob(Work):
         """Return the asks that are still to be made. While there is a problem, one answer at a time is tried."""
         with self._store.reading() as connection:
             rule = get_rule(connection, self._rule_id)
-            due = still_due(connection, rule, ids, utc_now()) if rule.problem is None or len(ids) == 1 else []
+            due = (
+                still_due(connection, rule, ids, utc_now())
+                if rule.problem is None or len(ids) == 1
+                else []
+            )
         return {id_: Ask(item, 0) for id_, item in inputs_to_judge(self._store, due).items()}
 
     def stop(self, why: str) -> None:
@@ -172,12 +182,16 @@ class RuleJob(Work):
         with self._store.writing() as connection:
             run = run_of_day(connection, rule, utc_now())
             if run is not None and run.state is RunState.RUNNING:
-                pause_run(connection, run.id, why if why in {USED_UP, COST_LIMIT} else None, utc_now())
+                pause_run(
+                    connection, run.id, why if why in {USED_UP, COST_LIMIT} else None, utc_now()
+                )
 
     def stored(self, steps: Steps) -> str | None:
         """Count calls without a reply; the first one with a reply ends the problem of the rule."""
         for step in steps:
-            self._failed_in_row = self._failed_in_row + 1 if step.result.status is Status.ERROR else 0
+            self._failed_in_row = (
+                self._failed_in_row + 1 if step.result.status is Status.ERROR else 0
+            )
         if steps and self._had_problem and not self._failed_in_row:
             self._had_problem = False
             self._note(self._state()[0], None)
@@ -196,8 +210,15 @@ class RuleJob(Work):
         if rule.state is not RuleState.ACTIVE:
             return NOT_ACTIVE
         if budget_is_used_up(rule, spent):
-            return USED_UP if rule.max_calls is not None and spent.asked >= rule.max_calls else COST_LIMIT
-        if self._run is not None and utc_now().date() != self._run.started_at.astimezone(UTC).date():
+            return (
+                USED_UP
+                if rule.max_calls is not None and spent.asked >= rule.max_calls
+                else COST_LIMIT
+            )
+        if (
+            self._run is not None
+            and utc_now().date() != self._run.started_at.astimezone(UTC).date()
+        ):
             return NEW_DAY
         return None
 
@@ -218,7 +239,9 @@ class RuleJob(Work):
             return Step(cancel=bool(outstanding.held_ids))
         return self._enqueue(rule, ids)
 
-    def _due(self, rule: JudgingRule, spent: Counts, outstanding: Outstanding, most: int) -> list[int]:
+    def _due(
+        self, rule: JudgingRule, spent: Counts, outstanding: Outstanding, most: int
+    ) -> list[int]:
         """Return answers that are due, none that is enqueued already."""
         if rule.max_calls is not None:
             most = min(most, rule.max_calls - spent.asked - len(outstanding.ids))
@@ -235,7 +258,9 @@ class RuleJob(Work):
 
             def look(after_id: int, up_to: int | None) -> tuple[list[int], int | None]:
                 for _ in range(PAGES):
-                    due = due_answers(connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now)
+                    due = due_answers(
+                        connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now
+                    )
                     others = taken | asked_by_commands(self._store, rule.version_ids, due)
                     ids = [id_ for id_ in due if id_ not in others]
                     if ids or not due:
@@ -270,7 +295,9 @@ class RuleJob(Work):
             refuse_retired(connection, version)
             spec = rule_spec(connection, rule)
             if spec is None:
-                raise BadInput(f"{version.title} cannot be used by this release: give the rule another judge")
+                raise BadInput(
+                    f"{version.title} cannot be used by this release: give the rule another judge"
+                )
             if not rule.judge.get("base_url"):
                 spec = with_last_address(connection, spec)
                 check_address(connection, spec, lambda: "the answers of this rule")

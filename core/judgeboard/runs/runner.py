@@ -1,6 +1,7 @@
 """Runs tasks concurrently, a bounded number at a time, and stores their steps as they arrive.
 
-With `blocking`, callers without an event loop wait for a run; the first Ctrl-C or SIGTERM then stops only the run.
+With `blocking`, callers without an event loop wait for a run; the first Ctrl-C or SIGTERM then
+stops only the run.
 """
 
 import asyncio
@@ -22,11 +23,12 @@ from judgeboard.errors import EndpointRefused
 from judgeboard.llm.own_thread import in_shared_loop
 from judgeboard.store import outages
 
-# A step is committed within 50 ms of its arrival: a batch collects steps for this time unless the line of steps is
-# full, the commit takes the rest.
+# A step is committed within 50 ms of its arrival: a batch collects steps for this time unless the
+# line of steps is full, the commit takes the rest.
 GATHER_SECONDS = 0.02
 READ_AHEAD = 2  # tasks per call in flight that are read at a time; few, so that processes that share a run end together
-# Steps that may wait for the store while new calls begin, per call in flight: a kill loses paid replies that wait.
+# Steps that may wait for the store while new calls begin, per call in flight: a kill loses paid
+# replies that wait.
 WAITING_PER_CALL = 0.5
 MOST_WAITING = 128  # if they needed no call of a model: a kill loses nothing that is paid for
 
@@ -96,14 +98,16 @@ class Tally:
 class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
-    ``read(n)`` returns about ``n`` tasks, none only at the end. ``write(batch, ended)`` commits a batch of steps, after
-    which all steps of the tasks ``ended`` are stored; it blocks, and is called in a thread, one call at a time.
-    ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives, until ``keep`` returns
-    False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
-    ends early, with the reason and the number of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
+    ``read(n)`` returns about ``n`` tasks, none only at the end. ``write(batch, ended)`` commits a
+    batch of steps, after which all steps of the tasks ``ended`` are stored; it blocks, and is
+    called in a thread, one call at a time. ``work(task, keep)`` does one task: it passes each step
+    to ``keep`` as soon as it arrives, until ``keep`` returns False. ``on_progress`` is called after
+    every commit. ``on_stop`` is called once if the run ends early, with the reason and the number
+    of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
 
-    No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a blocking function,
-    returns what other processes have spent under the same limit; it is called before each task.
+    No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a
+    blocking function, returns what other processes have spent under the same limit; it is called
+    before each task.
     """
 
     work: Work[T, S]
@@ -194,7 +198,9 @@ class Runner(Generic[T, S]):
         self.tally.add(step.record)
         self._waiting.append(step)
         self._something_waits.set()
-        self._most_waiting = WAITING_PER_CALL * self.concurrency if step.record.attempts else MOST_WAITING
+        self._most_waiting = (
+            WAITING_PER_CALL * self.concurrency if step.record.attempts else MOST_WAITING
+        )
         if not self._has_room:
             self._room.clear()  # the store is slower than the model: ask no more until it has caught up
             self._full.set()
@@ -247,22 +253,26 @@ class Runner(Generic[T, S]):
                     self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")
                     raise
                 self._room.clear()  # nothing further is asked meanwhile
-                _log.info("%s; trying again", str(error.orig).partition("\n")[0])  # the store or the worker warns
+                _log.info(
+                    "%s; trying again", str(error.orig).partition("\n")[0]
+                )  # the store or the worker warns
                 await asyncio.sleep(pause)
             else:
                 self.stored += len(batch)
                 return
 
 
-# True inside `run_blocking`: only there Ctrl-C is handled. A caller's own event loop keeps its handlers.
+# True inside `run_blocking`: only there Ctrl-C is handled. A caller's own event loop keeps its
+# handlers.
 _owns_ctrl_c = ContextVar("owns_ctrl_c", default=False)
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Return a blocking version of an async function of a run.
 
-    Outside an event loop, the first Ctrl-C in the main thread lets the run end after the calls in flight; a second one
-    aborts it. Inside an event loop, as in a notebook, the run is made in another thread, and Ctrl-C aborts it.
+    Outside an event loop, the first Ctrl-C in the main thread lets the run end after the calls in
+    flight; a second one aborts it. Inside an event loop, as in a notebook, the run is made in
+    another thread, and Ctrl-C aborts it.
     """
 
     @functools.wraps(function)
@@ -273,7 +283,9 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     return wait
 
 
-def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def run_blocking(
+    function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs
+) -> T:
     """Call an async function of a run and return its result."""
     try:
         asyncio.get_running_loop()
@@ -290,14 +302,17 @@ def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args
 def on_first_ctrl_c(do: Callable[[], None]) -> Iterator[None]:
     """Call ``do`` from the running event loop at the first Ctrl-C or SIGTERM; a second one has its usual effect.
 
-    Does nothing in a caller's own event loop, outside the main thread (only that thread receives signals), or if the
-    event loop cannot handle signals (Windows).
+    Does nothing in a caller's own event loop, outside the main thread (only that thread receives
+    signals), or if the event loop cannot handle signals (Windows).
     """
     if not _owns_ctrl_c.get() or threading.current_thread() is not threading.main_thread():
         yield
         return
     loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.getsignal(number) or signal.SIG_DFL
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
 
     def hand_back() -> None:
         for number, handler in before.items():

@@ -45,7 +45,14 @@ class _Chunk:
 class Share:
     """The share of one worker, from its first chunk until none came for a while or there is a reason to stop."""
 
-    def __init__(self, store: Store, work: Work, opened: Opened, executor_id: str, on_stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        work: Work,
+        opened: Opened,
+        executor_id: str,
+        on_stop: Callable[[], None],
+    ) -> None:
         self._store, self._work, self._opened, self._executor_id = store, work, opened, executor_id
         self._on_stop = on_stop
         self._chunks: deque[_Chunk] = deque()
@@ -106,7 +113,9 @@ class Share:
 
     async def _run(self) -> None:
         opened = self._opened
-        spent_elsewhere = partial(cost_elsewhere, self._store, opened.begun.run.id, self._executor_id)
+        spent_elsewhere = partial(
+            cost_elsewhere, self._store, opened.begun.run.id, self._executor_id
+        )
         try:
             # Read first: what others spend meanwhile must not be left out.
             before = 0 if opened.cost_left is None else await asyncio.to_thread(spent_elsewhere)
@@ -166,7 +175,9 @@ class Share:
 
     async def _ask(self, task: Ask, keep: Keep[Answered[Ask, Verdict]]) -> None:
         id_ = task.item.response_id
-        if id_ not in self._of or id_ in self._asking:  # its chunk was cancelled, or it came again in a later chunk
+        if (
+            id_ not in self._of or id_ in self._asking
+        ):  # its chunk was cancelled, or it came again in a later chunk
             return
         self._asking.add(id_)
         await self._opened.method.ask(task, keep)
@@ -175,7 +186,9 @@ class Share:
         """Store judgments, in a thread."""
         errors = self._store_steps(steps)
         why = self._work.stored(steps)
-        self._loop.call_soon_threadsafe(self._end_stored, [task.item.response_id for task in ended], errors, why)
+        self._loop.call_soon_threadsafe(
+            self._end_stored, [task.item.response_id for task in ended], errors, why
+        )
 
     def _store_steps(self, steps: Steps) -> dict[int, Exception]:
         """Store judgments; if some cannot be stored, each alone, and return their errors by answer."""
@@ -189,7 +202,9 @@ class Share:
         except Exception as error:  # noqa: BLE001 - the others are paid for
             if len(steps) == 1:
                 return {steps[0].task.item.response_id: error}
-            return {id_: wrong for step in steps for id_, wrong in self._store_steps([step]).items()}
+            return {
+                id_: wrong for step in steps for id_, wrong in self._store_steps([step]).items()
+            }
         return {}
 
     def _end_stored(self, ids: list[int], errors: dict[int, Exception], why: str | None) -> None:
@@ -211,7 +226,9 @@ class Share:
 class Shares:
     """The shares of one worker in all works. ``work_of`` returns the work with a key."""
 
-    def __init__(self, store: Store, executor_id: str, work_of: Callable[[Store, str], Work]) -> None:
+    def __init__(
+        self, store: Store, executor_id: str, work_of: Callable[[Store, str], Work]
+    ) -> None:
         self._store, self._executor_id, self._work_of = store, executor_id, work_of
         self._shares: dict[str, Share] = {}  # by work
         self._in_hand: Counter[str] = Counter()  # chunks, by work

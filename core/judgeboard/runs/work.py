@@ -1,7 +1,7 @@
 """Work that workers do together: what is left of it is enqueued in chunks, and each worker judges its chunks.
 
-The run and the stored judgments are the truth. Nothing else is kept, so work goes on after a crash or a restart, and
-what a chunk finds judged it skips.
+The run and the stored judgments are the truth. Nothing else is kept, so work goes on after a crash
+or a restart, and what a chunk finds judged it skips.
 """
 
 import threading
@@ -94,7 +94,8 @@ class PutBackError(Exception):
 class Outstanding:
     """The chunks of a work that wait or run, and those that are held because they failed too often.
 
-    ``elsewhere`` are the answers of other works with one of its judge versions: to ask about them twice helps nobody.
+    ``elsewhere`` are the answers of other works with one of its judge versions: to ask about them
+    twice helps nobody.
     """
 
     ids: frozenset[int] = frozenset()
@@ -121,7 +122,8 @@ class Step:
     Args:
         chunks: The answers to enqueue, by chunk.
         cancel: Whether its chunks are to be cancelled.
-        abandoned: Whether the process that alone could judge them has ended, so that nobody notices a cancellation.
+        abandoned: Whether the process that alone could judge them has ended, so that nobody notices
+            a cancellation.
         ended: Whether nothing more is to be done for it.
         again: Whether to look again at once.
     """
@@ -210,8 +212,8 @@ class Duty:
 
     Args:
         kind: Its kind of entries.
-        due: Returns the keys that are due now, None if nothing is set up that could be due; called in the leading
-            worker.
+        due: Returns the keys that are due now, None if nothing is set up that could be due; called
+            in the leading worker.
         do: Does one of them for a worker (its executor id), and ends early when the event is set.
     """
 

@@ -75,7 +75,8 @@ class Worker:
 
     def wait(self) -> None:
         """Wait until the worker ends, that is, until `stop` is called. Ctrl-C interrupts the wait."""
-        # Not `join`: after Ctrl-C, Python 3.11 treats the thread as ended, and the process would not wait for it.
+        # Not `join`: after Ctrl-C, Python 3.11 treats the thread as ended, and the process would
+        # not wait for it.
         while not self._ended.wait(0.5):
             pass
 
@@ -113,7 +114,9 @@ class Worker:
             with self._store.writing() as connection:
                 register_worker(connection, self.executor_id)
             try:
-                asyncio.run(_Turn(self._store, self.executor_id, self._closing, self._outage).take())
+                asyncio.run(
+                    _Turn(self._store, self.executor_id, self._closing, self._outage).take()
+                )
             finally:
                 with self._store.writing() as connection:
                     remove_worker(connection, self.executor_id)
@@ -135,7 +138,9 @@ class _Writes:
 
     def __init__(self, store: Store) -> None:
         self._connection = sqlite3.connect(str(store.engine.url.database), check_same_thread=False)
-        self._lock = threading.Lock()  # SQLite ends the process if a connection is closed while a thread uses it
+        self._lock = (
+            threading.Lock()
+        )  # SQLite ends the process if a connection is closed while a thread uses it
         self._version: int | None = None
 
     def are_new(self) -> bool:
@@ -157,8 +162,15 @@ class _Writes:
 class _Turn:
     """The time in which a worker takes jobs, in one event loop."""
 
-    def __init__(self, store: Store, executor_id: str, closing: threading.Event, outage: Outage) -> None:
-        self._store, self._executor_id, self._closing, self._outage = store, executor_id, closing, outage
+    def __init__(
+        self, store: Store, executor_id: str, closing: threading.Event, outage: Outage
+    ) -> None:
+        self._store, self._executor_id, self._closing, self._outage = (
+            store,
+            executor_id,
+            closing,
+            outage,
+        )
         self._duties: dict[str, Duty] = duties()
         self._changed = asyncio.Event()
         self._writes = _Writes(store) if store.is_sqlite else None
@@ -168,7 +180,9 @@ class _Turn:
         self._leader = Leader(store, self._start_engine, self._changed.set, outage)
         self._shares = Shares(store, executor_id, work_of)
         self._ending = threading.Event()  # of the duties that run
-        self._long = ThreadPoolExecutor(LONG_THREADS)  # what takes long: the store is never to wait for it
+        self._long = ThreadPoolExecutor(
+            LONG_THREADS
+        )  # what takes long: the store is never to wait for it
         self._recorded_settings: dict[str, str] | None = None
 
     async def take(self) -> None:
@@ -176,7 +190,10 @@ class _Turn:
         if not self._store.is_sqlite:
             await self._start_engine()
         beats = asyncio.create_task(self._beat_until_the_end())
-        noticing = [asyncio.create_task(self._notice_end()), asyncio.create_task(self._notice_writes())]
+        noticing = [
+            asyncio.create_task(self._notice_end()),
+            asyncio.create_task(self._notice_writes()),
+        ]
         try:
             while not self._closing.is_set():
                 began = time.monotonic()
@@ -229,11 +246,15 @@ class _Turn:
 
     async def _start_engine(self) -> "Engine":
         if self._engine is None:
-            from judgeboard.runs.engine import Engine  # loading it takes most of a second: not before there is work
+            from judgeboard.runs.engine import (
+                Engine,
+            )  # loading it takes most of a second: not before there is work
 
             judging = dict.fromkeys([JUDGE, f"{JUDGE}@{process_name()}"], self._judge)
             handlers = judging | dict.fromkeys(self._duties, self._do)
-            self._engine = Engine(self._store, handlers, self._changed.set, self._end_duties, self._outage)
+            self._engine = Engine(
+                self._store, handlers, self._changed.set, self._end_duties, self._outage
+            )
             await self._engine.start()
         return self._engine
 
@@ -244,7 +265,10 @@ class _Turn:
 
     async def _rest(self) -> None:
         """End the queue in memory after a while without an entry; the next one starts it anew."""
-        is_idle = time.monotonic() - self._leader.last_entry_at >= REST_SECONDS and not self._shares.are_open
+        is_idle = (
+            time.monotonic() - self._leader.last_entry_at >= REST_SECONDS
+            and not self._shares.are_open
+        )
         if is_idle and self._engine is not None and self._store.is_sqlite:
             engine, self._engine = self._engine, None
             await engine.stop(FINISH_SECONDS)
@@ -263,7 +287,9 @@ class _Turn:
         """Do a duty."""
         key, do = entry.work.removeprefix(f"{entry.kind}:"), self._duties[entry.kind].do
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._long, do, self._store, key, self._executor_id, self._ending)
+        await loop.run_in_executor(
+            self._long, do, self._store, key, self._executor_id, self._ending
+        )
         await self._tell()
 
     async def _beat_until_the_end(self) -> None:
@@ -272,7 +298,9 @@ class _Turn:
             began = time.monotonic()
             try:
                 async with self._looking:
-                    await asyncio.to_thread(self._beat, partial(loop.call_soon_threadsafe, self._note_write))
+                    await asyncio.to_thread(
+                        self._beat, partial(loop.call_soon_threadsafe, self._note_write)
+                    )
                 self._outage.end(began)
             except Exception as error:  # noqa: BLE001 - an unreachable database comes back
                 log_failure("cannot store a heartbeat", error, self._outage, began)
@@ -280,10 +308,14 @@ class _Turn:
 
     def _beat(self, note_write: Callable[[], object]) -> None:
         settings = self._recorded_settings
-        with suppress(BadInput, OSError):  # a file that somebody edits now is read at the next heartbeat
+        with suppress(
+            BadInput, OSError
+        ):  # a file that somebody edits now is read at the next heartbeat
             settings = setting_hashes(load_settings())
         with self._store.writing() as connection:
-            if self._writes is not None and self._writes.are_new():  # before the heartbeat: now nobody else can write
+            if (
+                self._writes is not None and self._writes.are_new()
+            ):  # before the heartbeat: now nobody else can write
                 note_write()
             record_heartbeat(connection, self._executor_id)
             if settings is not None and settings != self._recorded_settings:

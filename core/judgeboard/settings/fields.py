@@ -25,7 +25,9 @@ def _listed(value: Any) -> Any:
 def _assigned(value: Any) -> Any:
     """Return a table as texts: ``{rule = "low_quality", query_type = ["QA", "sql"]}`` is three conditions."""
     if isinstance(value, dict):
-        entries = ((name, entry if isinstance(entry, list) else [entry]) for name, entry in value.items())
+        entries = (
+            (name, entry if isinstance(entry, list) else [entry]) for name, entry in value.items()
+        )
         return [f"{name}={each}" for name, entry in entries for each in entry]
     return _listed(value)
 

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from threading import Lock
 from urllib.parse import quote, quote_plus, unquote
 
-# Mask up to the last @ of the word: a password may contain @ and /. It is safer to mask too much than too little.
+# Mask up to the last @ of the word: a password may contain @ and /. It is safer to mask too much
+# than too little.
 _PASSWORD = re.compile(
-    r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+", re.IGNORECASE
+    r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+",
+    re.IGNORECASE,
 )
 SHORTEST_SECRET = 12
 """Characters. A shorter text also stands in texts by chance, so it is not masked there."""
@@ -24,10 +26,12 @@ _PLAIN_HEADERS = frozenset({"accept", "content-type", "user-agent"})
 def masked(address: str) -> str:
     """Return an address or URL with the passwords and known secrets in it masked.
 
-    Any password in an address is masked, known or not. This fits addresses only: in running text and in JSON it would
-    mask too much. `without_secrets` is for those.
+    Any password in an address is masked, known or not. This fits addresses only: in running text
+    and in JSON it would mask too much. `without_secrets` is for those.
     """
-    return _PASSWORD.sub(lambda match: f"{match[1] or match[3]}***{match[2] or ''}", without_secrets(address))
+    return _PASSWORD.sub(
+        lambda match: f"{match[1] or match[3]}***{match[2] or ''}", without_secrets(address)
+    )
 
 
 _registered: frozenset[str] = frozenset()
@@ -53,8 +57,8 @@ def register_secret(*values: str | None) -> None:
 def register_environment(environment: Mapping[str, str]) -> None:
     """Register the secrets in environment variables.
 
-    These are the values of variables with names such as OPENAI_API_KEY or MLFLOW_TRACKING_PASSWORD, the values of
-    custom headers (OTEL_EXPORTER_OTLP_HEADERS), and the passwords in addresses.
+    These are the values of variables with names such as OPENAI_API_KEY or MLFLOW_TRACKING_PASSWORD,
+    the values of custom headers (OTEL_EXPORTER_OTLP_HEADERS), and the passwords in addresses.
     """
     for name, value in environment.items():
         if _SECRET_VARIABLE.search(name):
@@ -69,11 +73,13 @@ def register_environment(environment: Mapping[str, str]) -> None:
 def without_secrets(text: str) -> str:
     """Return a text with every known secret replaced by ``***``. Secrets of fewer than 12 characters are kept.
 
-    This is applied once where a text comes from an endpoint or a tool's error, so what is stored of it has no secret.
-    It is applied once where a text leaves the process: log, terminal, error on a page, alert. Imported
-    texts are evidence: they are stored and exported as they are, even if they contain the same characters.
+    This is applied once where a text comes from an endpoint or a tool's error, so what is stored of
+    it has no secret. It is applied once where a text leaves the process: log, terminal, error on a
+    page, alert. Imported texts are evidence: they are stored and exported as they are, even if they
+    contain the same characters.
 
-    The forms of a secret in JSON, in URLs and in base64 (also inside of ``Basic user:key``) are masked as well.
+    The forms of a secret in JSON, in URLs and in base64 (also inside of ``Basic user:key``) are
+    masked as well.
     """
     for form in _forms:  # longest first: a secret may be a part of another one
         if form in text:
@@ -95,14 +101,17 @@ def _forms_of(secret: str) -> Iterator[str]:
     """Yield the forms in which an endpoint or a library may repeat a secret."""
     for text in (secret, secret.replace("/", "\\/")):
         escaped = text
-        for _ in range(4):  # a verdict is JSON in the JSON of a reply, and may quote JSON that is escaped once more
+        for _ in range(
+            4
+        ):  # a verdict is JSON in the JSON of a reply, and may quote JSON that is escaped once more
             yield escaped
             escaped = json.dumps(escaped)[1:-1]
     yield from (quote(secret, safe=""), quote(secret), quote_plus(secret))
     content = secret.encode(errors="replace")
     for shift in range(3):
-        # Base64 writes 3 bytes as 4 characters, so the text depends on the number of bytes before the secret. The
-        # characters at both ends also have bits of the bytes around it: they are left out.
+        # Base64 writes 3 bytes as 4 characters, so the text depends on the number of bytes before
+        # the secret. The characters at both ends also have bits of the bytes around it: they are
+        # left out.
         first, end = math.ceil(shift * 8 / 6), (shift + len(content)) * 8 // 6
         encoded = base64.b64encode(bytes(shift) + content).decode()[first:end]
         yield from (encoded, encoded.replace("+", "-").replace("/", "_"), quote(encoded, safe=""))

@@ -1,7 +1,7 @@
 """All settings in one model: from the environment, from ``judgeboard.toml``, and stored in the database.
 
-An option of a command takes precedence over an environment variable. Then come the project file, a stored value, and
-the default.
+An option of a command takes precedence over an environment variable. Then come the project file, a
+stored value, and the default.
 """
 
 import difflib
@@ -65,7 +65,10 @@ DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
 OTLP_PORT = 4317  # of OTLP over gRPC
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
-LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = ("requests_per_minute", "tokens_per_minute")
+LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = (
+    "requests_per_minute",
+    "tokens_per_minute",
+)
 
 
 def _number_only(value: Any) -> Any:
@@ -96,7 +99,9 @@ def _storable(value: str) -> str:
 def _listening(value: Any) -> str:
     """Return HOST:PORT for a port, a host, or both."""
     text = "" if isinstance(value, bool) else str(value).strip()
-    parts = re.fullmatch(r"(?:(\[[\da-fA-F:.]+\]|[\w.-]*[A-Za-z.-][\w.-]*)(?::|$))?(\d{1,5})?", text)
+    parts = re.fullmatch(
+        r"(?:(\[[\da-fA-F:.]+\]|[\w.-]*[A-Za-z.-][\w.-]*)(?::|$))?(\d{1,5})?", text
+    )
     if not text or parts is None or not 0 < int(parts[2] or OTLP_PORT) < 2**16:
         raise ValueError("must be a port, a host or HOST:PORT")
     return f"{parts[1] or 'localhost'}:{parts[2] or OTLP_PORT}"
@@ -127,7 +132,9 @@ class Naming:
 
 def number(default: float, low: float, high: float, step: float, label: str, tip: str) -> Any:
     """Return the field of a number, with what the page *Flag rules* shows of it."""
-    return Field(default, ge=low, le=high, title=label, description=tip, json_schema_extra={"step": step})
+    return Field(
+        default, ge=low, le=high, title=label, description=tip, json_schema_extra={"step": step}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +158,13 @@ class Cuts:
 class Thresholds(BaseModel):
     """The thresholds of the flag rules. The name of a field is the name of its setting.
 
-    ``low_groundedness_by_type`` has texts such as "QA=0.3", ``checks`` is a YAML text (`flags.checks.named_checks`).
-    Code that decides whether an answer is bad uses ``cuts``.
+    ``low_groundedness_by_type`` has texts such as "QA=0.3", ``checks`` is a YAML text
+    (`flags.checks.named_checks`). Code that decides whether an answer is bad uses ``cuts``.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False
+    )
 
     low_groundedness: Number = number(
         0.5,
@@ -199,7 +208,12 @@ class Thresholds(BaseModel):
         "Rule “judges disagree”: difference of two judges (0 to 1).",
     )
     disagree_quality: Number = number(
-        2, 1, 3, 1, "Judges differ by, quality", "Rule “judges disagree”: difference of two judges (1 to 3)."
+        2,
+        1,
+        3,
+        1,
+        "Judges differ by, quality",
+        "Rule “judges disagree”: difference of two judges (1 to 3).",
     )
     uncertain_verdict: Number = number(
         0.5,
@@ -211,7 +225,12 @@ class Thresholds(BaseModel):
         "larger of groundedness and 1 - groundedness. `judgeboard labels stand` proposes a value.",
     )
     random_share: Number = number(
-        0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
+        0.02,
+        0,
+        1,
+        0.01,
+        "Random sample, share",
+        "Rule “random sample”: 0.02 flags 2 % of all answers at random.",
     )
     excuse_refusals: bool = Field(
         True,
@@ -272,7 +291,8 @@ class Thresholds(BaseModel):
     def options_of(self, rule: str, model: type[M]) -> M:
         """Return the options of a flag rule of another package, which ``model`` describes.
 
-        Options that are not in the table of the rule have their defaults. Raises BadInput if one is unknown or wrong.
+        Options that are not in the table of the rule have their defaults. Raises BadInput if one is
+        unknown or wrong.
         """
         try:
             return model.model_validate(self.flag_rules.get(rule, {}))
@@ -287,16 +307,22 @@ class Thresholds(BaseModel):
         for query_type, threshold in self.cuts.by_type.items():
             if not 0 <= threshold <= 1:
                 shown = number_words(threshold)
-                raise ValueError(f"low_groundedness_by_type {query_type!r} must lie from 0 to 1, not {shown}")
+                raise ValueError(
+                    f"low_groundedness_by_type {query_type!r} must lie from 0 to 1, not {shown}"
+                )
         return self
 
     @property
     def cuts(self) -> Cuts:
         """The groundedness below which an answer counts as bad, by query type."""
-        return Cuts(self.low_groundedness, dict(map(_type_and_threshold, self.low_groundedness_by_type)))
+        return Cuts(
+            self.low_groundedness, dict(map(_type_and_threshold, self.low_groundedness_by_type))
+        )
 
 
-THRESHOLDS: tuple[str, ...] = tuple(name for name in Thresholds.model_fields if name != "flag_rules")
+THRESHOLDS: tuple[str, ...] = tuple(
+    name for name in Thresholds.model_fields if name != "flag_rules"
+)
 """The thresholds of the rules of Judgeboard, which the page *Flag rules* can change."""
 
 
@@ -305,13 +331,16 @@ def _type_and_threshold(text: str) -> tuple[str, float]:
     try:
         return query_type.strip(), float(threshold)
     except ValueError:
-        raise ValueError(f"low_groundedness_by_type must have texts such as 'QA=0.3', not {text!r}") from None
+        raise ValueError(
+            f"low_groundedness_by_type must have texts such as 'QA=0.3', not {text!r}"
+        ) from None
 
 
 class Settings(Thresholds, BaseSettings):
     """All settings. The name of a field is the name in the project file; with ``JUDGEBOARD_`` before it, of a variable.
 
-    Times are in seconds, if the name has no unit. ``smtp`` may have a password, so it is never shown.
+    Times are in seconds, if the name has no unit. ``smtp`` may have a password, so it is never
+    shown.
     """
 
     model_config = SettingsConfigDict(
@@ -319,7 +348,9 @@ class Settings(Thresholds, BaseSettings):
     )
 
     db: str | None = Field(None, description="Database: a SQLite file or an SQLAlchemy URL.")
-    url: str | None = Field(None, description="Address of the pages and of the server that gets answers.")
+    url: str | None = Field(
+        None, description="Address of the pages and of the server that gets answers."
+    )
     primary_judge: str | None = Field(
         None,
         title="Primary judge",
@@ -327,7 +358,9 @@ class Settings(Thresholds, BaseSettings):
     )
     provider: str | None = Field(None, description="API of the judge's endpoint.")
     model: str | None = Field(None, description="Chat model of judges for which no model is given.")
-    prices: Path | None = Field(None, description="Price file. Its prices take precedence over the built-in ones.")
+    prices: Path | None = Field(
+        None, description="Price file. Its prices take precedence over the built-in ones."
+    )
     families: Path | None = Field(None, description="File with the families and sizes of models.")
     requests_per_minute: NamesOrNone = Field(
         None,
@@ -348,25 +381,37 @@ class Settings(Thresholds, BaseSettings):
         description="A trace whose root span has ended becomes an answer after this many seconds without a new span.",
     )
     trace_longest: Number = Field(
-        60, ge=0, le=1e9, description="Any other trace becomes an answer after this many seconds without a new span."
+        60,
+        ge=0,
+        le=1e9,
+        description="Any other trace becomes an answer after this many seconds without a new span.",
     )
     receive_grpc: Listening | None = Field(
         None,
         description="Address at which the server also receives traces over gRPC: a port, a host or HOST:PORT. The host "
         f"is localhost and the port {OTLP_PORT}, unless it names others.",
     )
-    feedback_days: Number = Field(7, ge=0.001, le=36_500, description="Days for which feedback waits for its answer.")
+    feedback_days: Number = Field(
+        7, ge=0.001, le=36_500, description="Days for which feedback waits for its answer."
+    )
     smtp: str | None = Field(
-        None, repr=False, description="Mail server: smtps://user:password@host, smtp+starttls://… or smtp://…"
+        None,
+        repr=False,
+        description="Mail server: smtps://user:password@host, smtp+starttls://… or smtp://…",
     )
     smtp_from: str | None = Field(None, description="Sender of the mails.")
-    alert_command: str | None = Field(None, repr=False, description="Command that gets an alert on its input.")
-    alert_networks: NamesOrNone = Field(None, description="Private networks that webhooks may reach.")
+    alert_command: str | None = Field(
+        None, repr=False, description="Command that gets an alert on its input."
+    )
+    alert_networks: NamesOrNone = Field(
+        None, description="Private networks that webhooks may reach."
+    )
     judges: dict[str, JudgeSettings] = Field(
         {}, description="Judges by name. `judgeboard judge NAME` uses these options."
     )
     sources: dict[str, SourceSettings] = Field(
-        {}, description="Logs by name. `judgeboard import --source NAME` reads its columns as written here."
+        {},
+        description="Logs by name. `judgeboard import --source NAME` reads its columns as written here.",
     )
     suites: dict[str, SuiteSettings] = Field(
         {}, description="Suites by name. `judgeboard suite run NAME` uses these options."
@@ -378,7 +423,8 @@ class Settings(Thresholds, BaseSettings):
         {}, description="Alert rules by name. `judgeboard rule add alert NAME` stores them."
     )
     judging_rules: dict[str, JudgingRuleSettings] = Field(
-        {}, description="Judging rules by name. `judgeboard rule add judge NAME` uses these options."
+        {},
+        description="Judging rules by name. `judgeboard rule add judge NAME` uses these options.",
     )
     _file: "ProjectFile | None" = PrivateAttr(None)
     _stored: frozenset[str] = PrivateAttr(frozenset())
@@ -398,16 +444,25 @@ class Settings(Thresholds, BaseSettings):
     @cached_property
     def thresholds(self) -> Thresholds:
         """The thresholds alone."""
-        return Thresholds.model_construct(**{name: getattr(self, name) for name in Thresholds.model_fields})
+        return Thresholds.model_construct(
+            **{name: getattr(self, name) for name in Thresholds.model_fields}
+        )
 
     def limits(self, name: Literal["requests_per_minute", "tokens_per_minute"]) -> tuple[str, ...]:
         """Return the limits per minute by model, those of the judges by name last."""
         own = ((judge.model, getattr(judge, name)) for judge in self.judges.values())
-        return (*(getattr(self, name) or ()), *(f"{model}={limit:g}" for model, limit in own if model and limit))
+        return (
+            *(getattr(self, name) or ()),
+            *(f"{model}={limit:g}" for model, limit in own if model and limit),
+        )
 
     def price_of(self, model: str) -> Price | None:
         """Return the price that a judge by name gives for its model."""
-        prices = (judge.price for judge in self.judges.values() if judge.model == model and judge.price is not None)
+        prices = (
+            judge.price
+            for judge in self.judges.values()
+            if judge.model == model and judge.price is not None
+        )
         return next(prices, None)
 
     def origin(self, name: str, *keys: str) -> str:
@@ -479,9 +534,13 @@ class _Stored(dict[str, Any]):
 
 @lru_cache(maxsize=8)
 def _load(
-    environment: tuple[tuple[str, str], ...], file: ProjectFile | None, stored: _Stored, checks: str | None
+    environment: tuple[tuple[str, str], ...],
+    file: ProjectFile | None,
+    stored: _Stored,
+    checks: str | None,
 ) -> Settings:
-    # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the SQL statement.
+    # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the
+    # SQL statement.
     register_environment(dict(environment))
     values = {**stored, **({} if file is None else file.values)}
     if checks is not None:
@@ -528,10 +587,14 @@ def bounds(about: FieldInfo) -> tuple[float, float]:
     return cast(tuple[float, float], (low, high))
 
 
-def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapping[str, str]) -> BadInput:
+def _refused(
+    error: ValidationError, file: ProjectFile | None, environment: Mapping[str, str]
+) -> BadInput:
     """Return the first fault as an error that names its place. Unknown names come first: a name may be misspelt."""
     fault = min(error.errors(), key=lambda each: each["type"] not in _UNKNOWN)
-    keys = tuple(str(step) for step in fault["loc"]) or (str(fault["ctx"]["error"]).split(maxsplit=1)[0],)
+    keys = tuple(str(step) for step in fault["loc"]) or (
+        str(fault["ctx"]["error"]).split(maxsplit=1)[0],
+    )
     section = SECTIONS.get(keys[0], Settings) if len(keys) > 2 else Settings
     reason, shown = _reason(fault, keys, fields_of(section)), fault["input"]
     # The value of a variable is left out: it may be a secret.
@@ -541,7 +604,9 @@ def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapp
     return _fault(reason, keys, file, environment)
 
 
-def _fault(reason: str, keys: Sequence[str], file: ProjectFile | None, environment: Mapping[str, str]) -> BadInput:
+def _fault(
+    reason: str, keys: Sequence[str], file: ProjectFile | None, environment: Mapping[str, str]
+) -> BadInput:
     variable = variable_of(keys[0])
     if file is not None and keys[0] in file.values and not environment.get(variable):
         return file.fail(reason, *keys)
@@ -564,11 +629,14 @@ def _reason(fault: "ErrorDetails", keys: Sequence[str], known: Mapping[str, Fiel
     if fault["type"] == "string_too_long":
         return f"has more than {fault['ctx']['max_length']:,} characters: {len(fault['input']):,}"
     # The sentences of pydantic are about its types, not about the file.
-    words = _WORDS.get(fault["type"].removesuffix("_type").removesuffix("_parsing"), "is not usable")
+    words = _WORDS.get(
+        fault["type"].removesuffix("_type").removesuffix("_parsing"), "is not usable"
+    )
     return words.format(**fault.get("ctx", {}))
 
 
-# By the kind of a fault, without the ending that tells a wrong type from a text that cannot be read.
+# By the kind of a fault, without the ending that tells a wrong type from a text that cannot be
+# read.
 _WORDS = {
     "missing": "is required",
     "bool": "must be true or false",
@@ -652,13 +720,19 @@ def shown_settings(settings: Settings, providers: Iterable[str]) -> list[ShownSe
         value = getattr(settings, name)
         if name in SECTIONS and value:
             for title, table in value.items():
-                text = ", ".join(f"{key}: {_text_of(entry)}" for key, entry in values_of(table).items())
+                text = ", ".join(
+                    f"{key}: {_text_of(entry)}" for key, entry in values_of(table).items()
+                )
                 text = shorten(text, 100, placeholder=" …")
-                shown.append(ShownSetting(f"{name}.{title}", text or None, settings.origin(name, title)))
+                shown.append(
+                    ShownSetting(f"{name}.{title}", text or None, settings.origin(name, title))
+                )
             continue
         text = _text_of(value) if about.repr else "*" * 8
         text = shorten(text, 100, placeholder=" …")
-        shown.append(ShownSetting(name, None if value is None else text or None, settings.origin(name)))
+        shown.append(
+            ShownSetting(name, None if value is None else text or None, settings.origin(name))
+        )
     return shown
 
 

@@ -29,7 +29,11 @@ REACHING = frozenset(
     )
 )
 """The settings with which a file sends, listens, runs a command or gives a right; those in tables with their section"""
-_TEXTS = ("sources", "checks", "queues")  # their texts may look like addresses, and nothing is sent there
+_TEXTS = (
+    "sources",
+    "checks",
+    "queues",
+)  # their texts may look like addresses, and nothing is sent there
 FILES = ("prices", "families", "checks")
 SECTION_FILES: Mapping[str, tuple[str, ...]] = {
     "judges": ("prompt", "rubric", "judge_file"),
@@ -52,7 +56,9 @@ class ProjectFile:
         reaching = [f"{'.'.join(keys)} = {masked(value)}" for keys, value in self._reaching()]
         if not reaching:
             return
-        path = self.path.parent.resolve() / self.path.name  # a link to a confirmed file is another file
+        path = (
+            self.path.parent.resolve() / self.path.name
+        )  # a link to a confirmed file is another file
         mark = _confirmations() / hashlib.sha256(f"{path}\0{self.text}".encode()).hexdigest()
         if not mark.exists():
             command = shlex.join(["judgeboard", "config", "--confirm", "--config", str(path)])
@@ -67,11 +73,18 @@ class ProjectFile:
         folder = self.path.parent.resolve()
         for keys, value in _texts(self.values):
             section, name = keys[0], ".".join(keys[::2])  # without the name of the table
-            is_file = keys[-1] in (*FILES, "db") if len(keys) == 1 else keys[-1] in SECTION_FILES.get(section, ())
+            is_file = (
+                keys[-1] in (*FILES, "db")
+                if len(keys) == 1
+                else keys[-1] in SECTION_FILES.get(section, ())
+            )
             if (
                 name in REACHING
                 or ("://" in value and section not in _TEXTS)
-                or ((is_file or keys[-1] == "schema") and not (folder / value).resolve().is_relative_to(folder))
+                or (
+                    (is_file or keys[-1] == "schema")
+                    and not (folder / value).resolve().is_relative_to(folder)
+                )
                 or (name == "suites.candidate" and value.startswith("python:"))
                 or (name == "alerts.to" and value.startswith("email:"))
             ):
@@ -104,7 +117,10 @@ def _line(text: str, keys: Sequence[str]) -> int:
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple(part[0] or part[1] or part[2] for part in re.findall(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)", dotted))
+    return tuple(
+        part[0] or part[1] or part[2]
+        for part in re.findall(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)", dotted)
+    )
 
 
 def use_project_file(path: str) -> None:
@@ -121,7 +137,11 @@ def leave_project_file() -> Path | None:
 @contextmanager
 def without_project_file() -> Iterator[Path | None]:
     """Use no project file but one that JUDGEBOARD_CONFIG names; yield the path of the one that is not used."""
-    left_out = None if os.environ.get(CONFIG) else next((path for path in _paths() if path.is_file()), None)
+    left_out = (
+        None
+        if os.environ.get(CONFIG)
+        else next((path for path in _paths() if path.is_file()), None)
+    )
     if left_out is None:
         yield None
         return
@@ -141,8 +161,8 @@ def _paths() -> Iterator[Path]:
 def project_file() -> ProjectFile | None:
     """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
 
-    A file may lie where other people can write, such as in ``/tmp``. So a file that nobody has named is ignored if
-    another user can change it. Raises BadInput if the file cannot be read.
+    A file may lie where other people can write, such as in ``/tmp``. So a file that nobody has
+    named is ignored if another user can change it. Raises BadInput if the file cannot be read.
     """
     if named := os.environ.get(CONFIG):
         path = Path(named).expanduser().absolute()
@@ -152,7 +172,9 @@ def project_file() -> ProjectFile | None:
             continue
         if _is_own(path):
             return _read(path, file_text(path))
-        _warn_once(f"{path} is ignored, because another user can change it. To use it: --config {path}")
+        _warn_once(
+            f"{path} is ignored, because another user can change it. To use it: --config {path}"
+        )
     return None
 
 

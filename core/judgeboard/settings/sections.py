@@ -43,33 +43,66 @@ class JudgeSettings(BaseModel):
 
     kind: Annotated[
         str | None,
-        Field(description="rag, rubric, grade, rating, lexical, or a kind of another package (default: rag)."),
+        Field(
+            description="rag, rubric, grade, rating, lexical, or a kind of another package (default: rag)."
+        ),
     ] = None
-    model: Annotated[str | None, Field(description="Name of the chat model, as its endpoint spells it.")] = None
+    model: Annotated[
+        str | None, Field(description="Name of the chat model, as its endpoint spells it.")
+    ] = None
     provider: Annotated[
-        str | None, Field(description="API of the endpoint: openai, anthropic, or a provider of another package.")
+        str | None,
+        Field(
+            description="API of the endpoint: openai, anthropic, or a provider of another package."
+        ),
     ] = None
-    base_url: Annotated[str | None, Field(description="Address of the endpoint, with its /v1.")] = None
-    prompt: Annotated[Path | None, Field(description="Prompt file (`judgeboard versions prompt KIND` prints one).")] = (
+    base_url: Annotated[str | None, Field(description="Address of the endpoint, with its /v1.")] = (
         None
     )
+    prompt: Annotated[
+        Path | None,
+        Field(description="Prompt file (`judgeboard versions prompt KIND` prints one)."),
+    ] = None
     rubric: Annotated[Path | None, Field(description="Rubric file of the rubric judge.")] = None
     label_schema: Annotated[
-        str | None, Field(alias="schema", description="Label schema that the rubric judge fills in.")
+        str | None,
+        Field(alias="schema", description="Label schema that the rubric judge fills in."),
     ] = None
-    judge_file: Annotated[Path | None, Field(description="Domain and examples of the rag judge.")] = None
-    domain: Annotated[str | None, Field(description="Field of expertise for the judge's prompt.")] = None
+    judge_file: Annotated[
+        Path | None, Field(description="Domain and examples of the rag judge.")
+    ] = None
+    domain: Annotated[
+        str | None, Field(description="Field of expertise for the judge's prompt.")
+    ] = None
     claims: Annotated[bool | None, Field(description="Also judge each claim of the answer.")] = None
-    dialogue: Annotated[Literal["last", "whole"] | None, Field(description="Answers of a dialogue to judge.")] = None
-    temperature: Annotated[float | None, Field(ge=0, le=2, description="Sampling temperature.")] = None
+    dialogue: Annotated[
+        Literal["last", "whole"] | None, Field(description="Answers of a dialogue to judge.")
+    ] = None
+    temperature: Annotated[float | None, Field(ge=0, le=2, description="Sampling temperature.")] = (
+        None
+    )
     logprobs: Annotated[bool | None, Field(description="Also store the expected score.")] = None
-    rating_word: Annotated[str | None, Field(description="Words before the rating in a reply in free text.")] = None
-    max_output: Annotated[int | None, Field(ge=1, description="Maximum number of tokens per reply.")] = None
-    timeout_s: Annotated[float | None, Field(alias="timeout", ge=1, description="Seconds per call.")] = None
-    concurrency: Annotated[int | None, Field(ge=1, le=1024, description="Calls at the same time.")] = None
-    price: Annotated[Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")] = None
-    requests_per_minute: Annotated[float | None, Field(gt=0, description="Maximum number of calls per minute.")] = None
-    tokens_per_minute: Annotated[float | None, Field(gt=0, description="Maximum number of tokens per minute.")] = None
+    rating_word: Annotated[
+        str | None, Field(description="Words before the rating in a reply in free text.")
+    ] = None
+    max_output: Annotated[
+        int | None, Field(ge=1, description="Maximum number of tokens per reply.")
+    ] = None
+    timeout_s: Annotated[
+        float | None, Field(alias="timeout", ge=1, description="Seconds per call.")
+    ] = None
+    concurrency: Annotated[
+        int | None, Field(ge=1, le=1024, description="Calls at the same time.")
+    ] = None
+    price: Annotated[
+        Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")
+    ] = None
+    requests_per_minute: Annotated[
+        float | None, Field(gt=0, description="Maximum number of calls per minute.")
+    ] = None
+    tokens_per_minute: Annotated[
+        float | None, Field(gt=0, description="Maximum number of tokens per minute.")
+    ] = None
 
 
 class SourceSettings(BaseModel):
@@ -78,10 +111,12 @@ class SourceSettings(BaseModel):
     model_config = _FORBID
 
     map: Annotated[
-        dict[str, str], Field(description="Column of the file = our field, as --map of `judgeboard import` says.")
+        dict[str, str],
+        Field(description="Column of the file = our field, as --map of `judgeboard import` says."),
     ] = {}
     dates: Annotated[
-        Literal["day-first", "month-first"] | None, Field(description="Order of day and month in dates.")
+        Literal["day-first", "month-first"] | None,
+        Field(description="Order of day and month in dates."),
     ] = None
 
 
@@ -91,15 +126,26 @@ class SuiteSettings(BaseModel):
     model_config = _FORBID
 
     file: Annotated[Path, Field(description="Suite file with the cases and the rubric.")]
-    by: Annotated[Text | None, Field(description="Judge, by its name, whose model scores the answers.")] = None
-    candidate: Annotated[Text | None, Field(description="model:NAME, python:module:function or source:NAME.")] = None
-    candidate_base_url: Annotated[Text | None, Field(description="Address of the candidate's model.")] = None
+    by: Annotated[
+        Text | None, Field(description="Judge, by its name, whose model scores the answers.")
+    ] = None
+    candidate: Annotated[
+        Text | None, Field(description="model:NAME, python:module:function or source:NAME.")
+    ] = None
+    candidate_base_url: Annotated[
+        Text | None, Field(description="Address of the candidate's model.")
+    ] = None
     baseline: Annotated[Text | None, Field(description="Run to compare with, or latest.")] = None
     threshold: Annotated[
-        Number | None, Field(ge=1, le=5, description="Minimum score of a case, and minimum average.")
+        Number | None,
+        Field(ge=1, le=5, description="Minimum score of a case, and minimum average."),
     ] = None
-    max_unmeasured: Annotated[Share | None, Field(description="Maximum share of cases without a score.")] = None
-    max_drop: Annotated[Share | None, Field(description="Maximum drop of the pass rate from the baseline.")] = None
+    max_unmeasured: Annotated[
+        Share | None, Field(description="Maximum share of cases without a score.")
+    ] = None
+    max_drop: Annotated[
+        Share | None, Field(description="Maximum drop of the pass rate from the baseline.")
+    ] = None
 
 
 class QueueSettings(BaseModel):
@@ -107,32 +153,56 @@ class QueueSettings(BaseModel):
 
     model_config = _FORBID | ConfigDict(use_enum_values=True)
 
-    where: Annotated[Assignments, Field(description='Filter of the items: {rule = "low_quality"}.')] = ()
+    where: Annotated[
+        Assignments, Field(description='Filter of the items: {rule = "low_quality"}.')
+    ] = ()
     preset: Annotated[Text | None, Field(description="Preset values of the other options.")] = None
-    subject: Annotated[Literal["answers", "pairs"] | None, Field(description="answers or pairs.")] = None
+    subject: Annotated[
+        Literal["answers", "pairs"] | None, Field(description="answers or pairs.")
+    ] = None
     all_answers: Annotated[bool, Field(description="Add answers without flags too.")] = False
-    limit: Annotated[int | None, Field(ge=1, le=100_000, description="Take only the first items of the order.")] = None
+    limit: Annotated[
+        int | None, Field(ge=1, le=100_000, description="Take only the first items of the order.")
+    ] = None
     order: Annotated[QueueOrder | None, Field(description="Order of the items.")] = None
-    needed: Annotated[int | None, Field(ge=1, le=20, description="Number of reviews per item.")] = None
-    overlap: Annotated[Share | None, Field(description="Share of the items that get the reviews of `needed`.")] = None
+    needed: Annotated[int | None, Field(ge=1, le=20, description="Number of reviews per item.")] = (
+        None
+    )
+    overlap: Annotated[
+        Share | None, Field(description="Share of the items that get the reviews of `needed`.")
+    ] = None
     blind_people: Annotated[bool, Field(description="Hide the reviews of other people.")] = False
     blind_judge: Annotated[bool, Field(description="Hide the judges' results.")] = False
-    no_reveal: Annotated[bool, Field(description="Never show the judge, not even after the review.")] = False
+    no_reveal: Annotated[
+        bool, Field(description="Never show the judge, not even after the review.")
+    ] = False
     assign: Annotated[Texts, Field(description="People who may review.")] = ()
     grades: Annotated[Texts | None, Field(description="Grades that a review must give.")] = None
-    optional_grades: Annotated[Texts | None, Field(description="Grades that a review may give.")] = None
-    label_schema: Annotated[
-        Text | None, Field(alias="schema", description="Label schema, by its name or its YAML file.")
+    optional_grades: Annotated[
+        Texts | None, Field(description="Grades that a review may give.")
     ] = None
-    sampling_rate: Annotated[Rate | None, Field(description="Share of randomly sampled answers.")] = None
+    label_schema: Annotated[
+        Text | None,
+        Field(alias="schema", description="Label schema, by its name or its YAML file."),
+    ] = None
+    sampling_rate: Annotated[
+        Rate | None, Field(description="Share of randomly sampled answers.")
+    ] = None
     repeat_rate: Annotated[
-        Rate | None, Field(description="Probability that reviewers get an own item again after a week.")
+        Rate | None,
+        Field(description="Probability that reviewers get an own item again after a week."),
     ] = None
     test_rate: Annotated[Rate | None, Field(description="Probability of a test item.")] = None
     training: Annotated[bool, Field(description="Show the gold label after each review.")] = False
-    guidelines: Annotated[Path | None, Field(description="Text file with guidelines for the reviewers.")] = None
-    implied_labels: Annotated[bool | None, Field(description="Store the label that a decision implies.")] = None
-    seed: Annotated[Text | None, Field(description="Seed of the random sample and the random order.")] = None
+    guidelines: Annotated[
+        Path | None, Field(description="Text file with guidelines for the reviewers.")
+    ] = None
+    implied_labels: Annotated[
+        bool | None, Field(description="Store the label that a decision implies.")
+    ] = None
+    seed: Annotated[
+        Text | None, Field(description="Seed of the random sample and the random order.")
+    ] = None
     lease_minutes: Annotated[
         Number | None, Field(gt=0, le=1440, description="Minutes that an item stays reserved.")
     ] = None
@@ -143,18 +213,38 @@ class JudgingRuleSettings(BaseModel):
 
     model_config = _FORBID
 
-    judge: Annotated[Text | None, Field(description="Judge of this file, or a kind of judge.")] = None
-    judge_version: Annotated[Text | None, Field(description="Stored judge version, by the name of its judge.")] = None
-    model: Annotated[Text | None, Field(description="Name of the chat model, as its endpoint spells it.")] = None
+    judge: Annotated[Text | None, Field(description="Judge of this file, or a kind of judge.")] = (
+        None
+    )
+    judge_version: Annotated[
+        Text | None, Field(description="Stored judge version, by the name of its judge.")
+    ] = None
+    model: Annotated[
+        Text | None, Field(description="Name of the chat model, as its endpoint spells it.")
+    ] = None
     provider: Annotated[Text | None, Field(description="API of the endpoint.")] = None
-    base_url: Annotated[Text | None, Field(description="Address of the endpoint, with its /v1.")] = None
-    where: Annotated[Assignments, Field(description='Filter of the answers: {source = "shop"}.')] = ()
+    base_url: Annotated[
+        Text | None, Field(description="Address of the endpoint, with its /v1.")
+    ] = None
+    where: Annotated[
+        Assignments, Field(description='Filter of the answers: {source = "shop"}.')
+    ] = ()
     rate: Annotated[Rates, Field(description='Sampling rate, or several: [0.1, "QA=0.5"].')] = ()
-    max_cost: Annotated[Number | None, Field(gt=0, description="Maximum cost per day (UTC), in dollars.")] = None
-    max_calls: Annotated[int | None, Field(ge=1, le=10**9, description="Maximum number of calls per day (UTC).")] = None
-    concurrency: Annotated[int | None, Field(ge=1, le=1024, description="Calls at the same time, per worker.")] = None
-    delay: Annotated[Number | None, Field(ge=0, description="Seconds to wait after an answer was stored.")] = None
-    existing: Annotated[bool, Field(description="Also judge the answers that are stored already.")] = False
+    max_cost: Annotated[
+        Number | None, Field(gt=0, description="Maximum cost per day (UTC), in dollars.")
+    ] = None
+    max_calls: Annotated[
+        int | None, Field(ge=1, le=10**9, description="Maximum number of calls per day (UTC).")
+    ] = None
+    concurrency: Annotated[
+        int | None, Field(ge=1, le=1024, description="Calls at the same time, per worker.")
+    ] = None
+    delay: Annotated[
+        Number | None, Field(ge=0, description="Seconds to wait after an answer was stored.")
+    ] = None
+    existing: Annotated[
+        bool, Field(description="Also judge the answers that are stored already.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,14 +255,28 @@ class AlertSettings:
 
     when: Annotated[Text, Field(description="Condition.")]
     to: Annotated[Texts, Field(description="Destinations.")]
-    above: Annotated[Number | None, Field(description="Threshold in the unit of the condition.")] = None
-    below: Annotated[Number | None, Field(description="For a level, instead of above: lower threshold.")] = None
-    measure: Annotated[Text | None, Field(description="Measure of a level (default: groundedness).")] = None
-    criterion: Annotated[Text | None, Field(description="Criterion of a rubric judge, instead of measure.")] = None
-    judge: Annotated[Text | None, Field(description="Judge of a level (default: the primary judge).")] = None
-    last: Annotated[Text | None, Field(description='Window of a level: "200" answers or "7d".')] = None
+    above: Annotated[
+        Number | None, Field(description="Threshold in the unit of the condition.")
+    ] = None
+    below: Annotated[
+        Number | None, Field(description="For a level, instead of above: lower threshold.")
+    ] = None
+    measure: Annotated[
+        Text | None, Field(description="Measure of a level (default: groundedness).")
+    ] = None
+    criterion: Annotated[
+        Text | None, Field(description="Criterion of a rubric judge, instead of measure.")
+    ] = None
+    judge: Annotated[
+        Text | None, Field(description="Judge of a level (default: the primary judge).")
+    ] = None
+    last: Annotated[Text | None, Field(description='Window of a level: "200" answers or "7d".')] = (
+        None
+    )
     after: Annotated[Text | None, Field(description="Period, if the condition has one.")] = None
-    only: Annotated[Texts, Field(description="Sources, judges, judging rules or slices (default: all).")] = ()
+    only: Annotated[
+        Texts, Field(description="Sources, judges, judging rules or slices (default: all).")
+    ] = ()
     remind: Annotated[Text, Field(description='Period between reminders, or "never".')] = "24h"
     quiet: Annotated[Text | None, Field(description="Daily hours without messages.")] = None
 
@@ -190,7 +294,11 @@ SECTIONS: Mapping[str, type] = {
 
 def values_of(table: Any) -> dict[str, Any]:
     """Return the values of a table that are not the default, by their names in the project file."""
-    values = table.model_dump(by_alias=True, exclude_defaults=True) if isinstance(table, BaseModel) else asdict(table)
+    values = (
+        table.model_dump(by_alias=True, exclude_defaults=True)
+        if isinstance(table, BaseModel)
+        else asdict(table)
+    )
     return {name: value for name, value in values.items() if value not in (None, (), {})}
 
 

@@ -18,8 +18,8 @@ from judgeboard.stats.significance import benjamini_yekutieli, wilcoxon_below
 class Comparison:
     """The comparison of a judge with each person, on part of the items.
 
-    ``compared``, ``judge_wins`` and ``person_wins`` have shape (items, people). Of the judge and the person, the one
-    who is nearer to the other people wins; both win if they are equally near.
+    ``compared``, ``judge_wins`` and ``person_wins`` have shape (items, people). Of the judge and
+    the person, the one who is nearer to the other people wins; both win if they are equally near.
     """
 
     people: Ratings
@@ -50,18 +50,24 @@ def compare(judge: FloatArray, people: Ratings) -> Comparison:
 def _distance(people: Ratings, values: FloatArray, compared: BoolArray) -> FloatArray:
     """Return the distance of each compared value from the other people's values; infinite if it is not compared.
 
-    The distance of categories is the share of unequal ones. The distance of scores is the mean squared difference.
+    The distance of categories is the share of unequal ones. The distance of scores is the mean
+    squared difference.
     """
     item, rater = np.nonzero(compared)
     value, own, others = values[item, rater], people.values[item, rater], people.per_item[item] - 1
     distance: FloatArray = np.full(compared.shape, np.inf)
     if people.scale.categories is not None and people.scale.weights is None:
-        votes = np.pad(people.votes, ((0, 0), (0, 1)))  # nobody gives the position of a verdict that counts as wrong
+        votes = np.pad(
+            people.votes, ((0, 0), (0, 1))
+        )  # nobody gives the position of a verdict that counts as wrong
         equal = votes[item, value.astype(np.int64)] - (value == own)
         distance[compared] = 1 - equal / others
     else:
         filled = np.where(people.rated, people.values, 0.0)
-        total, squares = filled.sum(axis=1)[item] - own, np.square(filled).sum(axis=1)[item] - own * own
+        total, squares = (
+            filled.sum(axis=1)[item] - own,
+            np.square(filled).sum(axis=1)[item] - own * own,
+        )
         distance[compared] = (squares - 2 * value * total) / others + value * value
     return distance
 
@@ -79,8 +85,9 @@ Small = Literal["skip", "wilcoxon"]
 class PersonTest:
     """The judge compared with one person on their ``n`` usable items; fields are None if the person was not tested.
 
-    ``advantage`` is how often the judge is at least as near to the others as the person is. ``p`` is the p-value of the
-    one-sided ``test`` of the hypothesis that the judge is worse by epsilon or more.
+    ``advantage`` is how often the judge is at least as near to the others as the person is. ``p``
+    is the p-value of the one-sided ``test`` of the hypothesis that the judge is worse by epsilon or
+    more.
     """
 
     name: str
@@ -95,9 +102,9 @@ class PersonTest:
 class AlternativeAnnotatorTest:
     """The winning rate ``omega``, the advantage probability ``rho``, and the test of each person.
 
-    ``n`` is the number of items with a usable verdict and grades from at least two people. The results are corrected
-    for ``tests`` tests. ``passed`` is None if nobody could be tested. Otherwise, it is whether the judge may replace a
-    person: ``omega`` is 0.5 or more.
+    ``n`` is the number of items with a usable verdict and grades from at least two people. The
+    results are corrected for ``tests`` tests. ``passed`` is None if nobody could be tested.
+    Otherwise, it is whether the judge may replace a person: ``omega`` is 0.5 or more.
     """
 
     epsilon: float
@@ -115,9 +122,10 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a person, on all items.
 
-    ``judge`` has a verdict on each item, coded as ``people.values``, NaN if it is not usable. ``epsilon`` (0 to 1) is
-    how much worse than a person it may be. ``small`` is the treatment of people with fewer than 30 usable items.
-    Unordered categories are near if they are equal; other values are near if their difference is small.
+    ``judge`` has a verdict on each item, coded as ``people.values``, NaN if it is not usable.
+    ``epsilon`` (0 to 1) is how much worse than a person it may be. ``small`` is the treatment of
+    people with fewer than 30 usable items. Unordered categories are near if they are equal; other
+    values are near if their difference is small.
     """
     (test,) = _tested([(judge, people)], epsilon, small)
     return test
@@ -128,25 +136,37 @@ def alternative_annotator_tests_by_slice(
 ) -> dict[str, AlternativeAnnotatorTest]:
     """Return the test in each slice, by name, with one correction over the people of all slices.
 
-    ``slices`` has the slice of each item; the other arguments are as in ``alternative_annotator_test``.
+    ``slices`` has the slice of each item; the other arguments are as in
+    ``alternative_annotator_test``.
     """
     same_length(judge, slices)
     names = np.unique(slices)
-    tests = _tested([(judge[slices == name], people.at(slices == name)) for name in names], epsilon, small)
+    tests = _tested(
+        [(judge[slices == name], people.at(slices == name)) for name in names], epsilon, small
+    )
     return dict(zip(map(str, names.tolist()), tests, strict=True))
 
 
-def _tested(parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small) -> list[AlternativeAnnotatorTest]:
+def _tested(
+    parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small
+) -> list[AlternativeAnnotatorTest]:
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon must be from 0 to 1, not {epsilon!r}")
     compared = [compare(judge, people) for judge, people in parts]
-    tested = [[_test(part, person, epsilon, small) for person in range(len(part.people.raters))] for part in compared]
+    tested = [
+        [_test(part, person, epsilon, small) for person in range(len(part.people.raters))]
+        for part in compared
+    ]
     p = [test.p for tests in tested for test in tests if test.p is not None]
     rejected = iter(benjamini_yekutieli(p).tolist())
     decided = [
-        tuple(test if test.p is None else replace(test, rejected=next(rejected)) for test in tests) for tests in tested
+        tuple(test if test.p is None else replace(test, rejected=next(rejected)) for test in tests)
+        for tests in tested
     ]
-    return [_summary(part, tests, epsilon, len(p)) for part, tests in zip(compared, decided, strict=True)]
+    return [
+        _summary(part, tests, epsilon, len(p))
+        for part, tests in zip(compared, decided, strict=True)
+    ]
 
 
 def _test(part: Comparison, person: int, epsilon: float, small: Small) -> PersonTest:
@@ -155,10 +175,14 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
     n = len(judge_wins)
     if n == 0 or (n < MIN_ITEMS and small == "skip"):
         return PersonTest(name, n, None, None, None, rejected=False)
-    differences = person_wins.astype(np.float64) - judge_wins  # 1 if only the person wins, -1 if only the judge wins
+    differences = (
+        person_wins.astype(np.float64) - judge_wins
+    )  # 1 if only the person wins, -1 if only the judge wins
     advantage = float(judge_wins.mean())
     if n < MIN_ITEMS:
-        return PersonTest(name, n, advantage, wilcoxon_below(differences - epsilon), "Wilcoxon", rejected=False)
+        return PersonTest(
+            name, n, advantage, wilcoxon_below(differences - epsilon), "Wilcoxon", rejected=False
+        )
     from scipy.special import stdtr  # loads slowly
 
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
@@ -168,7 +192,9 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
     return PersonTest(name, n, advantage, p, "t", rejected=False)
 
 
-def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, tests: int) -> AlternativeAnnotatorTest:
+def _summary(
+    part: Comparison, people: tuple[PersonTest, ...], epsilon: float, tests: int
+) -> AlternativeAnnotatorTest:
     n = int(part.compared.any(axis=1).sum())
     counts = {
         "items with one person only": part.one_person,
@@ -180,11 +206,19 @@ def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, t
     if not tested:
         reason = "nobody could be tested" if n else "no item with a usable verdict and two people"
         nothing = leaving_out(unmeasured(n, reason), *left_out)
-        return AlternativeAnnotatorTest(epsilon, nothing, nothing, people, n, left_out, tests, passed=None)
+        return AlternativeAnnotatorTest(
+            epsilon, nothing, nothing, people, n, left_out, tests, passed=None
+        )
     share = sum(people[person].rejected for person in tested) / len(tested)
-    omega = measured(share, len(tested), reason="no interval: it counts people, and each person has a separate test")
+    omega = measured(
+        share,
+        len(tested),
+        reason="no interval: it counts people, and each person has a separate test",
+    )
     rho = leaving_out(_advantage(part, tested), *left_out)
-    return AlternativeAnnotatorTest(epsilon, omega, rho, people, n, left_out, tests, passed=share >= 0.5)
+    return AlternativeAnnotatorTest(
+        epsilon, omega, rho, people, n, left_out, tests, passed=share >= 0.5
+    )
 
 
 def _advantage(part: Comparison, tested: list[int]) -> Estimate:

@@ -35,11 +35,12 @@ class Flips:
 class AnchorChange:
     """The change from a judge's earlier verdicts to its verdicts now, on ``n`` answers with usable verdicts at both.
 
-    ``to_bad`` and ``to_good`` count the verdicts that changed. ``agreement`` compares the verdicts with people's labels
-    (before: first, now: second). ``score_shift`` is the mean change of groundedness. ``p_values`` are those of the
-    tests, by name: ``direction`` (as many changed to bad as to good, exact binomial), ``agreement`` (McNemar's exact
-    test), ``score`` (Student's t by evidence group) and ``flips`` (not more changed than between ``repeats`` of the
-    judge, Fisher's exact test). Tests that are not available are missing.
+    ``to_bad`` and ``to_good`` count the verdicts that changed. ``agreement`` compares the verdicts
+    with people's labels (before: first, now: second). ``score_shift`` is the mean change of
+    groundedness. ``p_values`` are those of the tests, by name: ``direction`` (as many changed to
+    bad as to good, exact binomial), ``agreement`` (McNemar's exact test), ``score`` (Student's t by
+    evidence group) and ``flips`` (not more changed than between ``repeats`` of the judge, Fisher's
+    exact test). Tests that are not available are missing.
     """
 
     n: int
@@ -64,16 +65,23 @@ def anchor_change(
 ) -> AnchorChange:
     """Compare verdicts; all arrays have one row per answer.
 
-    ``people_bad`` counts only for ``labelled`` answers. ``score_changes`` are NaN where a score is missing.
+    ``people_bad`` counts only for ``labelled`` answers. ``score_changes`` are NaN where a score is
+    missing.
     """
     n = len(bad_before)
     to_bad, to_good = int((bad_now & ~bad_before).sum()), int((bad_before & ~bad_now).sum())
     flips = to_bad + to_good
     right = [(bad == people_bad)[labelled] for bad in (bad_before, bad_now)]
-    agreement = after_looks(paired_shares(right[0], right[1], groups.at(labelled)), groups.at(labelled), looks=1)
+    agreement = after_looks(
+        paired_shares(right[0], right[1], groups.at(labelled)), groups.at(labelled), looks=1
+    )
     scored = ~np.isnan(score_changes)
     of_scores = groups.at(scored)
-    shift = mean_estimate(score_changes[scored], of_scores) if scored.any() else unmeasured(0, "no scores")
+    shift = (
+        mean_estimate(score_changes[scored], of_scores)
+        if scored.any()
+        else unmeasured(0, "no scores")
+    )
     p_values = {}
     if n:
         p_values["direction"] = mcnemar(to_good, to_bad)
@@ -85,7 +93,9 @@ def anchor_change(
     if n and repeats is not None and repeats.n:
         p_values["flips"] = more_often(Flips(flips, n), repeats)
     shift = within_range(shift, -1, 1)
-    return AnchorChange(n, to_bad, to_good, flip_rate(flips, n), agreement, shift, repeats, p_values)
+    return AnchorChange(
+        n, to_bad, to_good, flip_rate(flips, n), agreement, shift, repeats, p_values
+    )
 
 
 def flip_rate(flips: int, n: int) -> Estimate:
@@ -99,20 +109,27 @@ def flip_rate(flips: int, n: int) -> Estimate:
 def more_often(now: Flips, known: Flips) -> float:
     """Return Fisher's exact one-sided p-value of more flips in ``now`` than in ``known``."""
     flips = now.flips + known.flips
-    ways = (math.comb(now.n, k) * math.comb(known.n, flips - k) for k in range(now.flips, min(now.n, flips) + 1))
+    ways = (
+        math.comb(now.n, k) * math.comb(known.n, flips - k)
+        for k in range(now.flips, min(now.n, flips) + 1)
+    )
     return sum(ways) / math.comb(now.n + known.n, flips)
 
 
 def shown_tests(changes: Sequence[AnchorChange], looks: int = LOOKS) -> list[tuple[str, ...]]:
     """Return for each change the names of the tests that show drift, with a level that all tests and looks share."""
     adjusted = iter(holm([p for change in changes for p in change.p_values.values()]))
-    return [tuple(name for name in change.p_values if next(adjusted) <= LEVEL / looks) for change in changes]
+    return [
+        tuple(name for name in change.p_values if next(adjusted) <= LEVEL / looks)
+        for change in changes
+    ]
 
 
 def seen_share(n: int, tests: int, looks: int = LOOKS) -> float | None:
     """Return the share of ``n`` verdicts that must change in one direction, so that drift is shown in 80 % of cases.
 
-    None if even a change of all verdicts would not show drift. ``tests`` share the level (`shown_tests`).
+    None if even a change of all verdicts would not show drift. ``tests`` share the level
+    (`shown_tests`).
     """
     from scipy.special import betaincinv  # loads slowly
 

@@ -29,7 +29,9 @@ def same_length(*arrays: AnyArray) -> int:
     """Return the common length of ``arrays``; raise ValueError if they differ."""
     lengths = {len(array) for array in arrays}
     if len(lengths) != 1:
-        raise ValueError(f"arrays of unequal length: {', '.join(str(len(array)) for array in arrays)}")
+        raise ValueError(
+            f"arrays of unequal length: {', '.join(str(len(array)) for array in arrays)}"
+        )
     return lengths.pop()
 
 
@@ -88,8 +90,8 @@ def column_sums(tables: FloatArray) -> FloatArray:
 class Grouping:
     """The evidence group of each row (``codes``, 0 to ``count`` - 1) and the number of groups.
 
-    Group numbers follow the order of the ids, so that results do not depend on the order of the rows. ``row`` and
-    ``group`` are the nouns for a row and a group.
+    Group numbers follow the order of the ids, so that results do not depend on the order of the
+    rows. ``row`` and ``group`` are the nouns for a row and a group.
     """
 
     codes: IntArray
@@ -116,7 +118,9 @@ class Grouping:
         """Return the sum of ``values`` (one per row) within each group, shape (count,)."""
         if self.all_distinct:
             return values
-        return np.bincount(self.codes, weights=values, minlength=self.count).astype(np.float64, copy=False)
+        return np.bincount(self.codes, weights=values, minlength=self.count).astype(
+            np.float64, copy=False
+        )
 
     def at(self, rows: AnyArray) -> "Grouping":
         """Return the grouping of some of the rows, by a mask or by positions."""
@@ -127,7 +131,9 @@ class Grouping:
         return int(rows.sum()) if self.all_distinct else int(np.unique(self.codes[rows]).size)
 
 
-def grouping(ids: AnyArray | None, n: int, *, row: str = "response", group: str = "evidence group") -> Grouping:
+def grouping(
+    ids: AnyArray | None, n: int, *, row: str = "response", group: str = "evidence group"
+) -> Grouping:
     """Return the groups of ``n`` rows from one id per row; without ids each row is its own group."""
     if ids is None:
         return Grouping(np.arange(n, dtype=np.int64), n, row, group)
@@ -170,7 +176,9 @@ def mid_ranks(values: FloatArray) -> MidRanks:
 def mid_ranks_within(values: FloatArray, codes: IntArray) -> FloatArray:
     """Return the rank of each value among the rows with the same code, from 1; equal values share the average rank."""
     _, level = np.unique(tie_codes(values), return_inverse=True)
-    _, cell, counts = np.unique(codes * (level.max() + 1) + level, return_inverse=True, return_counts=True)
+    _, cell, counts = np.unique(
+        codes * (level.max() + 1) + level, return_inverse=True, return_counts=True
+    )
     ends = np.cumsum(counts)
     before = np.concatenate(([0], np.cumsum(np.bincount(codes))))[codes]  # rows with a lower code
     return ((ends - (counts - 1) / 2)[cell] - before).astype(np.float64)

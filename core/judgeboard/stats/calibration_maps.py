@@ -1,7 +1,8 @@
 """Maps from a judge's score to the probability that people call the answer grounded: what a score of 0.7 means.
 
-Methods: J. Platt, "Probabilistic outputs for support vector machines" (1999), on the logit of the score; isotonic
-regression by pooling adjacent violators (B. Zadrozny, C. Elkan, 2002). A map never changes a stored score.
+Methods: J. Platt, "Probabilistic outputs for support vector machines" (1999), on the logit of the
+score; isotonic regression by pooling adjacent violators (B. Zadrozny, C. Elkan, 2002). A map never
+changes a stored score.
 """
 
 import math
@@ -38,8 +39,8 @@ _SMALL_STEP = 1e-12
 class ScoreMap:
     """A map from scores (0 to 1) to probabilities.
 
-    Platt's map has a ``slope`` and an ``offset`` on the logit scale. The isotonic map interpolates between points
-    (``scores``, ``probabilities``).
+    Platt's map has a ``slope`` and an ``offset`` on the logit scale. The isotonic map interpolates
+    between points (``scores``, ``probabilities``).
     """
 
     how: How
@@ -68,11 +69,13 @@ def _logit(scores: FloatArray) -> FloatArray:
     return np.log(kept / (1 - kept))
 
 
-def fit_map(how: How, scores: FloatArray, good: FloatArray, weights: FloatArray | None = None) -> ScoreMap:
+def fit_map(
+    how: How, scores: FloatArray, good: FloatArray, weights: FloatArray | None = None
+) -> ScoreMap:
     """Return the map that fits the labels.
 
-    ``good`` is 1 if people call the answer grounded, otherwise 0; it must have both. ``weights`` (default: 1) tell how
-    many answers each label stands for.
+    ``good`` is 1 if people call the answer grounded, otherwise 0; it must have both. ``weights``
+    (default: 1) tell how many answers each label stands for.
     """
     same_length(scores, good)
     weight = np.ones(len(scores)) if weights is None else weights * (len(weights) / weights.sum())
@@ -95,7 +98,8 @@ def _platt(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap
         line -= step
         if np.abs(step).max() < _SMALL_STEP:
             break
-    # A negative slope would say that a higher score is worse. The best map that never falls is then flat.
+    # A negative slope would say that a higher score is worse. The best map that never falls is then
+    # flat.
     slope, offset = (line if line[0] >= 0 else flat).tolist()
     return ScoreMap("platt", slope, offset)
 
@@ -111,13 +115,19 @@ def _isotonic(scores: FloatArray, good: FloatArray, weight: FloatArray) -> Score
 
 
 def platt_at(
-    score_map: ScoreMap, at: FloatArray, scores: FloatArray, good: FloatArray, groups: Grouping, weights: FloatArray
+    score_map: ScoreMap,
+    at: FloatArray,
+    scores: FloatArray,
+    good: FloatArray,
+    groups: Grouping,
+    weights: FloatArray,
 ) -> tuple[Estimate, ...]:
     """Return the probability that Platt's map gives to each score in ``at``, with its interval by evidence group.
 
-    The map was fitted to ``scores``, ``good`` and ``weights``, one per label. The error is that of the fitted line
-    (the sandwich of P. J. Huber, 1967), with Satterthwaite's degrees of freedom, because few labels may stand for most
-    answers. The interval does not cover a wrong form of the map.
+    The map was fitted to ``scores``, ``good`` and ``weights``, one per label. The error is that of
+    the fitted line (the sandwich of P. J. Huber, 1967), with Satterthwaite's degrees of freedom,
+    because few labels may stand for most answers. The interval does not cover a wrong form of the
+    map.
     """
     same_length(scores, good, weights, groups.codes)
     n, probabilities, fitted = len(scores), score_map(scores), score_map(at)
@@ -139,7 +149,9 @@ def platt_at(
         if high - low > OPEN:
             estimates.append(measured(value, n, reason=OPEN_REASON))
         else:
-            estimates.append(measured(value, n, (low, high), method="sandwich, t on the logit", unit=groups.unit))
+            estimates.append(
+                measured(value, n, (low, high), method="sandwich, t on the logit", unit=groups.unit)
+            )
     return tuple(estimates)
 
 
@@ -147,10 +159,11 @@ def platt_at(
 class Calibrated:
     """A map of all labels (``score_map``), and the cross-fitted ``probabilities`` that it is measured with.
 
-    Brier scores and calibration errors (ECE, ten equally wide bins) are before and after; lower is better.
-    ``brier_change`` is after minus before. ``ece_by_luck`` is the error that the scores would have with these labels if
-    they were calibrated, whatever the map; ``ece_after_by_luck`` is the same for the ``probabilities``.
-    ``constant_brier`` is the Brier score of one probability for all answers.
+    Brier scores and calibration errors (ECE, ten equally wide bins) are before and after; lower is
+    better. ``brier_change`` is after minus before. ``ece_by_luck`` is the error that the scores
+    would have with these labels if they were calibrated, whatever the map; ``ece_after_by_luck`` is
+    the same for the ``probabilities``. ``constant_brier`` is the Brier score of one probability for
+    all answers.
     """
 
     score_map: ScoreMap
@@ -175,8 +188,9 @@ def calibrate(
 ) -> Calibrated:
     """Fit a map and measure it cross-fitted: each fold gets the map of the other folds.
 
-    On its own labels a map would look better than it is: the isotonic map has a calibration error of 0 by construction.
-    Answers of one evidence group must be in one fold. Raises ValueError if a map cannot be fitted.
+    On its own labels a map would look better than it is: the isotonic map has a calibration error
+    of 0 by construction. Answers of one evidence group must be in one fold. Raises ValueError if a
+    map cannot be fitted.
     """
     if (reason := missing_class(good < 1)) is not None:
         raise ValueError(reason)
@@ -185,8 +199,12 @@ def calibrate(
     for fold in np.unique(folds):
         inside = folds == fold
         if (reason := missing_class(good[~inside] < 1)) is not None:
-            raise ValueError(f"one fifth of the evidence groups has all answers of one label: {reason}")
-        probabilities[inside] = fit_map(how, scores[~inside], good[~inside], weight[~inside])(scores[inside])
+            raise ValueError(
+                f"one fifth of the evidence groups has all answers of one label: {reason}"
+            )
+        probabilities[inside] = fit_map(how, scores[~inside], good[~inside], weight[~inside])(
+            scores[inside]
+        )
     before, after = np.square(scores - good), np.square(probabilities - good)
     share = float(weight @ good) / len(good)
     return Calibrated(
@@ -228,7 +246,11 @@ def error_by_luck(probabilities: FloatArray, weights: FloatArray) -> float:
     probabilities, weights = probabilities[order], weights[order]
     rng = np.random.default_rng(SEED)
     errors = [
-        calibration_error(probabilities, (rng.random(len(probabilities)) < probabilities).astype(np.float64), weights)
+        calibration_error(
+            probabilities,
+            (rng.random(len(probabilities)) < probabilities).astype(np.float64),
+            weights,
+        )
         for _ in range(LUCK_DRAWS)
     ]
     return float(np.mean(errors))

@@ -23,7 +23,14 @@ from judgeboard.stats.arrays import (
     ratio,
     row_sums,
 )
-from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured, within_range
+from judgeboard.stats.estimates import (
+    MIN_PAIRS,
+    leaving_out,
+    measured,
+    too_few,
+    unmeasured,
+    within_range,
+)
 from judgeboard.stats.intervals import (
     Unseen,
     correlation_estimate,
@@ -44,7 +51,8 @@ _RATERS_AGREE = "the raters never differ"
 def agreement_by_item(votes: FloatArray, weights: FloatArray) -> FloatArray:
     """Return how far two raters of each item agree on average, 0 to 1; 0 for items with fewer than two ratings.
 
-    ``votes`` (items, k) counts the raters per category; ``weights`` (k, k) is the agreement of any two categories.
+    ``votes`` (items, k) counts the raters per category; ``weights`` (k, k) is the agreement of any
+    two categories.
     """
     m = votes.sum(axis=1)
     return np.nan_to_num(ratio((votes * (votes @ weights - 1)).sum(axis=1), m * (m - 1)))
@@ -67,7 +75,10 @@ def percent_agreement(ratings: Ratings) -> Estimate:
 
 def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:
     """Return the items with too few ratings to compare, as (reason, count)."""
-    return (FEW_RATINGS, int((ratings.per_item == 1).sum())), (NO_RATING, int((ratings.per_item == 0).sum()))
+    return (FEW_RATINGS, int((ratings.per_item == 1).sum())), (
+        NO_RATING,
+        int((ratings.per_item == 0).sum()),
+    )
 
 
 def fleiss(ratings: Ratings) -> Estimate:
@@ -91,7 +102,9 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
         return unmeasured(0, "no item that all raters labelled")
     raters = int(votes[0].sum())
     if raters < 2 or (votes.sum(axis=1) != raters).any():
-        raise ValueError("Fleiss' kappa needs the same number of raters, at least two, on every item")
+        raise ValueError(
+            "Fleiss' kappa needs the same number of raters, at least two, on every item"
+        )
     if np.count_nonzero(votes.any(axis=0)) == 1:
         return unmeasured(n, "all raters gave only one category, the same one")
 
@@ -101,10 +114,15 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
 
     def of_sums(summed: FloatArray) -> FloatArray:
         items = summed[..., 0]
-        observed, expected = summed[..., 1] / items, np.square(summed[..., 2:] / items[..., None]).sum(axis=-1)
+        observed, expected = (
+            summed[..., 1] / items,
+            np.square(summed[..., 2:] / items[..., None]).sum(axis=-1),
+        )
         return ratio(observed - expected, 1 - expected, above=1e-9)
 
-    estimate = _jackknifed_votes(votes.astype(np.float64), terms, of_sums, groups, alike=_RATERS_AGREE)
+    estimate = _jackknifed_votes(
+        votes.astype(np.float64), terms, of_sums, groups, alike=_RATERS_AGREE
+    )
     rarest = int(np.count_nonzero(votes, axis=0)[votes.any(axis=0)].min())
     return _of_few(estimate, rarest, FEWEST_OF_CATEGORY, "items have the rarest category")
 
@@ -119,7 +137,11 @@ def _of_few(estimate: Estimate, found: int, fewest: int, what: str) -> Estimate:
     """Return the estimate without its interval if it rests on fewer than ``fewest`` items."""
     if estimate.low is None or estimate.value is None or found >= fewest:
         return estimate
-    return measured(estimate.value, estimate.n, reason=f"no interval: only {found} {what}, at least {fewest} needed")
+    return measured(
+        estimate.value,
+        estimate.n,
+        reason=f"no interval: only {found} {what}, at least {fewest} needed",
+    )
 
 
 _ONLY_BY_CHANCE = f"{FEW_RATINGS}: used only for the agreement by chance"
@@ -140,7 +162,10 @@ def gwet(ratings: Ratings) -> Estimate:
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
 
     def of_sums(summed: FloatArray) -> FloatArray:
-        observed, used = ratio(summed[..., 1], summed[..., 0]), ratio(summed[..., 3:], summed[..., 2, None])
+        observed, used = (
+            ratio(summed[..., 1], summed[..., 0]),
+            ratio(summed[..., 3:], summed[..., 2, None]),
+        )
         return _corrected(observed, (used * (1 - used)).sum(axis=-1) / (k - 1))
 
     estimate = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike=_RATERS_AGREE)
@@ -155,7 +180,10 @@ def gwet_of_tables(tables: FloatArray) -> FloatArray:
     """Return AC1 of two raters, shape (...), from confusion tables of shape (..., k, k); NaN if empty."""
     n = row_sums(row_sums(tables))
     used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
-    return _corrected(ratio(np.einsum("...ii->...", tables), n), row_sums(used * (1 - used)) / (tables.shape[-1] - 1))
+    return _corrected(
+        ratio(np.einsum("...ii->...", tables), n),
+        row_sums(used * (1 - used)) / (tables.shape[-1] - 1),
+    )
 
 
 def _corrected(observed: FloatArray, expected: FloatArray) -> FloatArray:
@@ -230,13 +258,17 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
     def coincidences(votes: FloatArray) -> FloatArray:
         pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
         # Halved: a table of two raters has every pair of values once, coincidences have it twice.
-        halves: FloatArray = pairs.reshape(len(votes), k * k) / (2 * (votes.sum(axis=1) - 1)[:, None])
+        halves: FloatArray = pairs.reshape(len(votes), k * k) / (
+            2 * (votes.sum(axis=1) - 1)[:, None]
+        )
         return halves
 
     def of_sums(summed: FloatArray) -> FloatArray:
         return alpha_of_tables(summed.reshape(*summed.shape[:-1], k, k), metric)
 
-    return _jackknifed_votes(votes, coincidences, of_sums, ratings.groups.at(usable), alike=_NEVER_DIFFER)
+    return _jackknifed_votes(
+        votes, coincidences, of_sums, ratings.groups.at(usable), alike=_NEVER_DIFFER
+    )
 
 
 def _jackknifed_votes(
@@ -261,11 +293,15 @@ def _unseen_votes(votes: FloatArray) -> tuple[FloatArray, FloatArray]:
     used, shares = votes.any(axis=0), votes.sum(axis=0) / votes.sum()
     items = np.bincount(votes.sum(axis=1).astype(np.int64))
     possible, orders = _possible_votes(tuple(np.flatnonzero(items).tolist()), int(used.sum()))
-    place = len(items) ** np.arange(possible.shape[1])  # no item has as many votes: the sum names the votes
+    place = len(items) ** np.arange(
+        possible.shape[1]
+    )  # no item has as many votes: the sum names the votes
     unseen = ~np.isin(possible @ place, votes[:, used].astype(np.int64) @ place)
     kinds = np.zeros((int(unseen.sum()), votes.shape[1]))
     kinds[:, used] = possible[unseen]
-    return kinds, orders[unseen] * (shares**kinds).prod(axis=1) * items[possible[unseen].sum(axis=1)]
+    return kinds, orders[unseen] * (shares**kinds).prod(axis=1) * items[
+        possible[unseen].sum(axis=1)
+    ]
 
 
 _MOST_KINDS = 100  # of votes on an item: six ratings on four levels have 84
@@ -278,8 +314,14 @@ def _possible_votes(sizes: tuple[int, ...], k: int) -> tuple[IntArray, FloatArra
     There are none if the largest number of ratings allows too many kinds of votes.
     """
     few = sizes if math.comb(sizes[-1] + k - 1, k - 1) <= _MOST_KINDS else ()
-    kinds = [np.bincount(each, minlength=k) for size in few for each in combinations_with_replacement(range(k), size)]
-    orders = [math.factorial(each.sum()) / math.prod(map(math.factorial, each.tolist())) for each in kinds]
+    kinds = [
+        np.bincount(each, minlength=k)
+        for size in few
+        for each in combinations_with_replacement(range(k), size)
+    ]
+    orders = [
+        math.factorial(each.sum()) / math.prod(map(math.factorial, each.tolist())) for each in kinds
+    ]
     return np.array(kinds, dtype=np.int64).reshape(-1, k), np.array(orders)
 
 
@@ -300,7 +342,11 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
 
     total, squares = by_item(x), by_item(x * x)
     within = 2 * (m * squares - total**2) / (m - 1)
-    all_total, all_squares, all_within = float(total.sum()), float(squares.sum()), float(within.sum())
+    all_total, all_squares, all_within = (
+        float(total.sum()),
+        float(squares.sum()),
+        float(within.sum()),
+    )
     between = 2 * (n_values * all_squares - all_total**2)
     if np.isclose(between, 0):
         return unmeasured(n, EVERY_VALUE_THE_SAME)
@@ -308,8 +354,12 @@ def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     value = 1 - all_within * scale
     if np.isclose(all_within, 0):
         return measured(value, n, reason=f"no interval: {_NEVER_DIFFER}")
-    # A value changes the rank of every value above it, and half as much the rank of its equals. The scale cancels.
-    of_within, of_between = 4 * (m[item] * x - total[item]) / (m - 1)[item], 4 * (n_values * x - all_total)
+    # A value changes the rank of every value above it, and half as much the rank of its equals. The
+    # scale cancels.
+    of_within, of_between = (
+        4 * (m[item] * x - total[item]) / (m - 1)[item],
+        4 * (n_values * x - all_total),
+    )
     moved_within = within + by_item(ranks.mean_above(of_within))
     moved_between = 2 * (all_squares * m + n_values * squares - 2 * all_total * total)
     moved_between += by_item(ranks.mean_above(of_between))
@@ -327,15 +377,20 @@ def _apart(totals: FloatArray, metric: Metric) -> FloatArray:
     k = totals.shape[-1]
     if metric == "nominal":
         return 1 - np.eye(k)
-    place = np.arange(k, dtype=np.float64) if metric == "interval" else np.cumsum(totals, axis=-1) - totals / 2
+    place = (
+        np.arange(k, dtype=np.float64)
+        if metric == "interval"
+        else np.cumsum(totals, axis=-1) - totals / 2
+    )
     return np.square(place[..., :, None] - place[..., None, :])
 
 
 def masi_distance(a: frozenset[Any], b: frozenset[Any]) -> float:
     """Return the distance of two sets, 0 (equal) to 1 (nothing in common).
 
-    Source: R. Passonneau, "Measuring Agreement on Set-valued Items (MASI)" (LREC, 2006): one minus the Jaccard index
-    weighted by 1 for equal sets, 2/3 where one contains the other, 1/3 for any other overlap.
+    Source: R. Passonneau, "Measuring Agreement on Set-valued Items (MASI)" (LREC, 2006): one minus
+    the Jaccard index weighted by 1 for equal sets, 2/3 where one contains the other, 1/3 for any
+    other overlap.
     """
     if a == b:
         return 0.0
@@ -346,13 +401,18 @@ def masi_distance(a: frozenset[Any], b: frozenset[Any]) -> float:
 def set_alpha(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Estimate:
     """Return Krippendorff's alpha of sets with the MASI distance.
 
-    ``items`` has the sets that raters gave each item, ``groups`` the evidence group of each item. Items with one set
-    are left out. The estimate is not available for fewer than ten items.
+    ``items`` has the sets that raters gave each item, ``groups`` the evidence group of each item.
+    Items with one set are left out. The estimate is not available for fewer than ten items.
     """
     rows = [row for row, sets in enumerate(items) if len(sets) >= 2]
     if len(rows) < MIN_PAIRS:
         return unmeasured(len(rows), too_few(len(rows)))
-    names = {each: place for place, each in enumerate(dict.fromkeys(frozenset(s) for row in rows for s in items[row]))}
+    names = {
+        each: place
+        for place, each in enumerate(
+            dict.fromkeys(frozenset(s) for row in rows for s in items[row])
+        )
+    }
     if len(names) == 1:
         return unmeasured(len(rows), EVERY_VALUE_THE_SAME)
     votes = np.zeros((len(rows), len(names)))
@@ -376,33 +436,48 @@ def set_alpha(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Es
 def span_f1(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Estimate:
     """Return the F1 of two raters' spans, over all characters that any two raters of an item marked.
 
-    ``items`` has the set of marked characters (with their types) of each rater of each item. Items on which nobody
-    marked anything are left out.
+    ``items`` has the set of marked characters (with their types) of each rater of each item. Items
+    on which nobody marked anything are left out.
     """
-    counts = [[(2 * len(a & b), len(a) + len(b)) for a, b in combinations(raters, 2)] for raters in items]
-    sums: FloatArray = np.array([np.sum(pairs, axis=0) if pairs else (0, 0) for pairs in counts], dtype=np.float64)
+    counts = [
+        [(2 * len(a & b), len(a) + len(b)) for a, b in combinations(raters, 2)] for raters in items
+    ]
+    sums: FloatArray = np.array(
+        [np.sum(pairs, axis=0) if pairs else (0, 0) for pairs in counts], dtype=np.float64
+    )
     sums = sums.reshape(-1, 2)
     usable = sums[:, 1] > 0
     n = int(usable.sum())
     if n < MIN_PAIRS:
         return unmeasured(n, too_few(n))
     by_group = grouping(groups[usable], n)
-    f1 = jackknifed(sums[usable], lambda total: ratio(total[..., 0], total[..., 1]), by_group, n, alike=_RATERS_AGREE)
+    f1 = jackknifed(
+        sums[usable],
+        lambda total: ratio(total[..., 0], total[..., 1]),
+        by_group,
+        n,
+        alike=_RATERS_AGREE,
+    )
     return _of_few(f1, by_group.count, FEWEST_MARKED, f"{by_group.unit}s")
 
 
-def ranking_agreement(items: Sequence[Sequence[Sequence[int]]], lengths: Sequence[int], groups: AnyArray) -> Estimate:
+def ranking_agreement(
+    items: Sequence[Sequence[Sequence[int]]], lengths: Sequence[int], groups: AnyArray
+) -> Estimate:
     """Return the mean Kendall's tau-b of two raters' rankings of an item's things.
 
-    A ranking has numbers of things (1 to ``length``), the best first. Things that it leaves out share the last place.
-    A pair of rankings is left out if one of them has all things in the same place.
+    A ranking has numbers of things (1 to ``length``), the best first. Things that it leaves out
+    share the last place. A pair of rankings is left out if one of them has all things in the same
+    place.
     """
     taus: list[float] = []
     rows: list[int] = []
     for row, (rankings, length) in enumerate(zip(items, lengths, strict=True)):
         orders = [_order(ranking, length) for ranking in rankings]
         differing = [each for each in orders if each.any()]
-        of_item = [float(a @ b) / float(np.sqrt((a @ a) * (b @ b))) for a, b in combinations(differing, 2)]
+        of_item = [
+            float(a @ b) / float(np.sqrt((a @ a) * (b @ b))) for a, b in combinations(differing, 2)
+        ]
         if of_item:
             taus.append(float(np.mean(of_item)))
             rows.append(row)

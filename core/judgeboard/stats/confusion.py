@@ -40,7 +40,9 @@ class Confusion:
     row_shares: tuple[tuple[float | None, ...], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        shares = tuple(tuple(count / sum(row) if sum(row) else None for count in row) for row in self.counts)
+        shares = tuple(
+            tuple(count / sum(row) if sum(row) else None for count in row) for row in self.counts
+        )
         object.__setattr__(self, "row_shares", shares)
 
 
@@ -51,7 +53,9 @@ def category_codes(values: AnyArray, categories: Sequence[Any]) -> IntArray:
         positions += (values == category) * np.int8(position)
     if not positions.all():
         stranger = values[positions == 0].tolist()[0]
-        raise ValueError(f"{stranger!r} is none of the declared categories {', '.join(map(str, categories))}")
+        raise ValueError(
+            f"{stranger!r} is none of the declared categories {', '.join(map(str, categories))}"
+        )
     return positions.astype(np.int64) - 1
 
 
@@ -140,7 +144,9 @@ def matthews(tables: FloatArray) -> FloatArray:
     people, judge = row_sums(tables), column_sums(tables)
     n = row_sums(people)
     covariance = row_sums(_right(tables)) * n - row_sums(people * judge)
-    spreads = [np.maximum(n * n - row_sums(np.square(side)), 0) for side in (people, judge)]  # sums may be no integers
+    spreads = [
+        np.maximum(n * n - row_sums(np.square(side)), 0) for side in (people, judge)
+    ]  # sums may be no integers
     return ratio(covariance, np.sqrt(spreads[0] * spreads[1]))
 
 
@@ -164,7 +170,9 @@ ONE_CATEGORY = "both sides gave only one category, the same one"
 class TableEstimates:
     """A k x k confusion table with its bootstrap over evidence groups, drawn once for all statistics."""
 
-    def __init__(self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES) -> None:
+    def __init__(
+        self, cells: IntArray, k: int, groups: Grouping, *, resamples: int = RESAMPLES
+    ) -> None:
         """Count and resample pairs. ``cells`` are their cells in the flattened table, with people in the rows."""
         self._cells = cells
         self._groups = groups
@@ -175,7 +183,9 @@ class TableEstimates:
     def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only if expected agreement is 1."""
         named = "" if weights == "nominal" else f"{weights} weights; "
-        return self.statistic(partial(kappa, weights=weights), ONE_CATEGORY, named, scale="Fisher's z")
+        return self.statistic(
+            partial(kappa, weights=weights), ONE_CATEGORY, named, scale="Fisher's z"
+        )
 
     def statistic(
         self,
@@ -216,8 +226,12 @@ class TableEstimates:
         without = WithoutOne(of_tables(left), self._patterns.shared_by)
         draws, above = of_tables(self._resampled), 0.0
         if scale is not None:
-            above = self._unseen.variance_above(value, of_tables, self._observed, n / self._groups.count)
-        return bootstrapped(value, n, draws, self._groups, named, without=without, scale=scale, variance_above=above)
+            above = self._unseen.variance_above(
+                value, of_tables, self._observed, n / self._groups.count
+            )
+        return bootstrapped(
+            value, n, draws, self._groups, named, without=without, scale=scale, variance_above=above
+        )
 
     @cached_property
     def _unseen(self) -> Unseen:

@@ -41,11 +41,18 @@ def spearman(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimat
 def rank_correlation(judge: FloatArray, people: FloatArray) -> tuple[float, FloatArray]:
     """Return Spearman's rank correlation of two sides that are not constant, and the influence of each row on it."""
     x, y = mid_ranks(judge), mid_ranks(people)
-    u, v = x.shares, y.shares  # a row affects the correlation by its own u * v, and by changing every rank above it
-    covariance, spread_u, spread_v = (float(np.mean(product)) - 0.25 for product in (u * v, u * u, v * v))
+    u, v = (
+        x.shares,
+        y.shares,
+    )  # a row affects the correlation by its own u * v, and by changing every rank above it
+    covariance, spread_u, spread_v = (
+        float(np.mean(product)) - 0.25 for product in (u * v, u * u, v * v)
+    )
     value = covariance / np.sqrt(spread_u * spread_v)
     moves_covariance = u * v + x.mean_above(v) + y.mean_above(u)
-    moves_spreads = (u * u + 2 * x.mean_above(u)) / spread_u + (v * v + 2 * y.mean_above(v)) / spread_v
+    moves_spreads = (u * u + 2 * x.mean_above(u)) / spread_u + (
+        v * v + 2 * y.mean_above(v)
+    ) / spread_v
     return float(value), moves_covariance / np.sqrt(spread_u * spread_v) - value / 2 * moves_spreads
 
 
@@ -65,11 +72,14 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
     x, y, n = mid_ranks(judge), mid_ranks(people), len(judge)
     order = _order_with_all(x, y) / n
     tied = [each.counts[each.levels] / n for each in (x, y)]
-    # For two rows drawn with replacement: how often they differ on each side, and how far both sides order them alike.
+    # For two rows drawn with replacement: how often they differ on each side, and how far both
+    # sides order them alike.
     apart = [1 - float(share.mean()) for share in tied]
     alike, root = float(order.mean()), float(np.sqrt(apart[0] * apart[1]))
     value = alike / root
-    moved_apart = sum((float(share.mean()) - share) / rest for share, rest in zip(tied, apart, strict=True))
+    moved_apart = sum(
+        (float(share.mean()) - share) / rest for share, rest in zip(tied, apart, strict=True)
+    )
     influence: FloatArray = 2 * (order - alike) / root - value * moved_apart
     return correlation_estimate(value, influence, groups)
 
@@ -83,7 +93,8 @@ def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
 
 def _both_below(x: IntArray, y: IntArray) -> IntArray:
     """Return, for each row, the number of rows with a smaller x and a smaller y."""
-    # Sorted by x. Rows with equal x are in descending order of y, so that none of them counts as below another.
+    # Sorted by x. Rows with equal x are in descending order of y, so that none of them counts as
+    # below another.
     order = np.lexsort((-y, x))
     both_below = np.empty(len(x), dtype=np.int64)
     both_below[order] = _before_and_below(y[order])
@@ -93,7 +104,8 @@ def _both_below(x: IntArray, y: IntArray) -> IntArray:
 def _before_and_below(levels: IntArray) -> IntArray:
     """Return for each row how many rows before it have a lower level.
 
-    In blocks of 2, 4, 8, … rows, each row of the right half is looked up in the sorted left half (all blocks at once).
+    In blocks of 2, 4, 8, … rows, each row of the right half is looked up in the sorted left half
+    (all blocks at once).
     """
     n, top = len(levels), int(levels.max()) + 1
     size = 1 << (n - 1).bit_length()
@@ -102,7 +114,9 @@ def _before_and_below(levels: IntArray) -> IntArray:
     while width < size:
         block = np.arange(size // (2 * width))[:, None]
         left, right = np.split(padded.reshape(-1, 2 * width) + block * (top + 1), 2, axis=1)
-        lower.reshape(-1, 2 * width)[:, width:] += np.searchsorted(np.sort(left).ravel(), right) - block * width
+        lower.reshape(-1, 2 * width)[:, width:] += (
+            np.searchsorted(np.sort(left).ravel(), right) - block * width
+        )
         width *= 2
     return lower[:n]
 
@@ -110,7 +124,8 @@ def _before_and_below(levels: IntArray) -> IntArray:
 def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
     """Return the root of the mean squared difference (RMSE); its interval is Student's t on the log of the mean square.
 
-    A few large differences have most of the weight, so the interval on the plain scale ends too low.
+    A few large differences have most of the weight, so the interval on the plain scale ends too
+    low.
     """
     square = mean_estimate(np.square(judge - people), groups)
     if square.value is None:
@@ -134,7 +149,8 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
         return unmeasured(n, "all answers have the same length" if n else "no answers")
     value = float(np.mean(centred * score)) / spread
     residual = score - score.mean() - value * centred
-    # An answer draws the line towards itself. Without it, its residual would be larger (MacKinnon and White, 1985).
+    # An answer draws the line towards itself. Without it, its residual would be larger (MacKinnon
+    # and White, 1985).
     leverage = 1 / n + centred * centred / (n * spread)
     influence = centred * residual / (1 - np.minimum(leverage, _LARGEST_LEVERAGE)) / spread
     if groups.count == 1:
@@ -143,19 +159,27 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
     return measured(value, n, (value - reach, value + reach), method=METHOD, unit=groups.unit)
 
 
-def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, groups: AnyArray | None) -> Estimate:
+def correlation_within(
+    score: FloatArray, length: FloatArray, strata: AnyArray, groups: AnyArray | None
+) -> Estimate:
     """Return the correlation of score and length within strata (equal human grades), over all strata together.
 
-    Both are ranked within their stratum. Therefore differences between strata (such as longer good answers) and the
-    shapes of the distributions do not count. Strata of one row are left out.
+    Both are ranked within their stratum. Therefore differences between strata (such as longer good
+    answers) and the shapes of the distributions do not count. Strata of one row are left out.
     """
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
     kept = counts[codes] > 1
     score, length, codes = score[kept], length[kept], codes[kept]
     if not len(score):
         return unmeasured(0, "no two answers have the same grade")
-    of_score, of_length = ((mid_ranks_within(side, codes) - 0.5) / counts[codes] for side in (score, length))
-    estimate = pearson(of_score, of_length, grouping(None if groups is None else groups[kept], len(score)))
+    of_score, of_length = (
+        (mid_ranks_within(side, codes) - 0.5) / counts[codes] for side in (score, length)
+    )
+    estimate = pearson(
+        of_score, of_length, grouping(None if groups is None else groups[kept], len(score))
+    )
     if estimate.value is None:
-        return unmeasured(estimate.n, "answers with equal grades have equal scores, or equal lengths")
+        return unmeasured(
+            estimate.n, "answers with equal grades have equal scores, or equal lengths"
+        )
     return estimate

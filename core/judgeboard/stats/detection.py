@@ -6,9 +6,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
+from judgeboard.stats.arrays import (
+    TIE,
+    BoolArray,
+    FloatArray,
+    Grouping,
+    IntArray,
+    mid_ranks,
+    same_length,
+)
 from judgeboard.stats.estimates import measured, t_quantile, unmeasured, within_range
-from judgeboard.stats.intervals import TRANSFORMS, influence_estimate, mean_estimate, share_intervals
+from judgeboard.stats.intervals import (
+    TRANSFORMS,
+    influence_estimate,
+    mean_estimate,
+    share_intervals,
+)
 
 SEPARATED = "no interval: the scores separate the classes completely"
 ALL_EQUAL = "no interval: all scores are equal"
@@ -17,8 +30,9 @@ ALL_EQUAL = "no interval: all scores are equal"
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     """Return the AUROC of ``score`` (lower is worse) for ``bad`` rows; undefined if all rows are bad or none is.
 
-    The error is Obuchowski's. The interval is on the logit scale, with Student's t of as many degrees of freedom as
-    the smaller class has groups, less one: near 1, and with few rows of a class, the normal interval is too narrow.
+    The error is Obuchowski's. The interval is on the logit scale, with Student's t of as many
+    degrees of freedom as the smaller class has groups, less one: near 1, and with few rows of a
+    class, the normal interval is too narrow.
     """
     n = len(score)
     if (reason := missing_class(bad)) is not None:
@@ -27,12 +41,20 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     value = float(beaten[bad].mean())
     variance = _variance(beaten - value, bad, groups)
     if variance is None:
-        return measured(value, n, reason="no interval: all answers of one class are in one evidence group")
+        return measured(
+            value, n, reason="no interval: all answers of one class are in one evidence group"
+        )
     if variance < 1e-18:
         return measured(value, n, reason=ALL_EQUAL if np.ptp(score) <= TIE else SEPARATED)
     slope, to, back = TRANSFORMS["the logit"](value)
-    reach = float(t_quantile(min(map(groups.touched, (bad, ~bad))) - 1)) * math.sqrt(variance) / slope
-    method = "DeLong, t on the logit" if groups.all_distinct else "DeLong, clustered (Obuchowski), t on the logit"
+    reach = (
+        float(t_quantile(min(map(groups.touched, (bad, ~bad))) - 1)) * math.sqrt(variance) / slope
+    )
+    method = (
+        "DeLong, t on the logit"
+        if groups.all_distinct
+        else "DeLong, clustered (Obuchowski), t on the logit"
+    )
     ends = back(to(value) - reach), back(to(value) + reach)
     return measured(value, n, ends, method=method, unit=groups.unit)
 
@@ -49,7 +71,9 @@ def missing_class(bad: BoolArray) -> str | None:
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
     """Return for each row the share of rows of the other class on the correct side of it; ties count half."""
     ranks = mid_ranks(score)
-    good_above, bad_above = (ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad))
+    good_above, bad_above = (
+        ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad)
+    )
     beaten: FloatArray = np.where(bad, good_above, 1 - bad_above)
     return beaten
 
@@ -96,18 +120,23 @@ def calibration(score: FloatArray, grounded: BoolArray) -> tuple[Tenth, ...]:
     )
 
 
-def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
+def expected_calibration_error(
+    score: FloatArray, grounded: BoolArray, groups: Grouping
+) -> Estimate:
     """Return the mean over answers of the distance between their tenth's mean ``score`` and share of ``grounded``.
 
-    Source: M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning"
-    (AAAI 2015), with equally wide bins. Even a calibrated judge gets more than 0, especially with few answers.
+    Source: M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities
+    using Bayesian binning" (AAAI 2015), with equally wide bins. Even a calibrated judge gets more
+    than 0, especially with few answers.
     """
     if not same_length(score, grounded):
         return unmeasured(0, "no pairs")
     tenth, above = tenths(score), grounded - score
     gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
     value = float(np.abs(gaps).sum()) / len(score)
-    if len(score) < MIN_CALIBRATION:  # few answers raise the value by chance, and the interval with it
+    if (
+        len(score) < MIN_CALIBRATION
+    ):  # few answers raise the value by chance, and the interval with it
         return measured(value, len(score), reason=_FEW_CALIBRATION)
     estimate = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
     if estimate.low is None or estimate.high is None:
@@ -118,8 +147,8 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
 def brier(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
     """Return the mean squared distance between ``score`` (0 to 1) and ``grounded`` (0 or 1); lower is better.
 
-    Source: G. W. Brier, "Verification of forecasts expressed in terms of probability" (Monthly Weather Review, 1950),
-    for one of two classes.
+    Source: G. W. Brier, "Verification of forecasts expressed in terms of probability" (Monthly
+    Weather Review, 1950), for one of two classes.
     """
     return within_range(mean_estimate(np.square(score - grounded), groups), 0, 1)
 

@@ -31,7 +31,8 @@ def measured(
 ) -> Estimate:
     """Return a defined, finite statistic; without ``interval``, ``reason`` tells why there is none.
 
-    All numbers are rounded to 1e-12, far below their error, so that the order of the rows does not change the result.
+    All numbers are rounded to 1e-12, far below their error, so that the order of the rows does not
+    change the result.
     """
     if interval is None:
         return Estimate(_rounded(value), n=n, reason=reason)
@@ -42,7 +43,8 @@ def measured(
 def within_range(estimate: Estimate, least: float, most: float) -> Estimate:
     """Return an estimate whose value and interval end at the ``least`` and the ``most`` that the figure can be."""
     ends = (
-        None if end is None else min(max(end, least), most) for end in (estimate.value, estimate.low, estimate.high)
+        None if end is None else min(max(end, least), most)
+        for end in (estimate.value, estimate.low, estimate.high)
     )
     value, low, high = ends
     return replace(estimate, value=value, low=low, high=high)
@@ -67,7 +69,9 @@ def complement(estimate: Estimate, whole: float = 1) -> Estimate:
     """Return ``whole`` minus the estimate, with its interval reversed."""
     if estimate.value is None:
         return estimate
-    low, high = (None if end is None else _rounded(whole - end) for end in (estimate.high, estimate.low))
+    low, high = (
+        None if end is None else _rounded(whole - end) for end in (estimate.high, estimate.low)
+    )
     return replace(estimate, value=_rounded(whole - estimate.value), low=low, high=high)
 
 
@@ -96,8 +100,8 @@ _T_TERMS = (
 def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
     """Return the 97.5 % quantile of Student's t for each number of degrees of freedom (any shape, each >= 1).
 
-    For one large number, this sums the series of Abramowitz and Stegun (26.7.5), with an error below 1e-12: loading
-    SciPy takes a sixth of the start of a command.
+    For one large number, this sums the series of Abramowitz and Stegun (26.7.5), with an error
+    below 1e-12: loading SciPy takes a sixth of the start of a command.
     """
     if isinstance(df, int | float) and df >= _MANY:
         import numpy as np  # the help loads this module, and needs no NumPy
@@ -130,8 +134,8 @@ def surely_below(estimate: Estimate, harmless: float) -> bool:
 def far_from_others(estimates: Mapping[str, Estimate]) -> str | None:
     """Return the name of the estimate whose interval is entirely above or entirely below all other intervals.
 
-    Of two, the estimate with the larger gap to the others is returned. At least three estimates are needed. The
-    intervals are widened for the number of estimates (Bonferroni).
+    Of two, the estimate with the larger gap to the others is returned. At least three estimates are
+    needed. The intervals are widened for the number of estimates (Bonferroni).
     """
     factor = NormalDist().inv_cdf(1 - 0.025 / max(len(estimates), 1)) / Z
     bounds = {
@@ -165,10 +169,15 @@ def kappa_word(kappa: float) -> str:
 def kappa_words(estimate: Estimate) -> str:
     """Return a kappa or alpha with its interval: "0.58 [0.44, 0.70]".
 
-    If the whole interval has the same strength, the strength follows: "0.70 [0.62, 0.77] (substantial)".
+    If the whole interval has the same strength, the strength follows: "0.70 [0.62, 0.77]
+    (substantial)".
     """
     words = number_words(estimate)
-    if estimate.low is None or estimate.high is None or kappa_word(estimate.low) != kappa_word(estimate.high):
+    if (
+        estimate.low is None
+        or estimate.high is None
+        or kappa_word(estimate.low) != kappa_word(estimate.high)
+    ):
         return words
     return f"{words} ({kappa_word(estimate.low)})"
 
@@ -245,8 +254,8 @@ def count_words(estimate: Estimate) -> str:
 def no_interval_sentences(named: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
     """Yield why values have no interval, one sentence for each reason.
 
-    For example "sql, table: no interval: a single answer." If all values have none for one reason, the names are left
-    out.
+    For example "sql, table: no interval: a single answer." If all values have none for one reason,
+    the names are left out.
     """
     names_by_reason: dict[str | None, list[str]] = {}
     for name, each in named:
@@ -262,24 +271,30 @@ def no_interval_sentences(named: Iterable[tuple[str, Estimate]]) -> Iterator[str
 def points_words(estimate: Estimate, *, sign: bool = False) -> str:
     """Return a difference of shares as "15 points [9, 21]", with ``sign`` "+15 points [+9, +21]", or the reason.
 
-    Tenths of a point are written where whole points would hide on which side of 0 a number is. A level other than 95 %
-    is added: "+15 points [+7, +23] (99 % CI)".
+    Tenths of a point are written where whole points would hide on which side of 0 a number is. A
+    level other than 95 % is added: "+15 points [+7, +23] (99 % CI)".
     """
     if estimate.value is None:
         return estimate.reason or "unknown"
-    numbers = [100 * each for each in (estimate.value, estimate.low, estimate.high) if each is not None]
+    numbers = [
+        100 * each for each in (estimate.value, estimate.low, estimate.high) if each is not None
+    ]
     decimals = int(any(number and not _rounded_half_up(number, 0) for number in numbers))
     rounded = [_rounded_half_up(number, decimals) for number in numbers]
     value, *ends = (f"{number:{'+' if sign and number else ''}.{decimals}f}" for number in rounded)
     words = f"{value} {'point' if value.lstrip('+-') == '1' else 'points'}"
     if len(ends) < 2:
         return words
-    return f"{words} [{ends[0]}, {ends[1]}]" + ("" if estimate.level == 0.95 else f" ({100 * estimate.level:.4g} % CI)")
+    return f"{words} [{ends[0]}, {ends[1]}]" + (
+        "" if estimate.level == 0.95 else f" ({100 * estimate.level:.4g} % CI)"
+    )
 
 
 def _rounded_half_up(number: float, decimals: int) -> float:
     scale = 10.0**decimals
-    return math.copysign(int(abs(number) * scale + 0.5 + 1e-9), number) / scale + 0.0  # + 0.0 turns -0.0 into 0.0
+    return (
+        math.copysign(int(abs(number) * scale + 0.5 + 1e-9), number) / scale + 0.0
+    )  # + 0.0 turns -0.0 into 0.0
 
 
 def _whole_percent(share: float) -> int:

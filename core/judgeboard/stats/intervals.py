@@ -16,7 +16,9 @@ from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
 RESAMPLES = 2_000
 SEED = 20_260_101
 
-_SHARED_BY = 16  # drawing a pattern's count costs about as much as drawing this many groups one by one
+_SHARED_BY = (
+    16  # drawing a pattern's count costs about as much as drawing this many groups one by one
+)
 _SETUP = 1_500  # starting to draw one by one costs about as much as drawing this many groups
 _CHUNK = 1 << 18  # numbers in memory at once
 _UNTHREADED = 1 << 17  # multiplications below which OpenBLAS stays in one thread
@@ -36,17 +38,26 @@ def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
     position = np.zeros(n_cells, dtype=np.int64)
     position[filled] = np.arange(filled.size)
     if groups.all_distinct:
-        distinct, shared_by = np.eye(filled.size), np.bincount(position[cells], minlength=filled.size)
+        distinct, shared_by = (
+            np.eye(filled.size),
+            np.bincount(position[cells], minlength=filled.size),
+        )
     else:
-        in_cells = np.bincount(groups.codes * filled.size + position[cells], minlength=groups.count * filled.size)
-        distinct, shared_by = _distinct(in_cells.reshape(groups.count, filled.size).astype(np.float64))
+        in_cells = np.bincount(
+            groups.codes * filled.size + position[cells], minlength=groups.count * filled.size
+        )
+        distinct, shared_by = _distinct(
+            in_cells.reshape(groups.count, filled.size).astype(np.float64)
+        )
     order = np.argsort(-shared_by, kind="stable")
     counts = np.zeros((len(distinct), n_cells))
     counts[:, filled] = distinct[order]
     return Patterns(counts, shared_by[order])
 
 
-def resampled_tables(cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES) -> FloatArray:
+def resampled_tables(
+    cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES
+) -> FloatArray:
     """Return counts by cell of bootstrap samples of whole groups, shape (resamples, n_cells), for rows in any order."""
     return resampled(patterns(cells, n_cells, groups), resamples=resamples)
 
@@ -57,11 +68,15 @@ def resampled(of: Patterns, *, resamples: int = RESAMPLES) -> FloatArray:
     filled = np.flatnonzero(of.counts.any(axis=0))
     if filled.size:
         rng = np.random.Generator(np.random.SFC64(SEED))
-        tables[:, filled] = _draw(np.ascontiguousarray(of.counts[:, filled]), of.shared_by, resamples, rng)
+        tables[:, filled] = _draw(
+            np.ascontiguousarray(of.counts[:, filled]), of.shared_by, resamples, rng
+        )
     return tables
 
 
-def _draw(patterns: FloatArray, shared_by: IntArray, resamples: int, rng: np.random.Generator) -> FloatArray:
+def _draw(
+    patterns: FloatArray, shared_by: IntArray, resamples: int, rng: np.random.Generator
+) -> FloatArray:
     """Return the summed patterns of ``resamples`` samples, each with as many groups as the data."""
     groups = int(shared_by.sum())
     often = max(int((shared_by >= _SHARED_BY).sum()), 1)
@@ -110,7 +125,9 @@ _NO_ERROR = 1e-9
 def standard_error(influence: FloatArray, groups: Grouping) -> float:
     """Return the standard error of a statistic from the influence of each row on it and the rows' groups."""
     by_group = groups.sums(influence - influence.mean())
-    return math.sqrt(groups.count / (groups.count - 1) * float(np.square(by_group).sum())) / len(influence)
+    return math.sqrt(groups.count / (groups.count - 1) * float(np.square(by_group).sum())) / len(
+        influence
+    )
 
 
 def mean_estimate(values: FloatArray, groups: Grouping) -> Estimate:
@@ -120,7 +137,9 @@ def mean_estimate(values: FloatArray, groups: Grouping) -> Estimate:
 
 def correlation_estimate(value: float, influence: FloatArray, groups: Grouping) -> Estimate:
     """Return a correlation with its interval on Fisher's z scale, so that it stays within -1 and 1."""
-    if abs(value) > 1 + _NO_ERROR:  # agreement corrected for chance may be below -1 on very few rows
+    if (
+        abs(value) > 1 + _NO_ERROR
+    ):  # agreement corrected for chance may be below -1 on very few rows
         return influence_estimate(value, influence, groups)
     return influence_estimate(min(max(value, -1.0), 1.0), influence, groups, scale="Fisher's z")
 
@@ -159,11 +178,12 @@ def estimate_with_error(
 ) -> Estimate:
     """Return a statistic with the Student's t interval of its standard ``error`` on ``scale``.
 
-    If a statistic depends on few groups, their influence is skewed to the right (``skew``, the skewness of its sum, is
-    above 0): a sample without them has both a low value and a small error. The upper end is then moved outwards by the
-    correction of N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978).
-    The lower end is not moved, because the scale has corrected that side. ``variance_above`` is the variance that only
-    the upper end has beside that of ``error``.
+    If a statistic depends on few groups, their influence is skewed to the right (``skew``, the
+    skewness of its sum, is above 0): a sample without them has both a low value and a small error.
+    The upper end is then moved outwards by the correction of N. J. Johnson, "Modified t tests and
+    confidence intervals for asymmetrical populations" (JASA, 1978). The lower end is not moved,
+    because the scale has corrected that side. ``variance_above`` is the variance that only the
+    upper end has beside that of ``error``.
     """
     slope, to, back = TRANSFORMS[scale](value) if scale else (1.0, float, float)
     if error < _NO_ERROR or slope < _NO_ERROR:
@@ -172,7 +192,13 @@ def estimate_with_error(
     upper = t + max(skew, 0.0) * (2 * t * t + 1) / 6
     error_above = math.hypot(error, math.sqrt(variance_above))
     interval = back(to(value) - t * error / slope), back(to(value) + upper * error_above / slope)
-    return measured(value, n, interval, method=method if scale is None else f"{method} on {scale}", unit=groups.unit)
+    return measured(
+        value,
+        n,
+        interval,
+        method=method if scale is None else f"{method} on {scale}",
+        unit=groups.unit,
+    )
 
 
 _WITHOUT_SPREAD: dict[Transform | None, str] = {
@@ -180,7 +206,9 @@ _WITHOUT_SPREAD: dict[Transform | None, str] = {
     "Fisher's z": "no interval: all points lie on one line",
     "the logit": "no interval: all rows have the same value",
 }
-TRANSFORMS: dict[Transform, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
+TRANSFORMS: dict[
+    Transform, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]
+] = {
     "Fisher's z": lambda value: (1 - value**2, math.atanh, math.tanh),
     "the logit": lambda value: (
         value * (1 - value),
@@ -220,20 +248,26 @@ class WithoutOne:
 class Unseen:
     """Kinds of rows that no group has though it could: ``rows`` of shape (kinds, ...), as a statistic sums them.
 
-    ``chances`` (kinds,) are proportional to how often each kind occurs if raters agree by chance alone.
+    ``chances`` (kinds,) are proportional to how often each kind occurs if raters agree by chance
+    alone.
     """
 
     rows: FloatArray
     chances: FloatArray
 
     def variance_above(
-        self, value: float, statistic: Callable[[FloatArray], FloatArray], total: FloatArray, size: float
+        self,
+        value: float,
+        statistic: Callable[[FloatArray], FloatArray],
+        total: FloatArray,
+        size: float,
     ) -> float:
         """Return the variance that the bootstrap and the jackknife cannot find, because they only see these groups.
 
-        ``value`` is the statistic of ``total``, the sum of all rows. If few answers are bad and no two raters call the
-        same one bad, agreement is near 0 in every sample. So the number of further groups, of ``size`` equal rows, is
-        taken as a Poisson variable with mean 1. Only kinds of rows that raise the statistic count.
+        ``value`` is the statistic of ``total``, the sum of all rows. If few answers are bad and no
+        two raters call the same one bad, agreement is near 0 in every sample. So the number of
+        further groups, of ``size`` equal rows, is taken as a Poisson variable with mean 1. Only
+        kinds of rows that raise the statistic count.
         """
         raised = statistic(total + size * self.rows) - value
         raises = raised > 0
@@ -242,7 +276,9 @@ class Unseen:
 
 
 _JACKKNIFE_CHUNK = 1 << 20  # numbers in memory at once
-_DECIMALS = 9  # sums are rounded to this, because subtracting all of a sum leaves noise instead of 0
+_DECIMALS = (
+    9  # sums are rounded to this, because subtracting all of a sum leaves noise instead of 0
+)
 
 
 def jackknifed(
@@ -256,9 +292,9 @@ def jackknifed(
 ) -> Estimate:
     """Return the ``statistic`` of the summed rows, with its interval by evidence group on Fisher's z scale.
 
-    ``sums`` has the terms of each row, shape (rows, d). The statistic takes sums of shape (..., d) and returns values
-    of shape (...), NaN if undefined. ``alike`` is the reason why there is no interval if the value is 1. ``unseen`` are
-    the terms of kinds of rows that do not occur.
+    ``sums`` has the terms of each row, shape (rows, d). The statistic takes sums of shape (..., d)
+    and returns values of shape (...), NaN if undefined. ``alike`` is the reason why there is no
+    interval if the value is 1. ``unseen`` are the terms of kinds of rows that do not occur.
     """
     total = sums.sum(axis=0)
     value = float(statistic(total))
@@ -276,18 +312,27 @@ def jackknifed(
         ]
     )
     if np.isnan(without).any():
-        return measured(value, n, reason="no interval: the figure is not available without one of the groups")
+        return measured(
+            value, n, reason="no interval: the figure is not available without one of the groups"
+        )
     left = WithoutOne(without, times)
     error = math.sqrt((groups.count - 1) / groups.count * left.spread)
     scale: Transform | None = "Fisher's z" if abs(value) < 1 else None
-    above = 0.0 if unseen is None else unseen.variance_above(value, statistic, total, len(sums) / groups.count)
-    return estimate_with_error(value, n, error, groups, scale, "jackknife", skew=left.skew, variance_above=above)
+    above = (
+        0.0
+        if unseen is None
+        else unseen.variance_above(value, statistic, total, len(sums) / groups.count)
+    )
+    return estimate_with_error(
+        value, n, error, groups, scale, "jackknife", skew=left.skew, variance_above=above
+    )
 
 
 def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the distinct rows in a fixed order, and how often each row occurs.
 
-    Rows are compared by a random projection, because sorting numbers is many times faster than sorting rows.
+    Rows are compared by a random projection, because sorting numbers is many times faster than
+    sorting rows.
     """
     weights = np.random.default_rng(SEED).random(rows.shape[1])
     _, first, times = np.unique((rows * weights).sum(axis=1), return_index=True, return_counts=True)
@@ -303,7 +348,8 @@ def wilson(share: npt.ArrayLike, n: npt.ArrayLike, z: float = Z) -> tuple[FloatA
     p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
     spread = z * np.sqrt(p * (1 - p) / size + (z / (2 * size)) ** 2)
     centre, scale = p + z**2 / (2 * size), 1 + z**2 / size
-    # For a share of 0 or 1, one bound is exactly that number; the formula in floats would miss it by one bit.
+    # For a share of 0 or 1, one bound is exactly that number; the formula in floats would miss it
+    # by one bit.
     low = np.where(p == 0, 0.0, np.maximum((centre - spread) / scale, 0))
     high = np.where(p == 1, 1.0, np.minimum((centre + spread) / scale, 1))
     return low, high
@@ -316,9 +362,10 @@ _TAIL = 0.05
 def modified_wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's bounds, moved outwards if few rows are hits, or few are not; shapes broadcast.
 
-    Wilson's interval of one hit in 15 rows begins above 1 %, so for a true share of 1 % it holds the truth in 91 of 100
-    draws. The bound is then the one of a Poisson variable. Source: L. D. Brown, T. T. Cai, A. DasGupta, "Interval
-    Estimation for a Binomial Proportion" (Statistical Science, 2001), 4.1.1.
+    Wilson's interval of one hit in 15 rows begins above 1 %, so for a true share of 1 % it holds
+    the truth in 91 of 100 draws. The bound is then the one of a Poisson variable. Source: L. D.
+    Brown, T. T. Cai, A. DasGupta, "Interval Estimation for a Binomial Proportion" (Statistical
+    Science, 2001), 4.1.1.
     """
     from scipy.special import gammaincinv  # loads slowly
 
@@ -326,18 +373,25 @@ def modified_wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray,
     low, high = wilson(p, size)
     few = np.where(size <= _SMALL, 2.5, 3.5)  # two hits, three of more rows
     hits, misses = p * size, (1 - p) * size
-    of_hits, of_misses = (gammaincinv(np.clip(each, _NO_ERROR, few), _TAIL) / size for each in (hits, misses))
+    of_hits, of_misses = (
+        gammaincinv(np.clip(each, _NO_ERROR, few), _TAIL) / size for each in (hits, misses)
+    )
     low = np.where((hits > 0) & (hits < few), np.minimum(low, of_hits), low)
     high = np.where((misses > 0) & (misses < few), np.maximum(high, 1 - of_misses), high)
     return low, high
 
 
-def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike, design_effect: float = 1.0) -> tuple[Estimate, ...]:
+def share_intervals(
+    hits: npt.ArrayLike, n: npt.ArrayLike, design_effect: float = 1.0
+) -> tuple[Estimate, ...]:
     """Return one estimate per pair of counts: ``hits`` of ``n`` responses, both of shape (points,).
 
     ``design_effect`` is how many times larger the variance is than for independent responses.
     """
-    counts, sizes = np.atleast_1d(np.asarray(hits, dtype=np.int64)), np.atleast_1d(np.asarray(n, dtype=np.int64))
+    counts, sizes = (
+        np.atleast_1d(np.asarray(hits, dtype=np.int64)),
+        np.atleast_1d(np.asarray(n, dtype=np.int64)),
+    )
     if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
         raise ValueError("hits and n must have the same length, with 0 <= hits <= n")
     divisor = np.maximum(sizes, 1)
@@ -345,12 +399,16 @@ def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike, design_effect: float 
     low, high = wilson(shares, divisor / design_effect)
     rows = zip(shares.tolist(), sizes.tolist(), low.tolist(), high.tolist(), strict=True)
     return tuple(
-        measured(value, size, (lower, upper), method="Wilson", unit="response") if size else unmeasured(0, "no answers")
+        measured(value, size, (lower, upper), method="Wilson", unit="response")
+        if size
+        else unmeasured(0, "no answers")
         for value, size, lower, upper in rows
     )
 
 
-_UNDEFINED_DRAWS = 0.05  # above this share of undefined draws the rest would describe another population
+_UNDEFINED_DRAWS = (
+    0.05  # above this share of undefined draws the rest would describe another population
+)
 _NO_SPREAD = 1e-12
 _LEAST = 1e-3
 _NORMAL = NormalDist()
@@ -369,9 +427,10 @@ def bootstrapped(
 ) -> Estimate:
     """Return ``value`` of ``n`` rows with an interval from its bootstrap ``draws``.
 
-    With ``scale`` it is a t interval, else with ``without`` a BCa interval, else a percentile interval. Undefined draws
-    (NaN) are left out; if they are more than 5 %, there is no interval. ``named`` is a prefix of the method. A t
-    interval adds ``variance_above`` to the variance of its upper end.
+    With ``scale`` it is a t interval, else with ``without`` a BCa interval, else a percentile
+    interval. Undefined draws (NaN) are left out; if they are more than 5 %, there is no interval.
+    ``named`` is a prefix of the method. A t interval adds ``variance_above`` to the variance of its
+    upper end.
     """
     if groups.count == 1:
         return measured(value, n, reason=groups.only_one)
@@ -387,23 +446,32 @@ def bootstrapped(
     if scale is not None:
         error, skew = wider * float(defined.std()), 0.0 if without is None else without.skew
         method = f"{named}bootstrap error, {drawn},"
-        return estimate_with_error(value, n, error, groups, scale, method, skew=skew, variance_above=variance_above)
+        return estimate_with_error(
+            value, n, error, groups, scale, method, skew=skew, variance_above=variance_above
+        )
     reach = wider * float(t_quantile(groups.count - 1))
-    tails = (_NORMAL.cdf(-reach), _NORMAL.cdf(reach)) if without is None else _bca_tails(value, defined, reach, without)
+    tails = (
+        (_NORMAL.cdf(-reach), _NORMAL.cdf(reach))
+        if without is None
+        else _bca_tails(value, defined, reach, without)
+    )
     low, high = np.quantile(defined, tails)
     kind = "percentile" if without is None else "BCa"
     method = f"{named}expanded {kind} bootstrap, {drawn}"
     return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
 
 
-def _bca_tails(value: float, draws: FloatArray, reach: float, without: WithoutOne) -> tuple[float, float]:
+def _bca_tails(
+    value: float, draws: FloatArray, reach: float, without: WithoutOne
+) -> tuple[float, float]:
     """Return the shares of draws below the interval's ends."""
     below = float(np.mean(draws < value - _NO_SPREAD) + np.mean(draws <= value + _NO_SPREAD)) / 2
     bias = _NORMAL.inv_cdf(min(max(below, _LEAST), 1 - _LEAST))
     acceleration = without.skew / 6
 
     def share(at: float) -> float:
-        # Beyond its pole the correction would change its sign. The end is then as far out as the draws go.
+        # Beyond its pole the correction would change its sign. The end is then as far out as the
+        # draws go.
         slope = max(1 - acceleration * (bias + at), _LEAST)
         return _NORMAL.cdf(bias + (bias + at) / slope)
 

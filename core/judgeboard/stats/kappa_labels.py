@@ -31,9 +31,10 @@ AgreementFigure = Literal["kappa", "agreement"]
 class KappaLabels:
     """The number of labels (``more``) that narrow kappa or the agreement, and the plus or minus that they show.
 
-    ``shows`` is above what is wanted if labels of all answers are too few. ``is_rough``: fewer than 5 labels of the
-    strata that get more labels are bad, or fewer than 5 are good (for the agreement: wrong, or right). Then ``more``
-    may be far too small. ``design_effect`` is how many times larger the variance is by evidence group than by answer.
+    ``shows`` is above what is wanted if labels of all answers are too few. ``is_rough``: fewer than
+    5 labels of the strata that get more labels are bad, or fewer than 5 are good (for the
+    agreement: wrong, or right). Then ``more`` may be far too small. ``design_effect`` is how many
+    times larger the variance is by evidence group than by answer.
     """
 
     more: int
@@ -54,21 +55,26 @@ def labels_for_weighted_kappa(
 ) -> KappaLabels | None:
     """Return how many more labels give a figure of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
 
-    The labels are allocated to the strata as a planned queue draws them, ``least`` of each. The variance is that of
-    `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) / (n + 2), because few labels show a share
-    too near to 0 or 1. If few labels of the strata that get more share an evidence group, their contributions have at
-    least the correlation ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no figure.
+    The labels are allocated to the strata as a planned queue draws them, ``least`` of each. The
+    variance is that of `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) /
+    (n + 2), because few labels show a share too near to 0 or 1. If few labels of the strata that
+    get more share an evidence group, their contributions have at least the correlation
+    ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no figure.
     """
     answers = population.answers
     cells = cells_of(labels.values, verdicts)
-    found = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(population.count, 4)
+    found = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(
+        population.count, 4
+    )
     labelled = found.sum(axis=1)
     now = weighted_agreement(population, labels, verdicts, target)[figure]
     if now.value is None or (labelled[answers > 0] == 0).any():
         return None
     left = [round(each) for each in np.maximum(answers - labelled, 0).tolist()]
     sampled = found[labelled < answers].sum(axis=0)
-    one_class = sampled[1:3].sum() if figure == "agreement" else sampled[:2].sum()  # wrong verdicts, or good answers
+    one_class = (
+        sampled[1:3].sum() if figure == "agreement" else sampled[:2].sum()
+    )  # wrong verdicts, or good answers
     is_rough = bool(sampled.any() and min(one_class, sampled.sum() - one_class) < FEWEST_OF_RARER)
     half_width = _projection(population, labels, cells, found, target, figure)
     if now.low is not None and now.high is not None and (now.high - now.low) / 2 <= reach:
@@ -78,7 +84,9 @@ def labels_for_weighted_kappa(
         return half_width(allocated(more, left, least=least))
 
     # Zero labels are too few: the interval of the labels so far is wider, or there is none.
-    more = bisect_left(range(sum(left)), -reach, lo=min(1, sum(left)), key=lambda number: -shown_by(number)[0])
+    more = bisect_left(
+        range(sum(left)), -reach, lo=min(1, sum(left)), key=lambda number: -shown_by(number)[0]
+    )
     shows, effect = shown_by(more)
     return KappaLabels(more, shows, is_rough, effect)
 
@@ -104,10 +112,13 @@ def _projection(
     between = shared = 0.0
     if target == "app":
         between = float(weights @ np.square(levels - weights @ levels)) / float(answers.sum())
-        # More labels narrow what the drawing of labels adds. What answers of a group have in common remains.
+        # More labels narrow what the drawing of labels adds. What answers of a group have in common
+        # remains.
         drawing = np.square(weights) @ (_variances(of_labels, slopes_now) / np.maximum(labelled, 1))
         shared = max(made.error**2 - float(drawing) - between, 0.0)
-        least = _least_shared(population, labels, slopes_now[cells] - (of_labels @ slopes_now)[labels.strata])
+        least = _least_shared(
+            population, labels, slopes_now[cells] - (of_labels @ slopes_now)[labels.strata]
+        )
         if least is not None:
             deviations = np.square(levels - weights @ levels)
             shared = max(shared, least * float(weights @ (spread + deviations)))
@@ -129,18 +140,24 @@ def _projection(
     return half_width
 
 
-def _least_shared(population: Population, labels: Labels, contributions: FloatArray) -> float | None:
+def _least_shared(
+    population: Population, labels: Labels, contributions: FloatArray
+) -> float | None:
     """Return the least variance that answers of a group have in common, for a variance of 1 per answer.
 
-    It has the correlation that is assumed where nothing is known. None if the ``contributions`` of the labels of a
-    sample measure the correlation. Where a stratum is labelled completely, its labels tell little of the others.
+    It has the correlation that is assumed where nothing is known. None if the ``contributions`` of
+    the labels of a sample measure the correlation. Where a stratum is labelled completely, its
+    labels tell little of the others.
     """
     size, total = population.count, population.total
     labelled = np.bincount(labels.strata, minlength=size)
     rows = (labelled < population.answers)[labels.strata]
     if (
         not rows.any()
-        or correlation_in_groups(contributions[rows], grouping(labels.groups[rows], int(rows.sum()))) is not None
+        or correlation_in_groups(
+            contributions[rows], grouping(labels.groups[rows], int(rows.sum()))
+        )
+        is not None
     ):
         return None
     answers_per_group = float(population.moments[:size, :size].sum()) / total
@@ -154,7 +171,9 @@ def _expected(found: IntArray, is_sampled: BoolArray) -> FloatArray:
     """Return the shares of the cells of each stratum; of each verdict, (k + 1) / (n + 2) of a sample are bad."""
     of_verdicts = found[:, :2] + found[:, 2:]  # judged good, judged bad
     bad = np.where(
-        is_sampled[:, None], (found[:, 2:] + 1) / (of_verdicts + 2), found[:, 2:] / np.maximum(of_verdicts, 1)
+        is_sampled[:, None],
+        (found[:, 2:] + 1) / (of_verdicts + 2),
+        found[:, 2:] / np.maximum(of_verdicts, 1),
     )
     part = of_verdicts / np.maximum(of_verdicts.sum(axis=1), 1)[:, None]
     shares: FloatArray = np.concatenate([part * (1 - bad), part * bad], axis=1)

@@ -27,13 +27,17 @@ def mean_interval(
 ) -> tuple[Estimate, ...]:
     """Return the mean of each point with its t interval within ``bounds``, wider by the ``design_effect``.
 
-    ``n``, ``total`` and ``total_of_squares`` have one entry per point. Raises ValueError if their lengths differ, or a
-    count is negative.
+    ``n``, ``total`` and ``total_of_squares`` have one entry per point. Raises ValueError if their
+    lengths differ, or a count is negative.
     """
     counts = np.atleast_1d(np.asarray(n, dtype=np.int64))
-    totals, squares = (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (total, total_of_squares))
+    totals, squares = (
+        np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (total, total_of_squares)
+    )
     if not counts.shape == totals.shape == squares.shape or (counts < 0).any():
-        raise ValueError("n, total and total_of_squares must have the same length, and n must not be negative")
+        raise ValueError(
+            "n, total and total_of_squares must have the same length, and n must not be negative"
+        )
     sizes, freedom = np.maximum(counts, 1), np.maximum(counts - 1, 1)
     means = totals / sizes
     spread = squares - totals * means
@@ -69,7 +73,9 @@ def mean_change(before: FloatArray, after: FloatArray, groups: Grouping) -> Esti
     changes = after - before
     if groups.count > 1 and np.ptp(changes) < TIE:
         value = float(changes.mean())
-        return measured(value, n, (value, value), method="every change is the same", unit=groups.unit)
+        return measured(
+            value, n, (value, value), method="every change is the same", unit=groups.unit
+        )
     return mean_estimate(changes, groups)
 
 
@@ -86,8 +92,12 @@ def difference_of_means(values: FloatArray, inside: BoolArray, groups: Grouping)
     value = of_inside - of_outside
     smaller = min(groups.touched(inside), groups.touched(~inside))
     if smaller < 2:
-        return measured(value, n, reason="no interval: all answers of one side are in one evidence group")
-    influence = np.where(inside, (values - of_inside) * n / n_inside, -(values - of_outside) * n / n_outside)
+        return measured(
+            value, n, reason="no interval: all answers of one side are in one evidence group"
+        )
+    influence = np.where(
+        inside, (values - of_inside) * n / n_inside, -(values - of_outside) * n / n_outside
+    )
     reach = float(t_quantile(smaller - 1)) * standard_error(influence, groups)
     if math.isclose(reach, 0, abs_tol=TIE):
         return measured(value, n, reason="no interval: no spread on either side")
@@ -118,4 +128,10 @@ def median(values: npt.ArrayLike) -> Estimate:
     first, last = math.floor(n / 2 - reach), math.ceil(n / 2 + reach)
     if first < 0 or last >= n:
         return measured(value, n, reason="no interval: too few values")
-    return measured(value, n, (float(ordered[first]), float(ordered[last])), method="order statistics", unit="value")
+    return measured(
+        value,
+        n,
+        (float(ordered[first]), float(ordered[last])),
+        method="order statistics",
+        unit="value",
+    )

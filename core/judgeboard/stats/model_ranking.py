@@ -35,8 +35,8 @@ _NOT_CONNECTED = "some models won all or none of their pairs against the others"
 class RankedModel:
     """A model in ``n`` pairs. A tie is half a win for both models.
 
-    ``strength`` is the log-odds of a win against the average model (0): a difference of 0.7 between two models means
-    that the stronger one wins two of three pairs.
+    ``strength`` is the log-odds of a win against the average model (0): a difference of 0.7 between
+    two models means that the stronger one wins two of three pairs.
     """
 
     model: str
@@ -45,13 +45,16 @@ class RankedModel:
     strength: Estimate
 
 
-def rank_models(first: AnyArray, second: AnyArray, sides: IntArray, questions: Grouping) -> tuple[RankedModel, ...]:
+def rank_models(
+    first: AnyArray, second: AnyArray, sides: IntArray, questions: Grouping
+) -> tuple[RankedModel, ...]:
     """Return the models, the strongest first, from one row per pair.
 
-    ``first`` and ``second`` have the names of two models; ``sides`` tells which was preferred (0, 1, or 2: tie).
-    The strengths are the maximum of the likelihood of R. A. Bradley, M. E. Terry, "Rank Analysis of Incomplete Block
-    Designs" (Biometrika, 1952). They exist only if no group of models won all its pairs against the others (L. R. Ford,
-    1957). Intervals are percentiles of a bootstrap over questions.
+    ``first`` and ``second`` have the names of two models; ``sides`` tells which was preferred (0,
+    1, or 2: tie). The strengths are the maximum of the likelihood of R. A. Bradley, M. E. Terry,
+    "Rank Analysis of Incomplete Block Designs" (Biometrika, 1952). They exist only if no group of
+    models won all its pairs against the others (L. R. Ford, 1957). Intervals are percentiles of a
+    bootstrap over questions.
     """
     n = same_length(first, second, sides, questions.codes)
     if not n:
@@ -72,25 +75,38 @@ def rank_models(first: AnyArray, second: AnyArray, sides: IntArray, questions: G
     rates, rates_drawn = win_rates(table), win_rates(tables)
     strengths = bradley_terry(table)
     connected = not np.isnan(strengths).any()
-    strengths_drawn = np.array([bradley_terry(each, strengths) for each in tables]) if connected else tables[:, 0]
+    strengths_drawn = (
+        np.array([bradley_terry(each, strengths) for each in tables]) if connected else tables[:, 0]
+    )
     counts = (table + table.T).sum(axis=1).astype(np.int64).tolist()
     ranked = [
         RankedModel(
             name,
             counts[place],
             bootstrapped(float(rates[place]), counts[place], rates_drawn[:, place], questions),
-            bootstrapped(float(strengths[place]), counts[place], strengths_drawn[:, place], questions)
+            bootstrapped(
+                float(strengths[place]), counts[place], strengths_drawn[:, place], questions
+            )
             if connected
             else unmeasured(counts[place], _NOT_CONNECTED),
         )
         for place, name in enumerate(map(str, names))
     ]
     return tuple(
-        sorted(ranked, key=lambda each: (-(each.strength.value or 0.0), -(each.win_rate.value or 0.0), each.model))
+        sorted(
+            ranked,
+            key=lambda each: (
+                -(each.strength.value or 0.0),
+                -(each.win_rate.value or 0.0),
+                each.model,
+            ),
+        )
     )
 
 
-def ranking_correlations(first: Sequence[RankedModel], second: Sequence[RankedModel]) -> dict[str, Estimate]:
+def ranking_correlations(
+    first: Sequence[RankedModel], second: Sequence[RankedModel]
+) -> dict[str, Estimate]:
     """Return Pearson's, Spearman's and Kendall's correlation of two win rates of the same models, by name.
 
     It is empty with fewer than three models in both. n is the number of models.

@@ -1,7 +1,7 @@
 """Changes of a rate or mean: between two windows, and at an unknown time, watched period by period.
 
-The detector is the CUSUM e-detector of Shin, Ramdas and Rinaldo (2024) on recursive residuals (Brown, Durbin, Evans,
-1975).
+The detector is the CUSUM e-detector of Shin, Ramdas and Rinaldo (2024) on recursive residuals
+(Brown, Durbin, Evans, 1975).
 """
 
 import math
@@ -32,8 +32,8 @@ def rate_error(
 ) -> float:
     """Return the standard error of a rate for tests. It is above 0, even if all labels of a stratum are equal.
 
-    With ``judged_bad``, the share of each stratum that the judge calls bad, it is the error of that share minus the
-    rate.
+    With ``judged_bad``, the share of each stratum that the judge calls bad, it is the error of that
+    share minus the rate.
     """
     answers, labelled, bad = (
         np.array([getattr(each, name) for each in strata if each.answers], dtype=np.float64)
@@ -56,10 +56,13 @@ def mean_errors(
 ) -> FloatArray:
     """Return the standard error of each period's mean for tests, shape (periods,); every period has values.
 
-    The variance is the one within periods, with one more value at each of the ``bounds``. It is above 0, even if all
-    values of a period are equal. Each period has a mean of its own, which takes one degree of freedom.
+    The variance is the one within periods, with one more value at each of the ``bounds``. It is
+    above 0, even if all values of a period are equal. Each period has a mean of its own, which
+    takes one degree of freedom.
     """
-    counts, totals, squares = (np.asarray(each, dtype=np.float64) for each in (n, total, total_of_squares))
+    counts, totals, squares = (
+        np.asarray(each, dtype=np.float64) for each in (n, total, total_of_squares)
+    )
     within = float((squares - totals**2 / counts).sum())
     mean = float(totals.sum() / counts.sum())
     added = sum((bound - mean) ** 2 for bound in bounds)
@@ -68,12 +71,15 @@ def mean_errors(
     return errors
 
 
-def difference_effect(influences: FloatArray, periods: IntArray, groups: Grouping, weights: FloatArray) -> float:
+def difference_effect(
+    influences: FloatArray, periods: IntArray, groups: Grouping, weights: FloatArray
+) -> float:
     """Return how many times larger the variance of a period's change is by evidence group than by answer, at least 1.
 
-    The change is the difference between the figure of a period and the mean of the figures of all periods before. What
-    a group adds to both sides cancels out, so questions that recur in each period do not hide a change. There is one
-    factor for all periods, because the groups of one period are too few for a variance of their own.
+    The change is the difference between the figure of a period and the mean of the figures of all
+    periods before. What a group adds to both sides cancels out, so questions that recur in each
+    period do not hide a change. There is one factor for all periods, because the groups of one
+    period are too few for a variance of their own.
 
     Args:
         influences: What each answer adds to the error of its period's figure.
@@ -84,16 +90,26 @@ def difference_effect(influences: FloatArray, periods: IntArray, groups: Groupin
     # An answer that is alone in its group shares nothing with another period: its square is enough.
     several = np.flatnonzero(np.bincount(groups.codes, minlength=groups.count)[groups.codes] > 1)
     several = several[np.argsort(periods[several], kind="stable")]
-    rows, squares = (np.bincount(periods, each, len(weights)) for each in (None, np.square(influences)))
-    influences, codes, periods = influences[several], renumbered(groups.codes[several]), periods[several]
-    rows_of_several, of_several = (np.bincount(periods, each, len(weights)) for each in (None, np.square(influences)))
+    rows, squares = (
+        np.bincount(periods, each, len(weights)) for each in (None, np.square(influences))
+    )
+    influences, codes, periods = (
+        influences[several],
+        renumbered(groups.codes[several]),
+        periods[several],
+    )
+    rows_of_several, of_several = (
+        np.bincount(periods, each, len(weights)) for each in (None, np.square(influences))
+    )
     alone, of_alone = rows - rows_of_several, np.maximum(squares - of_several, 0.0)
     ends = np.cumsum(rows_of_several).tolist()
     count = int(codes.max(initial=-1)) + 1
     of_groups = np.zeros(count)  # the weighted sums of the periods before
     last = np.zeros(count, dtype=np.int64)  # each group's last row in the period
     whole = before = square_of_before = by_group = by_answer = 0.0
-    for period, (start, end, weight) in enumerate(zip([0, *ends], ends, weights.tolist(), strict=False)):
+    for period, (start, end, weight) in enumerate(
+        zip([0, *ends], ends, weights.tolist(), strict=False)
+    ):
         touched, places = codes[start:end], np.arange(end - start)
         last[touched] = places
         at = last[touched]
@@ -138,8 +154,8 @@ class Window:
 class WindowChange:
     """The rate of the second window minus the rate of the first.
 
-    The rate has changed if the interval excludes 0. A change of the size ``seen`` is found in 80 % of cases; it is None
-    if no possible change is.
+    The rate has changed if the interval excludes 0. A change of the size ``seen`` is found in 80 %
+    of cases; it is None if no possible change is.
     """
 
     change: Estimate
@@ -152,11 +168,14 @@ class WindowChange:
         return low is not None and high is not None and (low > 0 or high < 0)
 
 
-def window_change(before: Window, after: Window, design_effect: float | None = None, *, tests: int = 1) -> WindowChange:
+def window_change(
+    before: Window, after: Window, design_effect: float | None = None, *, tests: int = 1
+) -> WindowChange:
     """Return the change between two windows, with an interval by the MOVER.
 
-    ``design_effect`` is the one of the change (`difference_effect`); None: the windows share no evidence group. The
-    intervals of this number of ``tests`` hold together with 95 % confidence (Bonferroni).
+    ``design_effect`` is the one of the change (`difference_effect`); None: the windows share no
+    evidence group. The intervals of this number of ``tests`` hold together with 95 % confidence
+    (Bonferroni).
     """
     if design_effect is not None:
         before, after = (Window(each.strata, design_effect) for each in (before, after))
@@ -182,9 +201,10 @@ def window_change(before: Window, after: Window, design_effect: float | None = N
 class Detected:
     """The state of a detector after a period.
 
-    ``z`` is the distance from all periods before, in standard errors; None in the first period. ``evidence`` is above
-    0. ``since`` is the position of the last period after which the evidence was at most 1: a change is dated to the
-    next period.
+    ``z`` is the distance from all periods before, in standard errors; None in the first period.
+    ``evidence`` is above
+    0. ``since`` is the position of the last period after which the evidence was at most 1: a change
+    is dated to the next period.
     """
 
     z: float | None
@@ -227,11 +247,15 @@ class Found:
     evidence: float
 
 
-def found_changes(states: Mapping[Direction, Sequence[Detected]], limit: float) -> tuple[Found, ...]:
+def found_changes(
+    states: Mapping[Direction, Sequence[Detected]], limit: float
+) -> tuple[Found, ...]:
     """Return the first change that each detector found, if its evidence reached ``limit``."""
     changes = []
     for direction, of_detector in states.items():
-        seen = next((place for place, state in enumerate(of_detector) if state.evidence >= limit), None)
+        seen = next(
+            (place for place, state in enumerate(of_detector) if state.evidence >= limit), None
+        )
         if seen is not None:
             state = of_detector[seen]
             changes.append(Found(direction, state.since + 1, seen, state.evidence))
@@ -241,8 +265,9 @@ def found_changes(states: Mapping[Direction, Sequence[Detected]], limit: float) 
 def likeliest_start(rates: Sequence[tuple[float, float]], change: Found) -> int:
     """Return the position of the period in which a change most likely began; ``rates`` are those of `detect`.
 
-    Evidence can begin to grow by chance before the change. Of the periods from then until the limit was reached, it is
-    the one from which on the rates differ most from those before, in standard errors.
+    Evidence can begin to grow by chance before the change. Of the periods from then until the limit
+    was reached, it is the one from which on the rates differ most from those before, in standard
+    errors.
     """
     values, errors = np.asarray(rates, dtype=np.float64).T
     weights = errors**-2
@@ -265,12 +290,14 @@ def alarm_limit(series: int, periods_a_year: int) -> float:
     return float(len(DIRECTIONS) * max(series, 1) * periods_a_year)
 
 
-def smallest_change(errors: Sequence[float], limit: float, largest: float = math.inf) -> float | None:
+def smallest_change(
+    errors: Sequence[float], limit: float, largest: float = math.inf
+) -> float | None:
     """Return the smallest change in the middle period that a detector finds by the last period in 80 % of cases.
 
-    ``errors`` are the standard errors of the periods, ``limit`` is the evidence at which the detector raises an alarm.
-    The figure cannot change by more than ``largest``. The result is None if no possible change is found so often, and
-    for fewer than two periods.
+    ``errors`` are the standard errors of the periods, ``limit`` is the evidence at which the
+    detector raises an alarm. The figure cannot change by more than ``largest``. The result is None
+    if no possible change is found so often, and for fewer than two periods.
     """
     middle = (len(errors) + 1) // 2
     weight = changed = reach = 0.0

@@ -1,7 +1,8 @@
 """Verdicts on pairs of answers that a judge saw in both orders: which one counts, and how far they agree.
 
-Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A pair whose verdict differs between the
-orders is inconsistent: an option decides how it counts. A pair with an unusable verdict in one order is unmeasured.
+Source: "LLM-as-Judge", AI Engineering Patterns (2026), pairwise comparison. A pair whose verdict
+differs between the orders is inconsistent: an option decides how it counts. A pair with an unusable
+verdict in one order is unmeasured.
 """
 
 from dataclasses import dataclass, replace
@@ -61,12 +62,18 @@ class BothOrderCounts:
 class OrderVerdicts:
     """Verdicts on pairs (A, B, TIE or NONE), one row per pair: ``ab`` if A was shown first, ``ba`` if B was.
 
-    With ``one_order`` the judge saw each pair in one order only, and this verdict counts. Pairs with equal
-    ``questions`` are about one question: intervals resample questions. By default each pair has its own question.
+    With ``one_order`` the judge saw each pair in one order only, and this verdict counts. Pairs
+    with equal ``questions`` are about one question: intervals resample questions. By default each
+    pair has its own question.
     """
 
     def __init__(
-        self, ab: IntArray, ba: IntArray, *, one_order: bool = False, questions: IntArray | None = None
+        self,
+        ab: IntArray,
+        ba: IntArray,
+        *,
+        one_order: bool = False,
+        questions: IntArray | None = None,
     ) -> None:
         self.n = same_length(ab, ba)
         self.ab, self.ba, self.one_order = ab, ba, one_order
@@ -77,7 +84,9 @@ class OrderVerdicts:
 
     def at(self, rows: AnyArray) -> "OrderVerdicts":
         """Return the verdicts on some of the pairs, by a mask or by positions."""
-        return OrderVerdicts(self.ab[rows], self.ba[rows], one_order=self.one_order, questions=self.questions[rows])
+        return OrderVerdicts(
+            self.ab[rows], self.ba[rows], one_order=self.one_order, questions=self.questions[rows]
+        )
 
     @cached_property
     def both(self) -> BoolArray:
@@ -92,14 +101,18 @@ class OrderVerdicts:
             return np.where(self.ab != NONE, self.ab, self.ba)
         return np.where(self.both, np.where(self.ab == self.ba, self.ab, INCONSISTENT), NONE)
 
-    def counted(self, inconsistent: InconsistentAs = "net", unusable: UnusableAs = "drop") -> IntArray:
+    def counted(
+        self, inconsistent: InconsistentAs = "net", unusable: UnusableAs = "drop"
+    ) -> IntArray:
         """Return the verdict that counts for each pair: A, B, TIE or WRONG; INCONSISTENT or NONE is left out."""
         verdicts = self.verdicts
         if inconsistent == "net":
             net = np.where(self.ab == TIE, self.ba, np.where(self.ba == TIE, self.ab, TIE))
             verdicts = np.where(verdicts == INCONSISTENT, net, verdicts)
         else:
-            verdicts = np.where(verdicts == INCONSISTENT, _COUNTED_AS.get(inconsistent, INCONSISTENT), verdicts)
+            verdicts = np.where(
+                verdicts == INCONSISTENT, _COUNTED_AS.get(inconsistent, INCONSISTENT), verdicts
+            )
         return np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
 
     def unusable(self, asked: tuple[BoolArray, BoolArray]) -> Estimate:
@@ -107,7 +120,9 @@ class OrderVerdicts:
         rows = np.concatenate([np.flatnonzero(each) for each in asked])
         if not rows.size:
             return unmeasured(0, "no verdict was asked for")
-        missing = np.concatenate([sides[each] == NONE for sides, each in zip((self.ab, self.ba), asked, strict=True)])
+        missing = np.concatenate(
+            [sides[each] == NONE for sides, each in zip((self.ab, self.ba), asked, strict=True)]
+        )
         return self._share(missing, rows)
 
     def counts(self) -> BothOrderCounts:
@@ -152,16 +167,20 @@ class OrderVerdicts:
         hits, rows = first[decided], np.tile(pairs, 2)[decided]
         if hits.all() or not hits.any():
             return self._share(hits, rows)
-        # A pair with the same preference in both orders has one verdict for each place: its two verdicts balance.
+        # A pair with the same preference in both orders has one verdict for each place: its two
+        # verdicts balance.
         of_pairs = self._grouping(rows)
         estimate = share_estimate(float(hits.mean()), hits.astype(np.float64), of_pairs)
-        return estimate if estimate.low is not None or of_pairs.count < 2 else self._share(hits, rows)
+        return (
+            estimate if estimate.low is not None or of_pairs.count < 2 else self._share(hits, rows)
+        )
 
     def leans(self, place: Literal["first", "second"]) -> Estimate:
         """Return the share of pairs whose verdicts differ and prefer the answer shown at this place.
 
-        A tie in one order and a win in the other prefer a place too. Both places add up to `changed_with_order`. n is
-        the number of pairs with both orders usable. Source: L. Zheng et al. (2023), table 2.
+        A tie in one order and a win in the other prefer a place too. Both places add up to
+        `changed_with_order`. n is the number of pairs with both orders usable. Source: L. Zheng et
+        al. (2023), table 2.
         """
         if self.one_order or not self.both.any():
             return self.self_consistency()
@@ -169,10 +188,13 @@ class OrderVerdicts:
         hits = towards_first > 0 if place == "first" else towards_first < 0
         return self._share(hits[self.both], np.flatnonzero(self.both))
 
-    def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
+    def accuracy_of_orders(
+        self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str
+    ) -> Estimate:
         """Return how often a single verdict is right, as the mean of both orders.
 
-        ``truth`` is A, B or TIE of each pair, NONE if it is not known; ``unknown`` is the reason if none is known.
+        ``truth`` is A, B or TIE of each pair, NONE if it is not known; ``unknown`` is the reason if
+        none is known.
         """
         if self.one_order:
             return self.accuracy(truth, unusable=unusable, unknown=unknown)
@@ -182,7 +204,9 @@ class OrderVerdicts:
             return unmeasured(0, "no usable verdict on these pairs" if known.any() else unknown)
         verdicts = np.concatenate((self.ab[rows], self.ba[rows]))
         counted = np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
-        return replace(self._share(counted == np.tile(truth[rows], 2), np.tile(rows, 2)), n=rows.size)
+        return replace(
+            self._share(counted == np.tile(truth[rows], 2), np.tile(rows, 2)), n=rows.size
+        )
 
     def accuracy(
         self,
@@ -196,7 +220,9 @@ class OrderVerdicts:
         counted = self.counted(inconsistent, unusable)
         rows = np.flatnonzero((truth != NONE) & (counted >= 0))
         if not rows.size:
-            return unmeasured(0, "no usable verdict on these pairs" if (truth != NONE).any() else unknown)
+            return unmeasured(
+                0, "no usable verdict on these pairs" if (truth != NONE).any() else unknown
+            )
         return self._share(counted[rows] == truth[rows], rows)
 
     def _share(self, hits: BoolArray, pairs: IntArray) -> Estimate:

@@ -8,7 +8,15 @@ from functools import cached_property, partial
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
+from judgeboard.stats.arrays import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    Grouping,
+    IntArray,
+    grouping,
+    same_length,
+)
 from judgeboard.stats.chance_corrected import (
     EVERY_VALUE_THE_SAME,
     Metric,
@@ -39,7 +47,14 @@ from judgeboard.stats.correlation import (
     spearman,
 )
 from judgeboard.stats.detection import auroc, brier, expected_calibration_error
-from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured, within_range
+from judgeboard.stats.estimates import (
+    MIN_PAIRS,
+    leaving_out,
+    measured,
+    too_few,
+    unmeasured,
+    within_range,
+)
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
 from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation
 from judgeboard.stats.rates import FEWEST_OF_CLASS
@@ -49,8 +64,9 @@ from judgeboard.stats.ratings import Ratings, Scale, positions
 class Pairs:
     """Rating pairs with the resampled table that several statistics share.
 
-    ``judge`` and ``people`` are positions among the declared categories, or continuous scores (`positions`).
-    ``scores`` is the judge's groundedness in addition to its labels, NaN if there is none.
+    ``judge`` and ``people`` are positions among the declared categories, or continuous scores
+    (`positions`). ``scores`` is the judge's groundedness in addition to its labels, NaN if there is
+    none.
     """
 
     def __init__(
@@ -63,11 +79,15 @@ class Pairs:
         scores: AnyArray | None = None,
         resamples: int = RESAMPLES,
     ) -> None:
-        self.n = same_length(judge, people) if scores is None else same_length(judge, people, scores)
+        self.n = (
+            same_length(judge, people) if scores is None else same_length(judge, people, scores)
+        )
         self.scale = scale
         self.groups = groups if isinstance(groups, Grouping) else grouping(groups, self.n)
         self.judge, self.people = judge, people
-        self.scores = np.full(self.n, np.nan) if scores is None else np.asarray(scores, dtype=np.float64)
+        self.scores = (
+            np.full(self.n, np.nan) if scores is None else np.asarray(scores, dtype=np.float64)
+        )
         self._resamples = resamples
 
     @property
@@ -85,9 +105,9 @@ class Pairs:
 class Statistic:
     """A statistic of agreement: its ``name`` on pages, whether a scale has it, and how it is computed.
 
-    If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two judges too. A ``share``
-    is shown in percent. Short tables show only the statistics with ``leads``. A correlation compares different
-    ``scales`` too.
+    If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two
+    judges too. A ``share`` is shown in percent. Short tables show only the statistics with
+    ``leads``. A correlation compares different ``scales`` too.
     """
 
     name: str
@@ -116,9 +136,10 @@ class NamedEstimates:
 class PairStatistics(NamedEstimates):
     """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
 
-    ``weighted_kappa`` uses the weights of the scale. Differences of ordered categories are in levels. ``classes`` has
-    the precision, recall and F1 of the judge for each category, with the number of answers to which people gave it, if
-    the categories are unordered and no statistics were named.
+    ``weighted_kappa`` uses the weights of the scale. Differences of ordered categories are in
+    levels. ``classes`` has the precision, recall and F1 of the judge for each category, with the
+    number of answers to which people gave it, if the categories are unordered and no statistics
+    were named.
     """
 
     n: int
@@ -139,12 +160,14 @@ def pair_statistics(
 ) -> PairStatistics:
     """Return `statistics_of` two sides whose grades are values of ``scale``, one pair per response.
 
-    ``groups`` are evidence groups; they are required if people are stacked (several rows of a response). ``scores`` is
-    the judge's groundedness for the AUROC of labels, or NaN.
-    Raises ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
+    ``groups`` are evidence groups; they are required if people are stacked (several rows of a
+    response). ``scores`` is the judge's groundedness for the AUROC of labels, or NaN. Raises
+    ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
     """
     judge, people = positions(judge, scale), positions(people, scale)
-    return statistics_of(Pairs(judge, people, scale, groups, scores=scores, resamples=resamples), only)
+    return statistics_of(
+        Pairs(judge, people, scale, groups, scores=scores, resamples=resamples), only
+    )
 
 
 def statistics_of(pairs: Pairs, only: Collection[str] | None = None) -> PairStatistics:
@@ -167,7 +190,9 @@ def class_statistics(pairs: Pairs) -> Iterator[tuple[str, int, dict[str, Estimat
         of_people, of_judge = pairs.people == place, pairs.judge == place
         if of_people.any() or of_judge.any():
             shares = detection_shares(k, place)
-            precision_share = replace(shares["precision"], undefined="the judge never gave this class")
+            precision_share = replace(
+                shares["precision"], undefined="the judge never gave this class"
+            )
             recall_share = replace(shares["sensitivity"], undefined="people never gave this class")
             figures = {
                 "precision": pairs.table.share(precision_share),
@@ -180,9 +205,13 @@ def class_statistics(pairs: Pairs) -> Iterator[tuple[str, int, dict[str, Estimat
 def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, Estimate]:
     """Return the statistics of two sides that apply to the scale, or only those in ``names``."""
     return {
-        name: unmeasured(pairs.n, reason) if (reason := why_not(row, pairs.scale, pairs.n)) else row.of_pairs(pairs)
+        name: unmeasured(pairs.n, reason)
+        if (reason := why_not(row, pairs.scale, pairs.n))
+        else row.of_pairs(pairs)
         for name, row in STATISTICS.items()
-        if row.of_pairs is not None and row.applies(pairs.scale) and (names is None or name in names)
+        if row.of_pairs is not None
+        and row.applies(pairs.scale)
+        and (names is None or name in names)
     }
 
 
@@ -210,7 +239,9 @@ def _ranked(scale: Scale) -> bool:
 
 
 def _detection(name: str) -> Callable[[Pairs], Estimate]:
-    return lambda pairs: pairs.table.share(detection_shares(pairs.scale.k, pairs.scale.bad or 0)[name])
+    return lambda pairs: pairs.table.share(
+        detection_shares(pairs.scale.k, pairs.scale.bad or 0)[name]
+    )
 
 
 def _f1(pairs: Pairs) -> Estimate:
@@ -218,7 +249,9 @@ def _f1(pairs: Pairs) -> Estimate:
     return pairs.table.statistic(partial(f1_of, category=bad), "neither side called an answer bad")
 
 
-def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping], Estimate]) -> Estimate:
+def _of_score(
+    pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping], Estimate]
+) -> Estimate:
     rows = ~np.isnan(pairs.scores)
     n = int(rows.sum())
     if n == 0:
@@ -226,18 +259,25 @@ def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping],
     if n < MIN_PAIRS:
         estimate = unmeasured(n, too_few(n))
     else:
-        estimate = compute(pairs.scores[rows], pairs.people[rows] == pairs.scale.bad, pairs.groups.at(rows))
+        estimate = compute(
+            pairs.scores[rows], pairs.people[rows] == pairs.scale.bad, pairs.groups.at(rows)
+        )
     return leaving_out(estimate, ("answers without a score of the judge", pairs.n - n))
 
 
 _SMALL_CLASS = f"no interval: a class has fewer than {FEWEST_OF_CLASS} rows"
 
 
-def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
+def _macro(
+    compute: Callable[[FloatArray], FloatArray], undefined: str
+) -> Callable[[Pairs], Estimate]:
     def of_table(pairs: Pairs) -> Estimate:
         several = len(np.union1d(pairs.judge, pairs.people)) > 1
         estimate = pairs.table.statistic(compute, undefined if several else ONE_CATEGORY)
-        rarest = min(int(np.unique(side, return_counts=True)[1].min()) for side in (pairs.judge, pairs.people))
+        rarest = min(
+            int(np.unique(side, return_counts=True)[1].min())
+            for side in (pairs.judge, pairs.people)
+        )
         if estimate.value is None or rarest >= FEWEST_OF_CLASS:
             return estimate
         return measured(estimate.value, estimate.n, reason=_SMALL_CLASS)
@@ -245,7 +285,9 @@ def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Calla
     return of_table
 
 
-def _coefficient(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
+def _coefficient(
+    compute: Callable[[FloatArray], FloatArray], undefined: str
+) -> Callable[[Pairs], Estimate]:
     return lambda pairs: pairs.table.statistic(compute, undefined, scale="Fisher's z")
 
 
@@ -261,7 +303,9 @@ def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Stati
     return Statistic(name, applies, of_pairs, partial(alpha, metric=metric), symmetric=True)
 
 
-def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) -> Callable[[Pairs], Estimate]:
+def _of_values(
+    compute: Callable[[FloatArray, FloatArray, Grouping], Estimate],
+) -> Callable[[Pairs], Estimate]:
     return lambda pairs: compute(pairs.judge, pairs.people, pairs.groups)
 
 
@@ -270,7 +314,9 @@ def _of_table(compute: Callable[[FloatArray, Grouping], Estimate], ratings: Rati
     n = int((ratings.per_item == ratings.values.shape[1]).sum())
     if n >= MIN_PAIRS:
         return compute(ratings.values, ratings.groups)
-    return leaving_out(unmeasured(n, too_few(n)), ("items with a missing value", len(ratings.values) - n))
+    return leaving_out(
+        unmeasured(n, too_few(n)), ("items with a missing value", len(ratings.values) - n)
+    )
 
 
 _NEVER_GAVE = "never gave a category that the other side gave"
@@ -296,7 +342,9 @@ STATISTICS: Mapping[str, Statistic] = {
     "self_consistency": Statistic("Same verdict every time", share=True),
     "changed_with_order": Statistic("Preference changed with the order", share=True, leads=True),
     "unusable_verdicts": Statistic("Unusable verdicts", share=True),
-    "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
+    "kappa": Statistic(
+        "Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True
+    ),
     "weighted_kappa": Statistic(
         "Weighted kappa",
         _ordered,
@@ -309,16 +357,26 @@ STATISTICS: Mapping[str, Statistic] = {
     "alpha_nominal": _alpha("Alpha, nominal", _categorical, "nominal"),
     "alpha_ordinal": _alpha("Alpha, ordinal", _ranked, "ordinal"),
     "alpha_interval": _alpha("Alpha, interval", _ranked, "interval"),
-    "ac1": Statistic("Gwet's AC1", _categorical, _coefficient(gwet_of_tables, "no pairs"), gwet, symmetric=True),
+    "ac1": Statistic(
+        "Gwet's AC1", _categorical, _coefficient(gwet_of_tables, "no pairs"), gwet, symmetric=True
+    ),
     "missed": Statistic("Bad answers missed", share=True),
     "false_alarms": Statistic("False alarms on good answers", share=True),
     "sensitivity": Statistic("Bad answers caught", _detects, _detection("sensitivity"), share=True),
-    "specificity": Statistic("Good answers recognised", _detects, _detection("specificity"), share=True),
-    "precision": Statistic("Precision on bad answers", _detects, _detection("precision"), share=True),
+    "specificity": Statistic(
+        "Good answers recognised", _detects, _detection("specificity"), share=True
+    ),
+    "precision": Statistic(
+        "Precision on bad answers", _detects, _detection("precision"), share=True
+    ),
     "f1": Statistic("F1 on bad answers", _detects, _f1, share=True),
-    "macro_precision": Statistic("Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")),
+    "macro_precision": Statistic(
+        "Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")
+    ),
     "macro_recall": Statistic(
-        "Macro recall (balanced accuracy)", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")
+        "Macro recall (balanced accuracy)",
+        _categorical,
+        _macro(macro_recall, f"people {_NEVER_GAVE}"),
     ),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
     "mcc": Statistic(
@@ -330,32 +388,55 @@ STATISTICS: Mapping[str, Statistic] = {
     "expected_calibration_error": Statistic(
         "Expected calibration error",
         _detects,
-        lambda pairs: _of_score(pairs, lambda score, bad, groups: expected_calibration_error(score, ~bad, groups)),
+        lambda pairs: _of_score(
+            pairs, lambda score, bad, groups: expected_calibration_error(score, ~bad, groups)
+        ),
     ),
     "brier": Statistic(
         "Brier score",
         _detects,
         lambda pairs: _of_score(pairs, lambda score, bad, groups: brier(score, ~bad, groups)),
     ),
-    "pearson": Statistic("Pearson correlation", _ranked, _of_values(pearson), symmetric=True, leads=True, scales=True),
-    "spearman": Statistic(
-        "Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True, scales=True
+    "pearson": Statistic(
+        "Pearson correlation", _ranked, _of_values(pearson), symmetric=True, leads=True, scales=True
     ),
-    "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True, scales=True),
+    "spearman": Statistic(
+        "Spearman rank correlation",
+        _ranked,
+        _of_values(spearman),
+        symmetric=True,
+        leads=True,
+        scales=True,
+    ),
+    "kendall": Statistic(
+        "Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True, scales=True
+    ),
     "mean_absolute_difference": Statistic(
         "Mean absolute difference",
         _ranked,
-        lambda pairs: within_range(mean_estimate(np.abs(pairs.judge - pairs.people), pairs.groups), 0, math.inf),
+        lambda pairs: within_range(
+            mean_estimate(np.abs(pairs.judge - pairs.people), pairs.groups), 0, math.inf
+        ),
         symmetric=True,
     ),
-    "rmse": Statistic("Root mean square difference", _ranked, _of_values(root_mean_square), symmetric=True),
+    "rmse": Statistic(
+        "Root mean square difference", _ranked, _of_values(root_mean_square), symmetric=True
+    ),
     "bias": Statistic(
-        "Mean of judge minus people", _ranked, lambda pairs: mean_estimate(pairs.judge - pairs.people, pairs.groups)
+        "Mean of judge minus people",
+        _ranked,
+        lambda pairs: mean_estimate(pairs.judge - pairs.people, pairs.groups),
     ),
     "first_position": Statistic("Prefers the answer shown first", share=True),
     "spread": Statistic("Spread of repeats"),
-    "icc": Statistic("Intraclass correlation ICC(1)", _ranked, of_raters=partial(_of_table, intraclass_correlation)),
-    "cronbach_alpha": Statistic("Cronbach's alpha", _ranked, of_raters=partial(_of_table, cronbach_alpha)),
+    "icc": Statistic(
+        "Intraclass correlation ICC(1)",
+        _ranked,
+        of_raters=partial(_of_table, intraclass_correlation),
+    ),
+    "cronbach_alpha": Statistic(
+        "Cronbach's alpha", _ranked, of_raters=partial(_of_table, cronbach_alpha)
+    ),
     "set_alpha": Statistic("Alpha of sets (MASI)", leads=True),
     "span_f1": Statistic("F1 of spans, by character", share=True, leads=True),
     "word_alpha": Statistic("Alpha of spans, by word", leads=True),
@@ -363,7 +444,8 @@ STATISTICS: Mapping[str, Statistic] = {
 }
 """Every statistic of agreement by name, in display order.
 
-Rows without a function are computed elsewhere (complements, repeats, pairs in both orders) and have their title here.
+Rows without a function are computed elsewhere (complements, repeats, pairs in both orders) and have
+their title here.
 """
 
 SYMMETRIC = tuple(name for name, row in STATISTICS.items() if row.symmetric)

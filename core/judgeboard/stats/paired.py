@@ -11,7 +11,15 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray
 from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured, within_range
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
-from judgeboard.stats.rates import FEWEST_OF_RARER, STATISTICS_OF_ALL, Stratum, app_effect, rate, strata_of, summed
+from judgeboard.stats.rates import (
+    FEWEST_OF_RARER,
+    STATISTICS_OF_ALL,
+    Stratum,
+    app_effect,
+    rate,
+    strata_of,
+    summed,
+)
 from judgeboard.stats.sample_size import POWER, kappa_influence
 from judgeboard.stats.significance import mcnemar
 
@@ -54,11 +62,12 @@ def conclusion(change: Estimate, within: float = 0.0) -> Conclusion:
 class PairedShares:
     """Two versions on the same ``n`` answers.
 
-    ``only_first`` and ``only_second`` count the answers that only one version got right. ``change`` is the share right
-    of the second version minus that of the first. ``p`` is by evidence group (None if there is no difference at all),
-    ``p_mcnemar`` is McNemar's exact p by answer. A test at 5 % finds this change with a power of 80 % from
-    ``labels_needed`` labels; the versions differ on about ``differing_needed`` of them. ``as_good_needed`` labels show
-    with the same power that the second version is as good; None if the loss that was measured is too large.
+    ``only_first`` and ``only_second`` count the answers that only one version got right. ``change``
+    is the share right of the second version minus that of the first. ``p`` is by evidence group
+    (None if there is no difference at all), ``p_mcnemar`` is McNemar's exact p by answer. A test at
+    5 % finds this change with a power of 80 % from ``labels_needed`` labels; the versions differ on
+    about ``differing_needed`` of them. ``as_good_needed`` labels show with the same power that the
+    second version is as good; None if the loss that was measured is too large.
     """
 
     n: int
@@ -79,7 +88,8 @@ def paired_shares(
 ) -> PairedShares:
     """Compare two versions by the answers that each got right.
 
-    ``groups`` are the evidence groups of the answers. ``within`` is the loss that still counts as "as good".
+    ``groups`` are the evidence groups of the answers. ``within`` is the loss that still counts as
+    "as good".
     """
     changes = second_right.astype(np.float64) - first_right.astype(np.float64)
     n = len(changes)
@@ -90,7 +100,9 @@ def paired_shares(
     if only_first + only_second and groups.count > 1:
         mean, reach = float(changes.mean()), POWER * standard_error(changes, groups)
         labels_needed = math.ceil((reach / mean) ** 2 * n) if mean else None
-        differing_needed = math.ceil(labels_needed * (only_first + only_second) / n) if labels_needed else None
+        differing_needed = (
+            math.ceil(labels_needed * (only_first + only_second) / n) if labels_needed else None
+        )
         as_good_needed = math.ceil((reach / (mean + within)) ** 2 * n) if mean > -within else None
     return PairedShares(
         n=n,
@@ -115,7 +127,8 @@ def without_plan(shares: PairedShares) -> PairedShares:
 def change_of_shares(changes: FloatArray, groups: Grouping) -> Estimate:
     """Return the mean of changes of -1, 0 or 1 (one per row) with its interval by evidence group.
 
-    If all changes are equal, the interval is Wilson's for the share of groups that change, in either direction.
+    If all changes are equal, the interval is Wilson's for the share of groups that change, in
+    either direction.
     """
     if not len(changes):
         return unmeasured(0, "no answers")
@@ -129,12 +142,18 @@ def without_spread(value: float, n: int, groups: Grouping) -> Estimate:
     """Return a change of -1, 0 or 1 that all ``n`` rows have, with Wilson's interval on the groups."""
     low, high = (float(end) for end in wilson(abs(value), groups.count))
     ends = (-high, high) if value == 0 else (low, high) if value > 0 else (-high, -low)
-    return measured(value, n, ends, method=f"Wilson on {groups.count:,} {groups.unit}s", unit=groups.unit)
+    return measured(
+        value, n, ends, method=f"Wilson on {groups.count:,} {groups.unit}s", unit=groups.unit
+    )
 
 
 def after_looks(shares: PairedShares, groups: Grouping, looks: int) -> PairedShares:
     """Return a comparison corrected for the number of looks at the same labels (Bonferroni)."""
-    change = MeanChange(shares.change, groups.count - 1).simultaneous(looks) if looks > 1 else shares.change
+    change = (
+        MeanChange(shares.change, groups.count - 1).simultaneous(looks)
+        if looks > 1
+        else shares.change
+    )
     p = None if shares.p is None else min(1.0, looks * shares.p)
     p_mcnemar = None if shares.p_mcnemar is None else min(1.0, looks * shares.p_mcnemar)
     return replace(shares, change=within_range(change, -1, 1), p=p, p_mcnemar=p_mcnemar)
@@ -151,10 +170,11 @@ def weighted_by_stratum(
 ) -> PairedShares:
     """Return the ``shares`` of labelled answers on which two versions differ, as the change in all ``answers``.
 
-    The arrays have one row for each answer on which the versions differ; on all others both are right or both are
-    wrong, so that they add nothing to the change. Labels are a random sample of their stratum (small numbers), and each
-    stratum has one. ``second_right`` is read where an answer is ``labelled``. The share of answers that only the second
-    version gets right is post-stratified (`judgeboard.stats.rates.rate`), and has the interval of a share.
+    The arrays have one row for each answer on which the versions differ; on all others both are
+    right or both are wrong, so that they add nothing to the change. Labels are a random sample of
+    their stratum (small numbers), and each stratum has one. ``second_right`` is read where an
+    answer is ``labelled``. The share of answers that only the second version gets right is
+    post-stratified (`judgeboard.stats.rates.rate`), and has the interval of a share.
     """
     count, n = int(strata.max()) + 1, int(labelled.sum())
     gains = np.where(second_right, 1.0, -1.0)[labelled]
@@ -162,16 +182,21 @@ def weighted_by_stratum(
     effect = app_effect(population, labels)
     columns = (strata, strata[labelled], strata[labelled & second_right])
     counts = [
-        Stratum(*map(int, each)) for each in zip(*(np.bincount(of, minlength=count) for of in columns), strict=True)
+        Stratum(*map(int, each))
+        for each in zip(*(np.bincount(of, minlength=count) for of in columns), strict=True)
     ]
-    # The change is twice the rate minus the share that differs: half of these answers minus the rate, times -2.
+    # The change is twice the rate minus the share that differs: half of these answers minus the
+    # rate, times -2.
     half = rate(counts, "app", effect, judged_bad=[0.5] * count)
     if half.value is None or half.low is None or half.high is None:
         change = unmeasured(n, half.reason or "no labels")
         return without_plan(replace(shares, change=change, p=None, p_mcnemar=None))
     part, value, low, high = len(strata) / answers, -2 * half.value, -2 * half.high, -2 * half.low
     of_part = Z * abs(value) * math.sqrt(part * (1 - part) * effect / answers)
-    ends = [part * value + side * math.hypot(part * (end - value), of_part) for side, end in ((-1, low), (1, high))]
+    ends = [
+        part * value + side * math.hypot(part * (end - value), of_part)
+        for side, end in ((-1, low), (1, high))
+    ]
     made = measured(part * value, n, (ends[0], ends[1]), method=half.method, unit=groups.group)
     change, mean = within_range(made, -1, 1), part * value
     variance = (part - mean**2) * effect * POWER**2
@@ -187,7 +212,9 @@ def weighted_by_stratum(
     )
 
 
-def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> dict[str, Estimate]:
+def changes_by_class(
+    first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping
+) -> dict[str, Estimate]:
     """Return the changes of kappa, recall and specificity from the first to the second version.
 
     ``first``, ``second`` and ``people`` tell which answers each called bad.
@@ -204,34 +231,52 @@ def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, gro
 
 
 def weighted_changes_by_class(
-    first: BoolArray, second: BoolArray, strata: IntArray, labelled: BoolArray, bad: BoolArray, groups: Grouping
+    first: BoolArray,
+    second: BoolArray,
+    strata: IntArray,
+    labelled: BoolArray,
+    bad: BoolArray,
+    groups: Grouping,
 ) -> dict[str, Estimate]:
     """Return the figures of `changes_by_class` in all answers, one row each, from labels on some of them.
 
-    Labels are a random sample of their stratum (small numbers), and each stratum has one. ``bad`` is read where an
-    answer is ``labelled``. Within a stratum and both verdicts, only the share of bad answers is unknown. Its interval
-    is Wilson's, and the MOVER (see `judgeboard.stats.rates`) puts these together.
+    Labels are a random sample of their stratum (small numbers), and each stratum has one. ``bad``
+    is read where an answer is ``labelled``. Within a stratum and both verdicts, only the share of
+    bad answers is unknown. Its interval is Wilson's, and the MOVER (see `judgeboard.stats.rates`)
+    puts these together.
     """
     values, n = bad[labelled].astype(np.float64), int(labelled.sum())
-    of_strata = np.bincount(strata[labelled], weights=values) / np.maximum(np.bincount(strata[labelled]), 1)
+    of_strata = np.bincount(strata[labelled], weights=values) / np.maximum(
+        np.bincount(strata[labelled]), 1
+    )
     kinds, strata = np.unique(4 * strata + 2 * first + second, return_inverse=True)
     count = len(kinds)
-    population, labels = summed(strata, np.zeros(len(strata)), groups.codes, count, labelled, values)
+    population, labels = summed(
+        strata, np.zeros(len(strata)), groups.codes, count, labelled, values
+    )
     counts = strata_of(population, labels)
     sizes = np.array([each.labelled for each in counts])
     shares = np.array([each.bad for each in counts]) / np.maximum(sizes, 1)
     shares = np.where(sizes > 0, shares, of_strata[kinds // 4])
     weights = population.answers / population.total
-    good_cells = 4 * (kinds // 2 % 2) + kinds % 2  # the first version's verdict, people's label, the second's verdict
+    good_cells = (
+        4 * (kinds // 2 % 2) + kinds % 2
+    )  # the first version's verdict, people's label, the second's verdict
     cells = good_cells[labels.strata] + 2 * values.astype(np.int64)
 
     def cube(of_bad: FloatArray) -> FloatArray:
         """Return the shares of all answers in each cell, for these shares of bad answers."""
-        made = np.bincount(good_cells, weights * (1 - of_bad), 8) + np.bincount(good_cells + 2, weights * of_bad, 8)
+        made = np.bincount(good_cells, weights * (1 - of_bad), 8) + np.bincount(
+            good_cells + 2, weights * of_bad, 8
+        )
         return made.astype(np.float64, copy=False).reshape(2, 2, 2)
 
     changes = {}
-    for name, counting in (("kappa", n), ("sensitivity", int(values.sum())), ("specificity", int(n - values.sum()))):
+    for name, counting in (
+        ("kappa", n),
+        ("sensitivity", int(values.sum())),
+        ("specificity", int(n - values.sum())),
+    ):
         value, slopes = _change_of_cells(name, cube(shares))
         if value is None:
             changes[name] = unmeasured(counting, "all labels are the same")
@@ -240,17 +285,28 @@ def weighted_changes_by_class(
         low, high = wilson(shares, np.maximum(sizes, 1) / effect)
         bounds = np.where(sizes > 0, low, 0.0), np.where(sizes > 0, high, 1.0)
         moved = [np.where(np.eye(count) > 0, each, shares) for each in bounds]
-        ends = np.array([[_change_of_cells(name, cube(row))[0] for row in rows] for rows in moved], dtype=np.float64)
+        ends = np.array(
+            [[_change_of_cells(name, cube(row))[0] for row in rows] for rows in moved],
+            dtype=np.float64,
+        )
         if counting < FEWEST_OF_RARER or np.isnan(ends).any():
-            changes[name] = measured(value, counting, reason=f"no interval: only {counting} labels count")
+            changes[name] = measured(
+                value, counting, reason=f"no interval: only {counting} labels count"
+            )
             continue
         levels = (1 - shares) * slopes[good_cells] + shares * slopes[good_cells + 2]
-        between = Z**2 * effect * float(weights @ np.square(levels - weights @ levels)) / population.total
+        between = (
+            Z**2 * effect * float(weights @ np.square(levels - weights @ levels)) / population.total
+        )
         below, above = (
-            math.sqrt(float(np.square(np.maximum(side * (ends - value), 0).max(axis=0)).sum()) + between)
+            math.sqrt(
+                float(np.square(np.maximum(side * (ends - value), 0).max(axis=0)).sum()) + between
+            )
             for side in (-1, 1)
         )
-        made = measured(value, counting, (value - below, value + above), method=_MOVER, unit=groups.group)
+        made = measured(
+            value, counting, (value - below, value + above), method=_MOVER, unit=groups.group
+        )
         changes[name] = within_range(made, *((-2, 2) if name == "kappa" else (-1, 1)))
     return changes
 
@@ -261,7 +317,8 @@ _MOVER = "post-stratified, MOVER"
 def _change_of_cells(name: str, cube: FloatArray) -> tuple[float | None, FloatArray]:
     """Return the change of a statistic from the shares of the cells, and its slope for each of them.
 
-    The axes are the first version's verdict, people's label and the second version's verdict. None if undefined.
+    The axes are the first version's verdict, people's label and the second version's verdict. None
+    if undefined.
     """
     statistic = STATISTICS_OF_ALL[name][0]
     before, of_before = statistic(cube.sum(axis=2).T.ravel())
@@ -270,18 +327,25 @@ def _change_of_cells(name: str, cube: FloatArray) -> tuple[float | None, FloatAr
     return None if before is None or after is None else after - before, slopes.ravel()
 
 
-def _kappa_change(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> Estimate:
+def _kappa_change(
+    first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping
+) -> Estimate:
     if any(len(np.unique((each, people))) < 2 for each in (first, second)):
         return unmeasured(len(people), "all labels are the same")
-    (before, of_before), (after, of_after) = (kappa_influence(each, people) for each in (first, second))
+    (before, of_before), (after, of_after) = (
+        kappa_influence(each, people) for each in (first, second)
+    )
     change = influence_estimate(after - before, of_after - of_before, groups)
     if change.value is None or change.low is None or change.high is None:
         return change
-    # Few rows of a class have most of the weight: Student's t is the one of that class, as for the AUROC.
+    # Few rows of a class have most of the weight: Student's t is the one of that class, as for the
+    # AUROC.
     freedom = min(groups.touched(people), groups.touched(~people)) - 1
     if freedom < 1:
         return measured(
-            change.value, change.n, reason="no interval: all answers of one class are in one evidence group"
+            change.value,
+            change.n,
+            reason="no interval: all answers of one class are in one evidence group",
         )
     wider = float(t_quantile(freedom) / t_quantile(groups.count - 1))
     low, high = (change.value + wider * (end - change.value) for end in (change.low, change.high))
@@ -326,15 +390,24 @@ class MeanChange:
         return replace(self.change, low=low, high=high, level=1 - 0.05 / tests)
 
 
-def labels_beside_scores(predicted: MeanChange, labels_only: MeanChange, answers: int) -> int | None:
+def labels_beside_scores(
+    predicted: MeanChange, labels_only: MeanChange, answers: int
+) -> int | None:
     """Return how many labels find the ``predicted`` change with a power of 80 %; None if all ``answers`` do not.
 
-    ``predicted`` is from these labels and the judge's scores of all answers, ``labels_only`` is without the scores.
-    More labels reduce only the part of the variance that the scores leave; the other part falls with the answers.
+    ``predicted`` is from these labels and the judge's scores of all answers, ``labels_only`` is
+    without the scores. More labels reduce only the part of the variance that the scores leave; the
+    other part falls with the answers.
     """
     value, labels = predicted.change.value, predicted.change.n
     all_show = labels_only.smallest_shown(answers)
-    if not value or not predicted.error or not labels_only.error or all_show is None or all_show > abs(value):
+    if (
+        not value
+        or not predicted.error
+        or not labels_only.error
+        or all_show is None
+        or all_show > abs(value)
+    ):
         return None
     if labels >= answers:
         return answers

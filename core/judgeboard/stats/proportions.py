@@ -32,8 +32,9 @@ from judgeboard.stats.sample_size import design_effect_of_mean
 def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Estimate:
     """Return the share of true ``hits``, one per row; undefined without rows.
 
-    The interval is Wilson's. With ``groups`` (ids are evidence groups), the rows count divided by the design effect,
-    with Student's t of the groups of the rarer class: few groups with a hit tell little, however many have none.
+    The interval is Wilson's. With ``groups`` (ids are evidence groups), the rows count divided by
+    the design effect, with Student's t of the groups of the rarer class: few groups with a hit tell
+    little, however many have none.
     """
     hit = np.asarray(hits, dtype=np.bool_)
     n, k = hit.size, int(hit.sum())
@@ -79,7 +80,9 @@ def half_credit(
 def superiority(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
     """Return P(before > after) + ½ P(equal) of pairs of scores, rounded to 1e-9 first; 0.5 is no difference."""
     same_length(before, after)
-    return half_credit((np.sign(tie_codes(before) - tie_codes(after)) + 1) / 2, groups, undefined="no pairs")
+    return half_credit(
+        (np.sign(tie_codes(before) - tie_codes(after)) + 1) / 2, groups, undefined="no pairs"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,50 +108,69 @@ def ratio_of_totals(sums: RatioSums) -> Estimate:
     # If all ratios are equal, the subtraction leaves only rounding noise.
     spread = squares if squares > 1e-12 * max(sums.upper_squared, 1e-300) else 0.0
     reach = float(t_quantile(sums.n - 1)) * math.sqrt(sums.n / (sums.n - 1) * spread) / sums.lower
-    return measured(value, sums.n, (max(value - reach, 0), value + reach), method="ratio estimator", unit="response")
+    return measured(
+        value,
+        sums.n,
+        (max(value - reach, 0), value + reach),
+        method="ratio estimator",
+        unit="response",
+    )
 
 
 _JACKKNIFE = "jackknife"
 
 
-def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping) -> Estimate:
+def anchoring(
+    judge: FloatArray, blind: FloatArray, revealed: FloatArray, responses: Grouping
+) -> Estimate:
     """Return how far people move to the judge's grades after they have seen them: 0 not at all, 1 all adopt them.
 
-    It is the least-squares slope through the origin of m = revealed - blind on d = judge - blind. ``responses`` groups
-    the rows by response. Rows on which both agreed before are left out of n.
+    It is the least-squares slope through the origin of m = revealed - blind on d = judge - blind.
+    ``responses`` groups the rows by response. Rows on which both agreed before are left out of n.
 
-    The interval is a jackknife over responses (B. Efron, C. Stein, Annals of Statistics, 1981), since several people on
-    one response move together. Few responses have most of the weight, and if anchoring is small, few of them move. The
-    interval is therefore computed on the logit scale, with half a response added on either side (F. J. Anscombe, "On
-    estimating binomial response relations", Biometrika, 1956). Without this, it covered the true value in only 70 to 90
-    of 100 simulations.
+    The interval is a jackknife over responses (B. Efron, C. Stein, Annals of Statistics, 1981),
+    since several people on one response move together. Few responses have most of the weight, and
+    if anchoring is small, few of them move. The interval is therefore computed on the logit scale,
+    with half a response added on either side (F. J. Anscombe, "On estimating binomial response
+    relations", Biometrika, 1956). Without this, it covered the true value in only 70 to 90 of 100
+    simulations.
     """
     same_length(judge, blind, revealed, responses.codes)
     apart, moved = judge - blind, revealed - blind
     differing = np.abs(apart) > TIE
     n, agreed = int(differing.sum()), int((~differing).sum())
     if not n:
-        return unmeasured(0, "nobody differed from the judge" if agreed else "no grades before and after")
+        return unmeasured(
+            0, "nobody differed from the judge" if agreed else "no grades before and after"
+        )
     apart, moved, groups = apart[differing], moved[differing], responses.at(differing)
     upper, lower = groups.sums(apart * moved), groups.sums(apart * apart)
     value = float(upper.sum() / lower.sum())
     return leaving_out(
-        _on_the_logit(value, n, upper, lower, groups), ("agreed with the judge before seeing it", agreed)
+        _on_the_logit(value, n, upper, lower, groups),
+        ("agreed with the judge before seeing it", agreed),
     )
 
 
-def _on_the_logit(value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping) -> Estimate:
+def _on_the_logit(
+    value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping
+) -> Estimate:
     """Return the share with its interval, from each group's sum of d * m (``upper``) and of d * d (``lower``)."""
     if groups.count < 2:
         return measured(value, n, reason=groups.only_one)
     t = float(t_quantile(groups.count - 1))
     if not 0 <= value <= 1:  # people moved away from the judge, or beyond it
         error = _jackknife_error(upper, lower)
-        return measured(value, n, (value - t * error, value + t * error), method=_JACKKNIFE, unit=groups.unit)
+        return measured(
+            value, n, (value - t * error, value + t * error), method=_JACKKNIFE, unit=groups.unit
+        )
     half = float(np.square(lower).sum() / lower.sum()) / 2
     upper, lower = np.append(upper, (0.0, half)), np.append(lower, (half, half))
     share = float(upper.sum() / lower.sum())
-    centre, reach = math.log(share / (1 - share)), t * _jackknife_error(upper, lower) / (share * (1 - share))
+    centre, reach = (
+        math.log(share / (1 - share)),
+        t * _jackknife_error(upper, lower) / (share * (1 - share)),
+    )
     low, high = ((1 + math.tanh(end / 2)) / 2 for end in (centre - reach, centre + reach))
     method = f"{_JACKKNIFE} on the logit, half a {groups.group} added either way"
     return measured(value, n, (min(low, value), max(high, value)), method=method, unit=groups.unit)
@@ -157,7 +179,9 @@ def _on_the_logit(value: float, n: int, upper: FloatArray, lower: FloatArray, gr
 def _jackknife_error(upper: FloatArray, lower: FloatArray) -> float:
     """Return the jackknife's standard error of the ratio of two totals."""
     without = (upper.sum() - upper) / (lower.sum() - lower)
-    return math.sqrt((len(upper) - 1) / len(upper) * float(np.square(without - without.mean()).sum()))
+    return math.sqrt(
+        (len(upper) - 1) / len(upper) * float(np.square(without - without.mean()).sum())
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,5 +203,7 @@ def level_use(counts: IntArray, possible: int | None = None) -> LevelUse:
         raise ValueError("at least two levels and one score are needed")
     level = int(np.argmax(counts))
     shares = counts[counts > 0] / total
-    entropy = float(-(shares * np.log(shares)).sum()) / math.log(len(counts) if possible is None else possible)
+    entropy = float(-(shares * np.log(shares)).sum()) / math.log(
+        len(counts) if possible is None else possible
+    )
     return LevelUse(share_intervals(int(counts[level]), total)[0], level, entropy + 0.0)

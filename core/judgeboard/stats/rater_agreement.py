@@ -13,7 +13,13 @@ from judgeboard.stats.chance_corrected import few_ratings
 from judgeboard.stats.confusion import kappa
 from judgeboard.stats.correlation import constant_side, rank_correlation
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, unmeasured
-from judgeboard.stats.intervals import WithoutOne, bootstrapped, influence_estimate, patterns, resampled
+from judgeboard.stats.intervals import (
+    WithoutOne,
+    bootstrapped,
+    influence_estimate,
+    patterns,
+    resampled,
+)
 from judgeboard.stats.pair_statistics import (
     STATISTICS,
     SYMMETRIC,
@@ -70,7 +76,11 @@ def pairs_of_raters(ratings: Ratings) -> tuple[RaterPair, ...]:
 
 
 def self_agreement(
-    raters: AnyArray, first: FloatArray, second: FloatArray, scale: Scale, groups: AnyArray | None = None
+    raters: AnyArray,
+    first: FloatArray,
+    second: FloatArray,
+    scale: Scale,
+    groups: AnyArray | None = None,
 ) -> tuple[RaterPair, ...]:
     """Return how far each rater agrees with themselves, by name; a row has a rater's two `positions` of an item."""
     same_length(raters, first, second)
@@ -103,9 +113,10 @@ def agreement_beyond_people(
 ) -> Estimate | None:
     """Return how far two judges agree more with each other than the better one does with people; one row per item.
 
-    Agreement is kappa (weighted for levels), or the rank correlation of scores. The interval resamples all three
-    together. All sides are `positions` on the scale, or scores; a side may be on a shifted scale if the scale has no
-    categories. None under ten rows, or if one of the three statistics is undefined.
+    Agreement is kappa (weighted for levels), or the rank correlation of scores. The interval
+    resamples all three together. All sides are `positions` on the scale, or scores; a side may be
+    on a shifted scale if the scale has no categories. None under ten rows, or if one of the three
+    statistics is undefined.
     """
     sides = (first, second, people)
     n = same_length(*sides)
@@ -118,12 +129,18 @@ def agreement_beyond_people(
         (between, influence), (nearer, of_nearer) = ranks[0], max(ranks[1:], key=itemgetter(0))
         return influence_estimate(between - nearer, influence - of_nearer, groups)
     k = len(scale.categories)
-    cells, codes = np.unique(np.ravel_multi_index([side.astype(int) for side in sides], (k,) * 3), return_inverse=True)
-    in_table = [np.eye(k * k)[a * k + b] for a, b in combinations(np.unravel_index(cells, (k,) * 3), 2)]
+    cells, codes = np.unique(
+        np.ravel_multi_index([side.astype(int) for side in sides], (k,) * 3), return_inverse=True
+    )
+    in_table = [
+        np.eye(k * k)[a * k + b] for a, b in combinations(np.unravel_index(cells, (k,) * 3), 2)
+    ]
 
     def beyond_people(counts: FloatArray) -> FloatArray:
         tables = ((counts @ each).reshape(*counts.shape[:-1], k, k) for each in in_table)
-        between, with_first, with_second = (kappa(each, scale.weights or "nominal") for each in tables)
+        between, with_first, with_second = (
+            kappa(each, scale.weights or "nominal") for each in tables
+        )
         return between - np.maximum(with_first, with_second)
 
     total, by_group = np.bincount(codes).astype(np.float64), patterns(codes, len(cells), groups)
@@ -137,5 +154,9 @@ def agreement_beyond_people(
 def _pair(ratings: Ratings, first: int, second: int) -> RaterPair:
     both = ratings.rated[:, first] & ratings.rated[:, second]
     of_first, of_second = ratings.values[both, first], ratings.values[both, second]
-    pairs = Pairs(of_second, of_first, ratings.scale, ratings.groups.at(both), resamples=PAIR_RESAMPLES)
-    return RaterPair(ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC))
+    pairs = Pairs(
+        of_second, of_first, ratings.scale, ratings.groups.at(both), resamples=PAIR_RESAMPLES
+    )
+    return RaterPair(
+        ratings.raters[first], ratings.raters[second], pairs.n, estimates(pairs, SYMMETRIC)
+    )

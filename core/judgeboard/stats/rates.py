@@ -1,8 +1,9 @@
 """Rates of all answers: a judge's verdicts on all of them, people's labels on a sample.
 
-Methods: post-stratification (Cochran, Sampling Techniques, 1977, 5A.9) with intervals by the MOVER (Zou, Donner, 2008)
-and Kish's design effect (1965); prediction-powered inference (Angelopoulos et al., 2023) with power tuning, stratified
-(Fisch et al., 2024); Rogan and Gladen (1978) with the interval of Lang and Reiczigel (2014).
+Methods: post-stratification (Cochran, Sampling Techniques, 1977, 5A.9) with intervals by the MOVER
+(Zou, Donner, 2008) and Kish's design effect (1965); prediction-powered inference (Angelopoulos et
+al., 2023) with power tuning, stratified (Fisch et al., 2024); Rogan and Gladen (1978) with the
+interval of Lang and Reiczigel (2014).
 """
 
 import math
@@ -56,10 +57,11 @@ class Stratum:
 class Population:
     """Sums over all answers, for H strata.
 
-    ``answers``, ``scores`` and ``squares`` are the number of answers, the sum of the judge's scores and that of their
-    squares by stratum, shape (H,). Each evidence group has a row of 2 H numbers: its answers by stratum, then its
-    scores by stratum. ``moments`` is the sum over all ``groups`` of the products of a row's numbers, shape
-    (2 H, 2 H). ``of_labelled`` has the rows of the groups with a label, shape (L, 2 H).
+    ``answers``, ``scores`` and ``squares`` are the number of answers, the sum of the judge's scores
+    and that of their squares by stratum, shape (H,). Each evidence group has a row of 2 H numbers:
+    its answers by stratum, then its scores by stratum. ``moments`` is the sum over all ``groups``
+    of the products of a row's numbers, shape (2 H, 2 H). ``of_labelled`` has the rows of the groups
+    with a label, shape (L, 2 H).
     """
 
     answers: FloatArray
@@ -108,41 +110,55 @@ class Labels:
 
 
 def summed(
-    strata: IntArray, scores: FloatArray, groups: IntArray, count: int, labelled: BoolArray, values: FloatArray
+    strata: IntArray,
+    scores: FloatArray,
+    groups: IntArray,
+    count: int,
+    labelled: BoolArray,
+    values: FloatArray,
 ) -> tuple[Population, Labels]:
     """Return the sums over answers (one row each) and their labels.
 
-    ``groups`` are evidence groups as small numbers, of which some may not occur. ``count`` is the number of strata.
-    ``values`` has the labels of the rows that are ``labelled``, in their order.
+    ``groups`` are evidence groups as small numbers, of which some may not occur. ``count`` is the
+    number of strata. ``values`` has the labels of the rows that are ``labelled``, in their order.
     """
     same_length(strata, scores, groups, labelled)
     sizes = np.bincount(groups)
     has_label = np.zeros(len(sizes), dtype=np.bool_)
     has_label[groups[labelled]] = True
     at = (np.cumsum(has_label) - 1)[groups[labelled]]
-    # A group of one answer without a label has a row with two numbers, so most logs need no row of it.
+    # A group of one answer without a label has a row with two numbers, so most logs need no row of
+    # it.
     needs_row = (sizes > 1) | has_label
     place, inside = np.cumsum(needs_row) - 1, needs_row[groups]
     some: BoolArray | slice = slice(None) if inside.all() else inside  # without a copy
     cells, shape = place[groups[some]] * count + strata[some], (int(needs_row.sum()), count)
     rows = np.concatenate(
         [
-            np.bincount(cells, weights=weights, minlength=shape[0] * count).astype(np.float64).reshape(shape)
+            np.bincount(cells, weights=weights, minlength=shape[0] * count)
+            .astype(np.float64)
+            .reshape(shape)
             for weights in (None, scores[some])
         ],
         axis=1,
     )
     answers, total, squares = _by_stratum(strata, scores, count)
-    alone, alone_total, alone_squares = map(np.diag, _by_stratum(strata[~inside], scores[~inside], count))
+    alone, alone_total, alone_squares = map(
+        np.diag, _by_stratum(strata[~inside], scores[~inside], count)
+    )
     moments = rows.T @ rows + np.block([[alone, alone_total], [alone_total, alone_squares]])
-    population = Population(answers, total, squares, int((sizes > 0).sum()), moments, rows[place[has_label]])
+    population = Population(
+        answers, total, squares, int((sizes > 0).sum()), moments, rows[place[has_label]]
+    )
     return population, Labels(strata[labelled], at.astype(np.int64), scores[labelled], values)
 
 
 def _by_stratum(strata: IntArray, scores: FloatArray, count: int) -> list[FloatArray]:
     """Return the number of answers, the sum of their scores, and that of their squares by stratum."""
     weights = (None, scores, np.square(scores))
-    return [np.bincount(strata, weights=each, minlength=count).astype(np.float64) for each in weights]
+    return [
+        np.bincount(strata, weights=each, minlength=count).astype(np.float64) for each in weights
+    ]
 
 
 def strata_of(population: Population, labels: Labels) -> tuple[Stratum, ...]:
@@ -158,33 +174,43 @@ def influences(
 ) -> FloatArray:
     """Return what each answer adds to the error of `rate`, one per answer; the sum is 0.
 
-    ``strata`` has small numbers, ``values`` the labels of the rows that are ``labelled``. With ``judged_bad`` (1 where
-    the judge calls the answer bad), it is the error of the judge's share minus the rate.
+    ``strata`` has small numbers, ``values`` the labels of the rows that are ``labelled``. With
+    ``judged_bad`` (1 where the judge calls the answer bad), it is the error of the judge's share
+    minus the rate.
     """
     of_labels, count = strata[labelled], int(strata.max(initial=-1)) + 1
     shares = _means(of_labels, values, count)
     levels = shares[strata] if judged_bad is None else shares[strata] - judged_bad
     parts = levels - levels.mean()
-    factors = np.bincount(strata, minlength=count) / np.maximum(np.bincount(of_labels, minlength=count), 1)
+    factors = np.bincount(strata, minlength=count) / np.maximum(
+        np.bincount(of_labels, minlength=count), 1
+    )
     parts[labelled] += factors[of_labels] * (values - shares[of_labels])
     whole: FloatArray = parts / max(len(strata), 1)
     return whole
 
 
 def bounds(
-    strata: IntArray, sampled: BoolArray, values: FloatArray, groups: IntArray, target: Target = "these"
+    strata: IntArray,
+    sampled: BoolArray,
+    values: FloatArray,
+    groups: IntArray,
+    target: Target = "these",
 ) -> tuple[float, float]:
     """Return the ends of the rate if none, and if all, of the answers are bad that nobody knows anything about.
 
-    Each array has a row per answer. ``strata`` and evidence ``groups`` are small numbers. ``values`` has the labels
-    (1 bad, 0 good, NaN unknown), of which those ``sampled`` are a random sample of their stratum. In a stratum without
-    such a label, every other label counts for its own answer. The ends carry the sampling error of the labels, and for
-    the app that of the answers: they are those of the two intervals.
+    Each array has a row per answer. ``strata`` and evidence ``groups`` are small numbers.
+    ``values`` has the labels (1 bad, 0 good, NaN unknown), of which those ``sampled`` are a random
+    sample of their stratum. In a stratum without such a label, every other label counts for its own
+    answer. The ends carry the sampling error of the labels, and for the app that of the answers:
+    they are those of the two intervals.
     """
     count = int(strata.max(initial=-1)) + 1
     is_unsampled = np.bincount(strata, weights=sampled, minlength=count)[strata] == 0
     counting = sampled | is_unsampled
-    population, labels = summed(strata, np.zeros(len(strata)), groups, count, counting, values[counting])
+    population, labels = summed(
+        strata, np.zeros(len(strata)), groups, count, counting, values[counting]
+    )
     ends = []
     for assumed in (0.0, 1.0):
         known = replace(labels, values=np.where(np.isnan(labels.values), assumed, labels.values))
@@ -203,10 +229,11 @@ def rate(
 ) -> Estimate:
     """Return the share of bad answers among all: the strata's shares, weighted by their sizes.
 
-    Labels must be a random sample of their stratum. A stratum without a bad answer still adds to the width. The value
-    is undefined if a stratum has no label; `bounds` tells what is known then. With ``judged_bad``, the share of each
-    stratum with answers that the judge calls bad, it is the judge's share minus the rate, -1 to 1. For the target
-    ``app``, ``z`` is the quantile of the interval's confidence (default: 95 %).
+    Labels must be a random sample of their stratum. A stratum without a bad answer still adds to
+    the width. The value is undefined if a stratum has no label; `bounds` tells what is known then.
+    With ``judged_bad``, the share of each stratum with answers that the judge calls bad, it is the
+    judge's share minus the rate, -1 to 1. For the target ``app``, ``z`` is the quantile of the
+    interval's confidence (default: 95 %).
     """
     filled = [each for each in strata if each.answers]
     n = sum(each.labelled for each in filled)
@@ -215,11 +242,14 @@ def rate(
     if any(not each.labelled for each in filled):
         return unmeasured(n, UNLABELLED)
     answers, labelled, bad = (
-        np.array([getattr(each, name) for each in filled], dtype=np.float64) for name in ("answers", "labelled", "bad")
+        np.array([getattr(each, name) for each in filled], dtype=np.float64)
+        for name in ("answers", "labelled", "bad")
     )
     shares, weights = bad / labelled, answers / answers.sum()
     value = float(weights @ shares)
-    of_judge = np.zeros(len(filled)) if judged_bad is None else np.asarray(judged_bad, dtype=np.float64)
+    of_judge = (
+        np.zeros(len(filled)) if judged_bad is None else np.asarray(judged_bad, dtype=np.float64)
+    )
     apart = of_judge - shares - (weights @ of_judge - value)
     between = 0.0
     if target == "app":
@@ -229,7 +259,9 @@ def rate(
         low, high = shares.copy(), shares.copy()
         part = labelled < answers
         # With more labels of both classes, Wilson's bounds hold, and they are narrower.
-        share_bounds = modified_wilson if min(bad.sum(), n - bad.sum()) <= MODIFIED_UP_TO else wilson
+        share_bounds = (
+            modified_wilson if min(bad.sum(), n - bad.sum()) <= MODIFIED_UP_TO else wilson
+        )
         sizes = labelled[part] / (1 - labelled[part] / answers[part])
         low[part], high[part] = share_bounds(shares[part], sizes)
     below = math.sqrt(float(np.square(weights * (shares - low)).sum()) + between)
@@ -250,7 +282,9 @@ def design_effect(population: Population, labels: Labels) -> float:
     labelled = np.bincount(labels.strata, minlength=population.count)
     apart = shares - float(answers @ shares) / max(total, 1)
     factors = answers / np.maximum(labelled, 1)
-    influence = factors[labels.strata] * (labels.values - shares[labels.strata]) + apart[labels.strata]
+    influence = (
+        factors[labels.strata] * (labels.values - shares[labels.strata]) + apart[labels.strata]
+    )
     squares = float(np.square(influence).sum() + ((answers - labelled) * np.square(apart)).sum())
     variance = squares / (total * (total - 1)) if total > 1 else 0.0
     return max(1.0, by_group**2 / variance) if variance > _FLAT**2 else 1.0
@@ -290,8 +324,8 @@ def linearised(
 ) -> Linearised:
     """Return the weighted mean of ``levels`` (one per stratum) with its standard error.
 
-    ``residuals`` are the labels' values minus ``slopes`` times their scores. For the app the error is by evidence
-    group. The degrees of freedom are Satterthwaite's.
+    ``residuals`` are the labels' values minus ``slopes`` times their scores. For the app the error
+    is by evidence group. The degrees of freedom are Satterthwaite's.
     """
     answers, total = population.answers, max(population.total, 1.0)
     value = float(answers @ levels) / total
@@ -300,10 +334,16 @@ def linearised(
     if target == "these":
         squares = np.bincount(labels.strata, weights=np.square(apart), minlength=population.count)
         spread = squares / np.maximum(labelled - 1, 1)
-        parts = (answers / total) ** 2 * (1 - labelled / np.maximum(answers, 1)) * spread / np.maximum(labelled, 1)
+        parts = (
+            (answers / total) ** 2
+            * (1 - labelled / np.maximum(answers, 1))
+            * spread
+            / np.maximum(labelled, 1)
+        )
         variance, freedom = float(parts.sum()), labelled
     else:
-        # What a group adds without its labels is linear in its row: so much per answer and per score of a stratum.
+        # What a group adds without its labels is linear in its row: so much per answer and per
+        # score of a stratum.
         factors = np.zeros((population.count, 2 * population.count))
         each = np.arange(population.count)
         slope = np.zeros(population.count) if slopes is None else slopes
@@ -313,7 +353,9 @@ def linearised(
         sums = population.of_labelled @ factors.T
         weighted = (answers / np.maximum(labelled, 1))[labels.strata] * apart
         np.add.at(sums, (labels.groups, labels.strata), weighted)
-        parts = (np.einsum("hi,ij,hj->h", factors, unlabelled, factors) + np.square(sums).sum(axis=0)) / total**2
+        parts = (
+            np.einsum("hi,ij,hj->h", factors, unlabelled, factors) + np.square(sums).sum(axis=0)
+        ) / total**2
         whole = factors.sum(axis=0)
         variance = float(whole @ unlabelled @ whole + np.square(sums.sum(axis=1)).sum()) / total**2
         variance *= population.groups / max(population.groups - 1, 1)
@@ -337,8 +379,9 @@ def predicted_mean(
 ) -> Estimate:
     """Return the mean value of all answers from the judge's scores and the labels (prediction-powered inference).
 
-    The interval is on the logit scale for a ``share``, and Student's t otherwise. The slope of the scores is tuned to
-    the least variance, for a share within 0 and N / (N - n); ``full`` takes that limit.
+    The interval is on the logit scale for a ``share``, and Student's t otherwise. The slope of the
+    scores is tuned to the least variance, for a share within 0 and N / (N - n); ``full`` takes that
+    limit.
     """
     count, answers, means = population.count, population.answers, population.means
     labelled = np.bincount(labels.strata, minlength=count)
@@ -353,7 +396,9 @@ def predicted_mean(
         slopes = full
     else:
         spread = (population.squares - answers * np.square(means)) / np.maximum(answers - 1, 1)
-        products = (labels.values - _means(labels.strata, labels.values, count)[labels.strata]) * labels.scores
+        products = (
+            labels.values - _means(labels.strata, labels.values, count)[labels.strata]
+        ) * labels.scores
         slopes = _means(labels.strata, products, count) / np.where(spread > _FLAT, spread, math.inf)
         slopes = np.clip(slopes, 0, full) if share else np.maximum(slopes, 0)
     residuals = labels.values - slopes[labels.strata] * labels.scores
@@ -363,7 +408,8 @@ def predicted_mean(
     if share and rarer < FEWEST_OF_RARER:
         end = 0 if float(labels.values.sum()) == rarer else 1
         few = (
-            f"no interval: the labels differ from {end} by {rarer:.3g} in all, and at least {FEWEST_OF_RARER} is needed"
+            f"no interval: the labels differ from {end} by {rarer:.3g} in all, and at "
+            f"least {FEWEST_OF_RARER} is needed"
         )
         return measured(min(max(made.value, 0.0), 1.0), n, reason=few)
     return _estimate(made, n, scale, "prediction-powered", _without_error(population, n, target))
@@ -381,10 +427,10 @@ def judge_alone(
 ) -> Estimate:
     """Return the judge's mean score of the answers in the strata ``scored``, without labels.
 
-    The interval covers chance only, not the judge's errors: for the app, the chance which answers it gave; there is
-    none for these answers. ``hits``, the numbers of answers of a stratum that the judge calls bad and that it judged,
-    give a share with the Wilson interval, as `rate` of verdicts in place of labels. Other means have Student's t on
-    ``scale``. Both are by evidence group.
+    The interval covers chance only, not the judge's errors: for the app, the chance which answers
+    it gave; there is none for these answers. ``hits``, the numbers of answers of a stratum that the
+    judge calls bad and that it judged, give a share with the Wilson interval, as `rate` of verdicts
+    in place of labels. Other means have Student's t on ``scale``. Both are by evidence group.
     """
     answers, total = (float(sums[scored].sum()) for sums in (population.answers, population.scores))
     n = round(answers) if hits is None else int(hits[1].sum())
@@ -399,7 +445,9 @@ def judge_alone(
     if hits is None:
         factors = np.concatenate([-value * scored, scored])
     else:
-        factors = np.concatenate([(hits[0] / np.maximum(hits[1], 1) - value) * scored, np.zeros(population.count)])
+        factors = np.concatenate(
+            [(hits[0] / np.maximum(hits[1], 1) - value) * scored, np.zeros(population.count)]
+        )
     by_group = max(float(factors @ population.moments @ factors), 0.0) * groups / (groups - 1)
     if hits is None:
         made = Linearised(value, math.sqrt(by_group) / answers, groups - 1)
@@ -408,7 +456,9 @@ def judge_alone(
     effect = max(1.0, by_group / by_answer) if by_answer > _FLAT else 1.0
     wider = (float(t_quantile(groups - 1)) / Z) ** 2 if groups < FEW_GROUPS else 1.0
     (low,), (high,) = wilson([value], [n / (effect * wider)])
-    return measured(value, n, (float(low), float(high)), method="Wilson, chance only, by evidence group")
+    return measured(
+        value, n, (float(low), float(high)), method="Wilson, chance only, by evidence group"
+    )
 
 
 def weighted_agreement(
@@ -422,29 +472,35 @@ def weighted_agreement(
 ) -> dict[str, Estimate]:
     """Return each of ``STATISTICS_OF_ALL`` of the judge in all answers.
 
-    ``verdicts`` has 1 for each label whose answer the judge called bad, otherwise 0. Each label stands for the answers
-    of its stratum. If all ``judged_bad`` answers are labelled, the recall in these answers depends only on the number
-    of bad answers that the judge missed, and so does its interval. ``too_small`` is the reason if a stratum has too few
-    labels for an interval.
+    ``verdicts`` has 1 for each label whose answer the judge called bad, otherwise 0. Each label
+    stands for the answers of its stratum. If all ``judged_bad`` answers are labelled, the recall in
+    these answers depends only on the number of bad answers that the judge missed, and so does its
+    interval. ``too_small`` is the reason if a stratum has too few labels for an interval.
     """
     count, answers = population.count, population.answers
     cells = cells_of(labels.values, verdicts)
     found = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
     labelled, n = found.sum(axis=1), len(cells)
     if not n or (labelled[answers > 0] == 0).any():
-        return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers"))
+        return dict.fromkeys(
+            STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers")
+        )
     if n < MIN_PAIRS:
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
     inside = found / np.maximum(labelled, 1)[:, None]
     shares = answers @ inside / answers.sum()
     results = {}
     rarer = min(labels.values.sum(), n - labels.values.sum())
-    few_of_class = f"a class has fewer than {FEWEST_OF_CLASS} labels" if rarer < FEWEST_OF_CLASS else None
+    few_of_class = (
+        f"a class has fewer than {FEWEST_OF_CLASS} labels" if rarer < FEWEST_OF_CLASS else None
+    )
     for name, (statistic, scale, counted) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
         counting = int(found.sum(axis=0) @ counted)
         few = f"only {counting} labels count, and at least {FEWEST_OF_RARER} are needed"
-        few_labels = few_of_class if name in _AVERAGES else few if counting < FEWEST_OF_RARER else None
+        few_labels = (
+            few_of_class if name in _AVERAGES else few if counting < FEWEST_OF_RARER else None
+        )
         why_none = too_small if missing_of_strata(answers, labelled) else few_labels
         if value is None:
             results[name] = unmeasured(counting, _NO_CLASS)
@@ -490,7 +546,9 @@ def _with_unseen(
     variance = sampled.error**2 + float(parts.sum())
     if variance < _FLAT**2:
         return sampled
-    squares = sampled.error**4 / sampled.df + float((np.square(parts) / np.maximum(labelled[alike] - 1, 1)).sum())
+    squares = sampled.error**4 / sampled.df + float(
+        (np.square(parts) / np.maximum(labelled[alike] - 1, 1)).sum()
+    )
     return Linearised(sampled.value, math.sqrt(variance), variance**2 / squares)
 
 
@@ -500,18 +558,29 @@ def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Est
     With one stratum of the others, the interval has Wilson's ends of its share.
     """
     flagged, caught = (
-        np.bincount(labels.strata, weights=each, minlength=population.count).round().astype(np.int64).tolist()
+        np.bincount(labels.strata, weights=each, minlength=population.count)
+        .round()
+        .astype(np.int64)
+        .tolist()
         for each in (verdicts, labels.values * verdicts)
     )
     judged_good = [
         Stratum(each.answers - judged, each.labelled - judged, each.bad - bad)
         for each, judged, bad in zip(strata_of(population, labels), flagged, caught, strict=True)
     ]
-    found, answers, missed = sum(caught), sum(each.answers for each in judged_good), rate(judged_good, "these")
+    found, answers, missed = (
+        sum(caught),
+        sum(each.answers for each in judged_good),
+        rate(judged_good, "these"),
+    )
     if not found or missed.value is None or missed.low is None or missed.high is None:
         return None
-    value, low, high = (found / (found + answers * share) for share in (missed.value, missed.high, missed.low))
-    return measured(value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers")
+    value, low, high = (
+        found / (found + answers * share) for share in (missed.value, missed.high, missed.low)
+    )
+    return measured(
+        value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers"
+    )
 
 
 def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
@@ -530,7 +599,9 @@ def kappa_of_cells(shares: FloatArray) -> tuple[float | None, FloatArray]:
     return (seen - chance) / (1 - chance), slopes
 
 
-def _ratio(upper: Sequence[float], lower: Sequence[float]) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
+def _ratio(
+    upper: Sequence[float], lower: Sequence[float]
+) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
     """Return the statistic that divides two sums of cells, with its slopes."""
 
     def statistic(shares: FloatArray) -> tuple[float | None, FloatArray]:
@@ -543,7 +614,9 @@ def _ratio(upper: Sequence[float], lower: Sequence[float]) -> Callable[[FloatArr
     return statistic
 
 
-def _of_table(compute: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
+def _of_table(
+    compute: Callable[[FloatArray], FloatArray],
+) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
     """Return a statistic of confusion tables as one of the shares of the four cells, with numeric slopes."""
 
     def statistic(shares: FloatArray) -> tuple[float | None, FloatArray]:
@@ -588,14 +661,22 @@ def _without_error(population: Population, n: int, target: Target) -> str:
     return "all labelled answers have the same value"
 
 
-def _estimate(made: Linearised, n: int, scale: Transform | None, method: str, without_error: str) -> Estimate:
-    least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[scale]
+def _estimate(
+    made: Linearised, n: int, scale: Transform | None, method: str, without_error: str
+) -> Estimate:
+    least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[
+        scale
+    ]
     value = min(max(made.value, least), most)
     if made.error < _FLAT:
         return measured(value, n, reason=f"no interval: {without_error}")
     reach = float(t_quantile(made.df)) * made.error
     if scale is None or not least < value < most:
-        low, high, method = max(value - reach, least), min(value + reach, most), f"{method}, Student's t"
+        low, high, method = (
+            max(value - reach, least),
+            min(value + reach, most),
+            f"{method}, Student's t",
+        )
     else:
         slope, to, back = TRANSFORMS[scale](value)
         low, high = back(to(value) - reach / slope), back(to(value) + reach / slope)

@@ -25,8 +25,8 @@ from judgeboard.stats.confusion import Weights, category_codes
 class Scale:
     """A grade with its declared ``categories`` in order; None is a continuous score.
 
-    ``weights`` names the weighted kappa of ordered categories. ``bad`` is the position of the category to detect. If
-    the sides have ``different`` scales, only correlations compare them.
+    ``weights`` names the weighted kappa of ordered categories. ``bad`` is the position of the
+    category to detect. If the sides have ``different`` scales, only correlations compare them.
     """
 
     grade: str
@@ -52,7 +52,11 @@ class Scale:
 
     def named(self, values: FloatArray) -> AnyArray:
         """Return positions as the declared categories; scores unchanged."""
-        return values if self.categories is None else np.array(self.categories)[values.astype(np.int64)]
+        return (
+            values
+            if self.categories is None
+            else np.array(self.categories)[values.astype(np.int64)]
+        )
 
 
 LABEL = Scale("label", (Label.HALLUCINATED.value, Label.GROUNDED.value), bad=0)
@@ -67,8 +71,8 @@ SCALES = {scale.grade: scale for scale in (LABEL, QUALITY, GROUNDEDNESS)}
 class Ratings:
     """One row per item, one column per rater.
 
-    ``values``, of shape (items, raters), are positions among the declared categories, or continuous scores; NaN means
-    no rating. ``groups`` has the evidence group of each item.
+    ``values``, of shape (items, raters), are positions among the declared categories, or continuous
+    scores; NaN means no rating. ``groups`` has the evidence group of each item.
     """
 
     values: FloatArray
@@ -79,7 +83,9 @@ class Ratings:
     def __post_init__(self) -> None:
         """Check the shapes and the values; raise ValueError where they do not fit."""
         if self.values.ndim != 2 or self.values.shape[1] != len(self.raters):
-            raise ValueError(f"{len(self.raters)} raters need as many columns, not shape {self.values.shape}")
+            raise ValueError(
+                f"{len(self.raters)} raters need as many columns, not shape {self.values.shape}"
+            )
         same_length(self.values, self.groups.codes)
         if len(set(self.raters)) != len(self.raters):
             raise ValueError("each rater has one column")
@@ -109,7 +115,11 @@ class Ratings:
             raise ValueError("a continuous scale has no categories to count")
         item, rater = np.nonzero(self.rated)
         cells = item * self.scale.k + self.values[item, rater].astype(np.int64)
-        return np.bincount(cells, minlength=len(self.values) * self.scale.k).reshape(-1, self.scale.k).astype(np.int64)
+        return (
+            np.bincount(cells, minlength=len(self.values) * self.scale.k)
+            .reshape(-1, self.scale.k)
+            .astype(np.int64)
+        )
 
     def at(self, rows: AnyArray) -> "Ratings":
         """Return the ratings of some of the items, by a mask or by positions."""
@@ -117,12 +127,17 @@ class Ratings:
 
 
 def ratings_of(
-    item_ids: AnyArray, raters: AnyArray, values: FloatArray, scale: Scale, groups: AnyArray | None = None
+    item_ids: AnyArray,
+    raters: AnyArray,
+    values: FloatArray,
+    scale: Scale,
+    groups: AnyArray | None = None,
 ) -> tuple[IntArray, Ratings]:
     """Return the ids of the rated items, ascending, and the matrix of single ratings.
 
-    The arrays have one row per rating; ``values`` are as in `Ratings`. Without ``groups`` each item is an evidence
-    group of its own. Raises ValueError if a rater rates an item twice, or a value is not on the scale.
+    The arrays have one row per rating; ``values`` are as in `Ratings`. Without ``groups`` each item
+    is an evidence group of its own. Raises ValueError if a rater rates an item twice, or a value is
+    not on the scale.
     """
     same_length(item_ids, raters, values)
     items, item = np.unique(item_ids, return_inverse=True)
@@ -136,7 +151,9 @@ def ratings_of(
     if groups is not None:
         of_item = np.empty(len(items), dtype=groups.dtype)
         of_item[item] = groups
-    return items, Ratings(matrix, tuple(map(str, names.tolist())), scale, grouping(of_item, len(items)))
+    return items, Ratings(
+        matrix, tuple(map(str, names.tolist())), scale, grouping(of_item, len(items))
+    )
 
 
 def positions(values: AnyArray, scale: Scale) -> FloatArray:
@@ -166,8 +183,8 @@ HUMANS: tuple[Human, ...] = get_args(Human)
 class PeopleValues:
     """One row per response, in the order of its id; several rows of a response if each person is a row.
 
-    ``ties`` responses are left out because no label had most votes, ``only_gold`` responses because people alone count
-    and only a lead graded them.
+    ``ties`` responses are left out because no label had most votes, ``only_gold`` responses because
+    people alone count and only a lead graded them.
     """
 
     response_ids: IntArray
@@ -187,9 +204,9 @@ def human_values(
 ) -> PeopleValues:
     """Return the human value of each response, from one row per review as in ``one_value_per_response``.
 
-    ``gold`` marks adjudications; a reviewer may have a review and an adjudication of the same response. Adjudications
-    count only if ``human`` is gold, because their author has seen the other grades. If each person is a row, an
-    interval must resample responses.
+    ``gold`` marks adjudications; a reviewer may have a review and an adjudication of the same
+    response. Adjudications count only if ``human`` is gold, because their author has seen the other
+    grades. If each person is a row, an interval must resample responses.
     """
     n = same_length(response_ids, reviewers, values)
     adjudicated = np.zeros(n, dtype=np.bool_) if gold is None else gold
@@ -197,7 +214,9 @@ def human_values(
     by_people = ~adjudicated
     if human == "gold":
         counted = adjudicated | ~among(response_ids, np.unique(response_ids[adjudicated]))
-        return one_value_per_response(response_ids[counted], reviewers[counted], values[counted], kind)
+        return one_value_per_response(
+            response_ids[counted], reviewers[counted], values[counted], kind
+        )
     only_gold = np.setdiff1d(response_ids[adjudicated], response_ids[by_people]).size
     ids, who, grades = response_ids[by_people], reviewers[by_people], values[by_people]
     if human in {"majority", "mean"}:
@@ -207,12 +226,15 @@ def human_values(
     return PeopleValues(ids[order], grades[order], only_gold=only_gold)
 
 
-def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: AnyArray, kind: Kind) -> PeopleValues:
+def one_value_per_response(
+    response_ids: IntArray, reviewers: AnyArray, values: AnyArray, kind: Kind
+) -> PeopleValues:
     """Return the combined value of people for each response, from one row per review.
 
-    ``values`` are labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1. The combined ``label`` is the
-    majority's (ties are left out), ``quality`` is the lower median, ``groundedness`` is the mean. Raises ValueError if
-    a reviewer has two reviews of one response, or a value is missing.
+    ``values`` are labels (any sortable values), qualities 1 to 4, or groundedness 0 to 1. The
+    combined ``label`` is the majority's (ties are left out), ``quality`` is the lower median,
+    ``groundedness`` is the mean. Raises ValueError if a reviewer has two reviews of one response,
+    or a value is missing.
     """
     n = same_length(response_ids, reviewers, values)
     _check_values(values)

@@ -26,10 +26,10 @@ _DIGITS = 9  # values that differ only by float noise are equal
 class RepeatedMeasure:
     """One measure of the items that have a value in every repeat.
 
-    ``rows`` are the positions of these items. ``values`` has a row for each item and a column for each repeat. ``same``
-    marks the items with equal values. ``incomplete`` is the number of items with values in some repeats only,
-    ``no_value`` that of items without any. ``spread`` is the mean difference between an item's highest and lowest
-    value.
+    ``rows`` are the positions of these items. ``values`` has a row for each item and a column for
+    each repeat. ``same`` marks the items with equal values. ``incomplete`` is the number of items
+    with values in some repeats only, ``no_value`` that of items without any. ``spread`` is the mean
+    difference between an item's highest and lowest value.
     """
 
     measure: str
@@ -45,7 +45,9 @@ class RepeatedMeasure:
     spread: Estimate
 
 
-def repeated_measures(items: Sequence[RepeatedItem], groups: IntArray) -> tuple[RepeatedMeasure, ...]:
+def repeated_measures(
+    items: Sequence[RepeatedItem], groups: IntArray
+) -> tuple[RepeatedMeasure, ...]:
     """Return each measure of the repeats, the one with the most complete items first.
 
     The judge was asked about ``items`` at least twice. ``groups`` has their evidence groups.
@@ -53,7 +55,9 @@ def repeated_measures(items: Sequence[RepeatedItem], groups: IntArray) -> tuple[
     names = {name: None for item in items for repeat in item.values() for name in repeat}
     measures = [_measure(name, items, groups) for name in names]
     first: dict[str, int] = {name: place for place, name in enumerate(_FIRST)}
-    measures.sort(key=lambda each: (-len(each.rows), first.get(each.measure, len(first)), each.measure))
+    measures.sort(
+        key=lambda each: (-len(each.rows), first.get(each.measure, len(first)), each.measure)
+    )
     return tuple(measures)
 
 
@@ -65,8 +69,13 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
     if not len(rows):
         nothing = unmeasured(0, "no item has a value in every repeat")
         no_values, none_same = np.empty((0, 0)), np.empty(0, dtype=np.bool_)
-        return RepeatedMeasure(name, rows, no_values, none_same, incomplete, no_value, *[nothing] * 5)
-    repeats = [[round(repeat[name], _DIGITS) for _, repeat in sorted(items[row].items())] for row in rows.tolist()]
+        return RepeatedMeasure(
+            name, rows, no_values, none_same, incomplete, no_value, *[nothing] * 5
+        )
+    repeats = [
+        [round(repeat[name], _DIGITS) for _, repeat in sorted(items[row].items())]
+        for row in rows.tolist()
+    ]
     table: FloatArray = np.array(list(zip_longest(*repeats, fillvalue=np.nan))).T
     apart: FloatArray = np.nanmax(table, axis=1) - np.nanmin(table, axis=1)
     same: BoolArray = apart == 0

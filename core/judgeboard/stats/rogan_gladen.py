@@ -34,9 +34,14 @@ def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate
     recall, specificity = errors.found / errors.bad, errors.passed / errors.good
     if recall + specificity <= 1:
         return unmeasured(n, NO_BETTER_THAN_CHANCE)
-    value = min(max((judged_bad / answers + specificity - 1) / (recall + specificity - 1), 0.0), 1.0)
+    value = min(
+        max((judged_bad / answers + specificity - 1) / (recall + specificity - 1), 0.0), 1.0
+    )
     share = (judged_bad + Z**2 / 2) / (answers + Z**2)
-    recall, specificity = (errors.found + 1) / (errors.bad + 2), (errors.passed + 1) / (errors.good + 2)
+    recall, specificity = (
+        (errors.found + 1) / (errors.bad + 2),
+        (errors.passed + 1) / (errors.good + 2),
+    )
     gain = recall + specificity - 1
     if gain <= 0:
         return unmeasured(n, NO_BETTER_THAN_CHANCE)
@@ -44,7 +49,11 @@ def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate
     of_recall = recall * (1 - recall) / (errors.bad + 2)
     of_specificity = specificity * (1 - specificity) / (errors.good + 2)
     shift = 2 * Z**2 * (middle * of_recall - (1 - middle) * of_specificity)
-    variance = share * (1 - share) / (answers + Z**2) + middle**2 * of_recall + (1 - middle) ** 2 * of_specificity
+    variance = (
+        share * (1 - share) / (answers + Z**2)
+        + middle**2 * of_recall
+        + (1 - middle) ** 2 * of_specificity
+    )
     reach = Z * math.sqrt(variance) / gain
     low, high = (min(max(middle + shift + side * reach, 0.0), 1.0) for side in (-1, 1))
     return measured(value, n, (low, high), method="Rogan-Gladen, Lang-Reiczigel")

@@ -1,7 +1,7 @@
 """How many labels a question needs, and which answers get them.
 
-Methods: sample sizes of shares (Cochran, Sampling Techniques, 1977) with the variance that a judge explains taken off;
-proportional allocation to strata.
+Methods: sample sizes of shares (Cochran, Sampling Techniques, 1977) with the variance that a judge
+explains taken off; proportional allocation to strata.
 """
 
 import math
@@ -35,7 +35,11 @@ _ROUNDS = 60  # steps towards a design effect
 
 
 def labels_by_lot(
-    half_width: float, share: float = UNKNOWN_SHARE, *, answers: int | None = None, design_effect: float = 1.0
+    half_width: float,
+    share: float = UNKNOWN_SHARE,
+    *,
+    answers: int | None = None,
+    design_effect: float = 1.0,
 ) -> int:
     """Return the labels by lot, without a judge, that give a share a 95 % interval of plus or minus ``half_width``.
 
@@ -60,25 +64,32 @@ def stratified_half_width(
 ) -> float:
     """Return the plus or minus of a share's 95 % interval with ``labelled`` of the ``answers`` of each stratum.
 
-    ``shares`` are the expected shares of bad answers by stratum. The result is infinite if a stratum has no label.
+    ``shares`` are the expected shares of bad answers by stratum. The result is infinite if a
+    stratum has no label.
     """
-    sizes, counts, levels = (np.asarray(each, dtype=np.float64) for each in (answers, labelled, shares))
+    sizes, counts, levels = (
+        np.asarray(each, dtype=np.float64) for each in (answers, labelled, shares)
+    )
     filled = sizes > 0
     sizes, counts, levels = sizes[filled], counts[filled], levels[filled]
     if (counts <= 0).any():
         return math.inf
     weights, inside = sizes / sizes.sum(), levels * (1 - levels)
     if target == "these":
-        return Z * math.sqrt(max(float(np.square(weights) @ (inside * (1 / counts - 1 / sizes))), 0.0))
+        return Z * math.sqrt(
+            max(float(np.square(weights) @ (inside * (1 / counts - 1 / sizes))), 0.0)
+        )
     between = float(weights @ np.square(levels - weights @ levels)) / float(sizes.sum())
     return Z * math.sqrt(design_effect * (float(np.square(weights) @ (inside / counts)) + between))
 
 
-def labels_for_kappa(half_width: float, deviation: float = 1.0, *, answers: int | None = None) -> int:
+def labels_for_kappa(
+    half_width: float, deviation: float = 1.0, *, answers: int | None = None
+) -> int:
     """Return the labels that give kappa a 95 % interval of plus or minus ``half_width``.
 
-    ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known. With ``answers``, the kappa is
-    that of these answers, and otherwise that of the app.
+    ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known. With
+    ``answers``, the kappa is that of these answers, and otherwise that of the app.
     """
     return _whole(_in_all((Z * deviation / half_width) ** 2, answers))
 
@@ -142,11 +153,15 @@ def correlation_in_groups(values: FloatArray, groups: Grouping) -> float | None:
 
 
 def labels_in_groups(
-    labels_needed: Callable[[float], int | None], answers: int, answers_per_group: float, correlation: float
+    labels_needed: Callable[[float], int | None],
+    answers: int,
+    answers_per_group: float,
+    correlation: float,
 ) -> tuple[int | None, float]:
     """Return the number of labels, and the design effect that this number itself causes.
 
-    ``labels_needed`` takes a design effect. The more of the ``answers`` are labelled, the more labels share a group.
+    ``labels_needed`` takes a design effect. The more of the ``answers`` are labelled, the more
+    labels share a group.
     """
     effect, labels = 1.0, labels_needed(1.0)
     for _ in range(_ROUNDS):
@@ -162,7 +177,8 @@ def labels_in_groups(
 def allocated(n: int, answers: Sequence[int], *, least: int) -> tuple[int, ...]:
     """Return how many of ``n`` labels each stratum gets; they add up to ``n``, or to all answers if these are fewer.
 
-    The allocation is proportional. A stratum gets at least ``least`` labels, as far as it has answers and ``n`` allows.
+    The allocation is proportional. A stratum gets at least ``least`` labels, as far as it has
+    answers and ``n`` allows.
     """
     sizes = np.asarray(answers, dtype=np.float64)
     total = min(n, int(sizes.sum()))
@@ -171,7 +187,8 @@ def allocated(n: int, answers: Sequence[int], *, least: int) -> tuple[int, ...]:
         floors = sizes * total / max(sizes.sum(), 1)
     if not len(sizes):
         return ()
-    # A stratum gets level * size, between its floor and its size. The sum of all is piecewise linear in the level.
+    # A stratum gets level * size, between its floor and its size. The sum of all is piecewise
+    # linear in the level.
     levels_at_ends = np.concatenate((floors, sizes)) / np.maximum(np.tile(sizes, 2), 1e-12)
     order = np.argsort(levels_at_ends)
     slopes = np.cumsum(np.concatenate((sizes, -sizes))[order])

@@ -39,7 +39,11 @@ def benjamini_yekutieli(p: npt.ArrayLike) -> BoolArray:
     values = np.asarray(p, dtype=np.float64)
     rank = np.arange(1, values.size + 1)
     low_enough = np.flatnonzero(np.sort(values) <= rank * 0.05 / (values.size * (1 / rank).sum()))
-    return values <= np.sort(values)[low_enough[-1]] if low_enough.size else np.zeros(values.size, dtype=np.bool_)
+    return (
+        values <= np.sort(values)[low_enough[-1]]
+        if low_enough.size
+        else np.zeros(values.size, dtype=np.bool_)
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -1,9 +1,9 @@
 """Thresholds of a judge's score with a guarantee: at most so many of the verdicts beyond the threshold are wrong.
 
-The guarantee holds with a confidence of 1 - ``delta`` over sets of labels. Methods: fixed-sequence tests (P. Bauer,
-"Multiple testing in clinical trials", 1991; J. Jung, F. Brahman, Y. Choi, "Trust or Escalate", ICLR 2025;
-A. N. Angelopoulos et al., "Learn then Test", 2021) with one-sided Clopper-Pearson bounds and a design effect by
-evidence group (E. L. Korn, B. I. Graubard, 1998).
+The guarantee holds with a confidence of 1 - ``delta`` over sets of labels. Methods: fixed-sequence
+tests (P. Bauer, "Multiple testing in clinical trials", 1991; J. Jung, F. Brahman, Y. Choi, "Trust
+or Escalate", ICLR 2025; A. N. Angelopoulos et al., "Learn then Test", 2021) with one-sided
+Clopper-Pearson bounds and a design effect by evidence group (E. L. Korn, B. I. Graubard, 1998).
 """
 
 import math
@@ -31,8 +31,8 @@ _MOST_LABELS = 100_000  # no plan asks for more
 class Passed:
     """A threshold that passed its test.
 
-    ``n`` labels count for the test, ``wrong`` of them are wrong. ``bound`` is the upper bound of the wrong share at the
-    confidence of the test.
+    ``n`` labels count for the test, ``wrong`` of them are wrong. ``bound`` is the upper bound of
+    the wrong share at the confidence of the test.
     """
 
     threshold: float
@@ -74,9 +74,9 @@ def confidence_threshold(
 ) -> Passed | None:
     """Return the lowest threshold such that at most ``risk`` of the verdicts at or above it are wrong, None if none.
 
-    ``thresholds`` are descending; ``confidence`` and ``wrong`` have one row per labelled answer. From each of the
-    ``starts`` the thresholds are tested in order, until one fails. Thresholds with fewer than ``fewest`` labels, or too
-    few to pass without an error, are not tested.
+    ``thresholds`` are descending; ``confidence`` and ``wrong`` have one row per labelled answer.
+    From each of the ``starts`` the thresholds are tested in order, until one fails. Thresholds with
+    fewer than ``fewest`` labels, or too few to pass without an error, are not tested.
     """
     order = np.argsort(-confidence, kind="stable")
     errors = np.append(0, np.cumsum(wrong[order]))
@@ -96,8 +96,8 @@ def lowest_passing(
 ) -> Passed | None:
     """Return the same as `confidence_threshold` from the ``labels`` at or above each threshold.
 
-    These are their number, how many of them are wrong, and their design effect. They may be different samples of the
-    answers at or above the threshold: each test holds for itself.
+    These are their number, how many of them are wrong, and their design effect. They may be
+    different samples of the answers at or above the threshold: each test holds for itself.
     """
     least = max(fewest, math.log(delta / starts) / math.log(1 - risk))
     best: Passed | None = None
@@ -115,12 +115,18 @@ def lowest_passing(
 
 
 def recall_threshold(
-    thresholds: FloatArray, badness: FloatArray, *, risk: float, delta: float = DELTA, design_effect: float = 1.0
+    thresholds: FloatArray,
+    badness: FloatArray,
+    *,
+    risk: float,
+    delta: float = DELTA,
+    design_effect: float = 1.0,
 ) -> Passed | None:
     """Return the highest threshold that misses at most ``risk`` of the bad answers, None if none passes.
 
-    ``thresholds`` are descending; ``badness`` has one row per answer labelled bad. An answer is missed if its badness
-    is below the threshold. Tests begin at the lowest threshold and end at the first that fails.
+    ``thresholds`` are descending; ``badness`` has one row per answer labelled bad. An answer is
+    missed if its badness is below the threshold. Tests begin at the lowest threshold and end at the
+    first that fails.
     """
     best: Passed | None = None
     n, ascending = len(badness), thresholds[::-1]
@@ -138,10 +144,14 @@ def mistakes(flagged: BoolArray, bad: BoolArray, cost: float) -> FloatArray:
     return np.where(flagged, 1.0, cost * bad)
 
 
-def cheapest_threshold(thresholds: FloatArray, badness: FloatArray, bad: BoolArray, cost: float) -> float:
+def cheapest_threshold(
+    thresholds: FloatArray, badness: FloatArray, bad: BoolArray, cost: float
+) -> float:
     """Return the threshold with the lowest mean cost (`mistakes`); of several the lowest, which misses least."""
     ordered = np.sort(thresholds)
-    means = [float(mistakes(badness >= threshold, bad, cost).mean()) for threshold in ordered.tolist()]
+    means = [
+        float(mistakes(badness >= threshold, bad, cost).mean()) for threshold in ordered.tolist()
+    ]
     return float(ordered[int(np.argmin(np.round(means, 12)))])
 
 
@@ -154,7 +164,11 @@ def labels_to_pass(risk: float, delta: float = DELTA) -> int:
     """Return the number of labels with which a threshold passes if half as many are wrong as ``risk`` allows."""
     first = fewest_labels(risk, delta)
     return next(
-        (n for n in range(first, _MOST_LABELS) if wrong_bound(math.floor(n * risk / 2 + 1e-9), n, delta) <= risk),
+        (
+            n
+            for n in range(first, _MOST_LABELS)
+            if wrong_bound(math.floor(n * risk / 2 + 1e-9), n, delta) <= risk
+        ),
         max(first, _MOST_LABELS),
     )
 
@@ -162,8 +176,9 @@ def labels_to_pass(risk: float, delta: float = DELTA) -> int:
 def equal_chances(answers: IntArray, labelled: IntArray) -> FloatArray:
     """Return the share of each stratum's labels to keep, so that every answer is labelled with the same chance.
 
-    ``answers`` and ``labelled`` are counts by stratum, each with a label. The stratum with the smallest labelled share
-    keeps all its labels. Another stratum keeps fewer only if chance does not explain its larger share.
+    ``answers`` and ``labelled`` are counts by stratum, each with a label. The stratum with the
+    smallest labelled share keeps all its labels. Another stratum keeps fewer only if chance does
+    not explain its larger share.
     """
     shares = labelled / answers
     low, high = wilson(np.minimum(shares, 1.0), answers)

@@ -28,8 +28,8 @@ from judgeboard.store.tables import (
 class Level:
     """What a level rule compares with its threshold: a measure over the newest ``answers``, or over the last ``days``.
 
-    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` is None. ``judge`` is a name,
-    None for the primary judge.
+    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` is None.
+    ``judge`` is a name, None for the primary judge.
     """
 
     measure: LevelMeasure | None
@@ -44,10 +44,10 @@ class Level:
 class NewAlertRule:
     """An alert rule before it is stored.
 
-    ``threshold`` is in the unit of the condition, ``period_s`` in seconds. With ``subjects``, only these sources,
-    judges, judging rules or slices are watched. A ``level`` belongs to the condition of the same name. ``remind_s`` are
-    the seconds between reminders, None for no reminder. ``quiet`` are daily hours, for example "22:00-07:00
-    Europe/Berlin".
+    ``threshold`` is in the unit of the condition, ``period_s`` in seconds. With ``subjects``, only
+    these sources, judges, judging rules or slices are watched. A ``level`` belongs to the condition
+    of the same name. ``remind_s`` are the seconds between reminders, None for no reminder.
+    ``quiet`` are daily hours, for example "22:00-07:00 Europe/Berlin".
     """
 
     name: str
@@ -82,7 +82,9 @@ def insert_alert_rule(connection: Connection, rule: NewAlertRule, by: str, now: 
     inserted = insert_or_skip(connection, ALERT_RULE).returning(ALERT_RULE.c.id)
     rule_id = connection.execute(inserted, asdict(rule) | {"by": by, "at": now}).scalar()
     if rule_id is None:
-        raise BadInput(f"there is an alert rule {rule.name!r} already: choose another name, or remove it first")
+        raise BadInput(
+            f"there is an alert rule {rule.name!r} already: choose another name, or remove it first"
+        )
     record_event(connection, "add_alert_rule", by, details={"alert_rule": rule_id}, now=now)
     return int(rule_id)
 
@@ -101,24 +103,36 @@ def alert_rule_named(connection: Connection, name: str) -> AlertRule:
     return record_named(list_alert_rules(connection), name, "alert rule")
 
 
-def set_alert_rule_state(connection: Connection, rule: AlertRule, state: RuleState, by: str, now: datetime) -> None:
+def set_alert_rule_state(
+    connection: Connection, rule: AlertRule, state: RuleState, by: str, now: datetime
+) -> None:
     """Pause, resume or remove an alert rule. The open events of a removed rule end without a message."""
-    changed = update(ALERT_RULE).where(ALERT_RULE.c.id == rule.id, _LISTED, ALERT_RULE.c.state != state.value)
+    changed = update(ALERT_RULE).where(
+        ALERT_RULE.c.id == rule.id, _LISTED, ALERT_RULE.c.state != state.value
+    )
     if connection.execute(changed.values(state=state.value)).rowcount:
         details = {"alert_rule": rule.id, "state": state.value}
         record_event(connection, "set_alert_rule_state", by, details=details, now=now)
     if state is RuleState.REMOVED:
         of_rule = update(ALERT_EVENT).where(ALERT_EVENT.c.alert_rule_id == rule.id)
-        connection.execute(of_rule.where(ALERT_EVENT.c.resolved_at.is_(None)).values(resolved_at=now))
+        connection.execute(
+            of_rule.where(ALERT_EVENT.c.resolved_at.is_(None)).values(resolved_at=now)
+        )
         connection.execute(of_rule.where(~ALERT_EVENT.c.closed).values(closed=True))
 
 
-def claim_alert_rules(connection: Connection, due: Collection[AlertRule], now: datetime) -> list[AlertRule]:
+def claim_alert_rules(
+    connection: Connection, due: Collection[AlertRule], now: datetime
+) -> list[AlertRule]:
     """Claim rules for this evaluation; return those that no other worker took since they were read."""
     claimed = []
     for rule in due:
         unchanged = ALERT_RULE.c.evaluated_at.is_not_distinct_from(rule.evaluated_at)
-        taken = update(ALERT_RULE).where(ALERT_RULE.c.id == rule.id, _ACTIVE, unchanged).values(evaluated_at=now)
+        taken = (
+            update(ALERT_RULE)
+            .where(ALERT_RULE.c.id == rule.id, _ACTIVE, unchanged)
+            .values(evaluated_at=now)
+        )
         if connection.execute(taken).rowcount:
             claimed.append(rule)
     return claimed
@@ -138,23 +152,40 @@ def _read_events(connection: Connection, query: Select[AlertEvent]) -> list[Aler
 
 def unclosed_events(connection: Connection, rule_id: int) -> list[AlertEvent]:
     """Return the events of a rule that are open, or resolved without a message about that, oldest first."""
-    return _read_events(connection, _EVENTS.where(ALERT_EVENT.c.alert_rule_id == rule_id, ~ALERT_EVENT.c.closed))
+    return _read_events(
+        connection, _EVENTS.where(ALERT_EVENT.c.alert_rule_id == rule_id, ~ALERT_EVENT.c.closed)
+    )
 
 
 def open_events(connection: Connection) -> list[tuple[str, AlertEvent]]:
     """Return the open events of active rules with the names of the rules, oldest first."""
-    names = {rule.id: rule.name for rule in list_alert_rules(connection) if rule.state is RuleState.ACTIVE}
-    events = _read_events(connection, _EVENTS.where(~ALERT_EVENT.c.closed, ALERT_EVENT.c.resolved_at.is_(None)))
+    names = {
+        rule.id: rule.name
+        for rule in list_alert_rules(connection)
+        if rule.state is RuleState.ACTIVE
+    }
+    events = _read_events(
+        connection, _EVENTS.where(~ALERT_EVENT.c.closed, ALERT_EVENT.c.resolved_at.is_(None))
+    )
     return [(names[event.alert_rule_id], event) for event in events if event.alert_rule_id in names]
 
 
-def store_event(connection: Connection, rule_id: int, subject: str, seen: Mapping[str, Any], now: datetime) -> None:
+def store_event(
+    connection: Connection, rule_id: int, subject: str, seen: Mapping[str, Any], now: datetime
+) -> None:
     """Store that a condition is met now: a new event, or the ``sentence`` and ``value`` of the open event."""
     row = {"alert_rule_id": rule_id, "subject": subject, "opened_at": now, "seen_at": now, **seen}
-    if connection.execute(insert_or_skip(connection, ALERT_EVENT).returning(ALERT_EVENT.c.id), row).scalar() is None:
+    if (
+        connection.execute(
+            insert_or_skip(connection, ALERT_EVENT).returning(ALERT_EVENT.c.id), row
+        ).scalar()
+        is None
+    ):
         of_event = ALERT_EVENT.c.alert_rule_id == rule_id, ALERT_EVENT.c.subject == subject
         unresolved = ALERT_EVENT.c.resolved_at.is_(None)
-        connection.execute(update(ALERT_EVENT).where(*of_event, unresolved).values(seen_at=now, **seen))
+        connection.execute(
+            update(ALERT_EVENT).where(*of_event, unresolved).values(seen_at=now, **seen)
+        )
 
 
 def resolve_event(connection: Connection, event_id: int, now: datetime) -> None:
@@ -178,12 +209,23 @@ def store_message(
 ) -> bool:
     """Store the next message of an event, once for each destination; return False if another worker did that."""
     next_message = ALERT_EVENT.c.id == event.id, ALERT_EVENT.c.messages == event.messages
-    counted = update(ALERT_EVENT).where(*next_message).values(messages=event.messages + 1, notified_at=now)
+    counted = (
+        update(ALERT_EVENT)
+        .where(*next_message)
+        .values(messages=event.messages + 1, notified_at=now)
+    )
     if not connection.execute(counted).rowcount:
         return False
     for destination in destinations:
         store_delivery(
-            connection, event.alert_rule_id, kind, message, destination, now, event_id=event.id, number=event.messages
+            connection,
+            event.alert_rule_id,
+            kind,
+            message,
+            destination,
+            now,
+            event_id=event.id,
+            number=event.messages,
         )
     return True
 
@@ -212,10 +254,14 @@ def store_delivery(
         "next_at": now,
         "at": now,
     }
-    return int(connection.execute(insert(ALERT_DELIVERY).returning(ALERT_DELIVERY.c.id), row).scalar_one())
+    return int(
+        connection.execute(insert(ALERT_DELIVERY).returning(ALERT_DELIVERY.c.id), row).scalar_one()
+    )
 
 
-_DELIVERIES = select(AlertDelivery).join(ALERT_RULE, ALERT_RULE.c.id == ALERT_DELIVERY.c.alert_rule_id)
+_DELIVERIES = select(AlertDelivery).join(
+    ALERT_RULE, ALERT_RULE.c.id == ALERT_DELIVERY.c.alert_rule_id
+)
 _WAITING = ALERT_DELIVERY.c.state == "waiting"
 _EARLIER = ALERT_DELIVERY.alias("earlier_delivery")
 # The messages of an event reach a destination in their order.
@@ -245,17 +291,28 @@ def get_delivery(connection: Connection, delivery_id: int) -> AlertDelivery:
     return deliveries[0]
 
 
-def begin_attempt(connection: Connection, delivery: AlertDelivery, now: datetime, next_at: datetime) -> bool:
+def begin_attempt(
+    connection: Connection, delivery: AlertDelivery, now: datetime, next_at: datetime
+) -> bool:
     """Store an attempt before it is made; return False if another worker made it since the delivery was read.
 
-    If the process ends during the attempt, the message counts as not sent, and is sent again at ``next_at``.
+    If the process ends during the attempt, the message counts as not sent, and is sent again at
+    ``next_at``.
     """
-    unchanged = ALERT_DELIVERY.c.id == delivery.id, _WAITING, ALERT_DELIVERY.c.attempts == delivery.attempts
+    unchanged = (
+        ALERT_DELIVERY.c.id == delivery.id,
+        _WAITING,
+        ALERT_DELIVERY.c.attempts == delivery.attempts,
+    )
     begun = update(ALERT_DELIVERY).where(*unchanged, ALERT_DELIVERY.c.next_at <= now)
-    return bool(connection.execute(begun.values(attempts=delivery.attempts + 1, next_at=next_at)).rowcount)
+    return bool(
+        connection.execute(begun.values(attempts=delivery.attempts + 1, next_at=next_at)).rowcount
+    )
 
 
-def end_attempt(connection: Connection, delivery_id: int, error: str | None, *, is_last: bool, now: datetime) -> None:
+def end_attempt(
+    connection: Connection, delivery_id: int, error: str | None, *, is_last: bool, now: datetime
+) -> None:
     """Store that a message was sent, or why not; after the last attempt it has failed.
 
     Does nothing if another attempt has sent the message since, or was the last one.
@@ -264,10 +321,14 @@ def end_attempt(connection: Connection, delivery_id: int, error: str | None, *, 
         ended: dict[str, Any] = {"state": "sent", "sent_at": now, "error": None}
     else:
         ended = {"state": "failed" if is_last else "waiting", "error": error}
-    connection.execute(update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id, _WAITING).values(ended))
+    connection.execute(
+        update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id, _WAITING).values(ended)
+    )
 
 
-def latest_deliveries(connection: Connection, *, limit: int = 50) -> list[tuple[str, AlertDelivery]]:
+def latest_deliveries(
+    connection: Connection, *, limit: int = 50
+) -> list[tuple[str, AlertDelivery]]:
     """Return the latest messages with the names of their rules, newest first."""
     messages = rows_of(connection, _DELIVERIES.order_by(ALERT_DELIVERY.c.id.desc()).limit(limit))
     names = dict(connection.execute(select(ALERT_RULE.c.id, ALERT_RULE.c.name)).all())
@@ -278,13 +339,14 @@ def latest_deliveries(connection: Connection, *, limit: int = 50) -> list[tuple[
 class Alarm:
     """A change that a detector found: ``measure`` rose or fell (``direction``) for a query type.
 
-    The change is dated to the period that starts on ``from_day``; the detector raised the alarm in the period that
-    starts on ``seen_day`` (days since 1970-01-01, UTC). ``rate_before`` and ``rate_after`` are the rates before and
-    since the change when the alarm was stored. With the measure ``model_changed``, ``direction`` names the judge
-    version and both models, and the rates are shares of judgments by the new model. If the model changed again while
-    such an alarm is open, ``later_model`` is the model since ``later_day``. ``explanation`` has the size of the change
-    with its interval, and for the judge's error says whether its sensitivity and specificity moved too. The
-    acknowledgement is None until a lead acknowledges the alarm.
+    The change is dated to the period that starts on ``from_day``; the detector raised the alarm in
+    the period that starts on ``seen_day`` (days since 1970-01-01, UTC). ``rate_before`` and
+    ``rate_after`` are the rates before and since the change when the alarm was stored. With the
+    measure ``model_changed``, ``direction`` names the judge version and both models, and the rates
+    are shares of judgments by the new model. If the model changed again while such an alarm is
+    open, ``later_model`` is the model since ``later_day``. ``explanation`` has the size of the
+    change with its interval, and for the judge's error says whether its sensitivity and specificity
+    moved too. The acknowledgement is None until a lead acknowledges the alarm.
     """
 
     id: int

@@ -44,9 +44,10 @@ def reserved_groups(connection: Connection) -> frozenset[int]:
 class Look:
     """A comparison of a judge version with a candidate on held-out answers.
 
-    ``number`` counts the looks at these labels, and ``held_out`` the labels. ``mended`` are the ids of the answers on
-    which only the candidate agrees with people, ``broken`` of those on which only the version does. ``shown`` are the
-    ids of the answers whose labels chose the candidate, or were seen by the model that wrote it.
+    ``number`` counts the looks at these labels, and ``held_out`` the labels. ``mended`` are the ids
+    of the answers on which only the candidate agrees with people, ``broken`` of those on which only
+    the version does. ``shown`` are the ids of the answers whose labels chose the candidate, or were
+    seen by the model that wrote it.
     """
 
     version_id: int
@@ -85,7 +86,9 @@ def record_accepted(connection: Connection, look_id: int, version_id: int, actor
 def stored_looks(connection: Connection, version_id: int | None = None) -> list[StoredLook]:
     """Return all looks, or those of one judge version, the latest first."""
     query = select(EVENT.c.id, EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
-    rows = connection.execute(query.where(EVENT.c.kind.in_((LOOKED, ACCEPTED))).order_by(EVENT.c.id.desc())).all()
+    rows = connection.execute(
+        query.where(EVENT.c.kind.in_((LOOKED, ACCEPTED))).order_by(EVENT.c.id.desc())
+    ).all()
     accepted = {row.details["look"]: row.details["version"] for row in rows if row.kind == ACCEPTED}
     looks = [
         StoredLook(row.id, row.actor, row.at, _look(row.details), accepted.get(row.id))
@@ -98,7 +101,9 @@ def stored_looks(connection: Connection, version_id: int | None = None) -> list[
 def accepted_version(connection: Connection, version_id: int) -> int | None:
     """Return the id of the version that came of a judge version by accepted candidates, None if there is none."""
     accepted = {
-        each.look.version_id: each.accepted_id for each in reversed(stored_looks(connection)) if each.accepted_id
+        each.look.version_id: each.accepted_id
+        for each in reversed(stored_looks(connection))
+        if each.accepted_id
     }
     passed = [version_id]
     while (after := accepted.get(passed[-1])) is not None and after not in passed:

@@ -13,7 +13,11 @@ from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT
 
 
 def insert_anchor_judgments(
-    connection: Connection, version_id: int, run_id: int, verdicts: Mapping[int, Verdict], now: datetime
+    connection: Connection,
+    version_id: int,
+    run_id: int,
+    verdicts: Mapping[int, Verdict],
+    now: datetime,
 ) -> None:
     """Store a run's verdicts on anchors, by response id, as far as they are not stored yet."""
     rows = [
@@ -52,8 +56,13 @@ def reported_models(
     """
     parts = []
     for each in (JUDGMENT.c, ANCHOR_JUDGMENT.c):
-        times = func.min(each.created_at).label("first_at"), func.max(each.created_at).label("last_at")
-        part = select(each.judge_version_id, each.model_reported, *times, func.count().label("judgments"))
+        times = (
+            func.min(each.created_at).label("first_at"),
+            func.max(each.created_at).label("last_at"),
+        )
+        part = select(
+            each.judge_version_id, each.model_reported, *times, func.count().label("judgments")
+        )
         part = part.where(each.model_reported.is_not(None))
         if version_id is not None:
             part = part.where(each.judge_version_id == version_id)
@@ -64,6 +73,8 @@ def reported_models(
         parts.append(part.group_by(each.judge_version_id, each.model_reported))
     version, model, first_at, last_at, judgments = union_all(*parts).subquery().c
     first = func.min(first_at).label("first_at")
-    query = select(version, model, first, func.max(last_at), func.sum(judgments)).group_by(version, model)
+    query = select(version, model, first, func.max(last_at), func.sum(judgments)).group_by(
+        version, model
+    )
     rows = connection.execute(query.order_by(version, first))
     return [ReportedModel(*row[:-1], int(row[-1])) for row in rows]

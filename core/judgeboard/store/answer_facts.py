@@ -17,7 +17,8 @@ RULE_VERSION = 1
 
 
 def store_facts(
-    connection: Connection, texts: Sequence[tuple[int, str | None, str | None, Sequence[str] | None]]
+    connection: Connection,
+    texts: Sequence[tuple[int, str | None, str | None, Sequence[str] | None]],
 ) -> None:
     """Store the facts of answers, given by id, query, answer and passages, in place of earlier facts.
 
@@ -27,7 +28,9 @@ def store_facts(
         {
             "response_id": response_id,
             "rule_version": RULE_VERSION,
-            "is_right_refusal": None if answer is None else is_right_refusal(query or "", answer, passages),
+            "is_right_refusal": None
+            if answer is None
+            else is_right_refusal(query or "", answer, passages),
             "length": None if answer is None else len(answer),
         }
         for response_id, query, answer, passages in texts
@@ -54,11 +57,15 @@ def refresh_facts(connection: Connection, after: int) -> list[int]:
     current = select(ANSWER_FACT.c.response_id).where(
         ANSWER_FACT.c.response_id == RESPONSE.c.id, ANSWER_FACT.c.rule_version == RULE_VERSION
     )
-    query = select(RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer).where(RESPONSE.c.id > after, ~current.exists())
+    query = select(RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer).where(
+        RESPONSE.c.id > after, ~current.exists()
+    )
     answers = connection.execute(query.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
     # Only refusals need their passages, which are the longest texts.
     declining = [row.id for row in answers if row.answer is not None and only_declines(row.answer)]
-    rows = connection.execute(select(RESPONSE.c.id, RESPONSE.c.passages).where(RESPONSE.c.id.in_(declining)))
+    rows = connection.execute(
+        select(RESPONSE.c.id, RESPONSE.c.passages).where(RESPONSE.c.id.in_(declining))
+    )
     passages = {row.id: row.passages for row in rows}
     store_facts(connection, [(*row, passages.get(row.id)) for row in answers])
     return [row.id for row in answers]

@@ -40,17 +40,32 @@ def insert_key(
             f"there is a key {name!r} already: choose another name, or revoke it first with "
             f"`judgeboard sources keys revoke {shlex.quote(name)}`"
         )
-    row: dict[str, object] = {"name": name, "hash": token_hash(token), "scopes": list(scopes), "source": source}
-    row |= {"requests_per_second": requests_per_second, "max_body_mb": max_body_mb, "created_by": by}
+    row: dict[str, object] = {
+        "name": name,
+        "hash": token_hash(token),
+        "scopes": list(scopes),
+        "source": source,
+    }
+    row |= {
+        "requests_per_second": requests_per_second,
+        "max_body_mb": max_body_mb,
+        "created_by": by,
+    }
     connection.execute(insert(API_KEY), row | {"created_at": now, "expires_at": expires_at})
-    record_event(connection, "create_key", by, details={"key": name, "scopes": list(scopes)}, now=now)
+    record_event(
+        connection, "create_key", by, details={"key": name, "scopes": list(scopes)}, now=now
+    )
 
 
 def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> None:
     """Revoke a key: it is no longer accepted. Revoking it again changes nothing; raise NotFound without such a key."""
     if not any_row(connection, API_KEY.c.name == name):
         raise NotFound(f"no key {name!r}: `judgeboard sources keys list` shows all keys")
-    revoked = update(API_KEY).where(API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None)).values(revoked_at=now)
+    revoked = (
+        update(API_KEY)
+        .where(API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None))
+        .values(revoked_at=now)
+    )
     if connection.execute(revoked).rowcount:
         record_event(connection, "revoke_key", by, details={"key": name}, now=now)
 
@@ -62,7 +77,9 @@ def list_keys(connection: Connection) -> list[ApiKey]:
 
 def key_of_token(connection: Connection, token: str) -> ApiKey | None:
     """Return the key of a token, also an expired or revoked one."""
-    return next(iter(rows_of(connection, select(ApiKey).where(API_KEY.c.hash == token_hash(token)))), None)
+    return next(
+        iter(rows_of(connection, select(ApiKey).where(API_KEY.c.hash == token_hash(token)))), None
+    )
 
 
 def any_key(connection: Connection) -> bool:

@@ -55,8 +55,8 @@ class Restored:
 def restore(url: URL, file: Path) -> Restored:
     """Put the state of a backup in the place of the database.
 
-    The backup may have an older schema. Raises BadInput if another process uses the database, or if the file is not a
-    backup of Judgeboard; then nothing is changed.
+    The backup may have an older schema. Raises BadInput if another process uses the database, or if
+    the file is not a backup of Judgeboard; then nothing is changed.
     """
     _refuse_server(url, "pg_restore --clean --if-exists --dbname={address} {file}", file)
     path = Path(str(url.database)).resolve()
@@ -66,7 +66,9 @@ def restore(url: URL, file: Path) -> Restored:
         raise BadInput(f"{file} is the database itself: name a backup")
     if not path.parent.is_dir():
         raise BadInput(f"there is no folder {path.parent}")
-    revision = _supported_revision(Store(connect(URL.create("sqlite", database=str(file)), create=False)))
+    revision = _supported_revision(
+        Store(connect(URL.create("sqlite", database=str(file)), create=False))
+    )
     if path.exists():
         with suppress(DamagedDatabase):  # a backup mends it; a file of another program is refused
             current_revision(Store(connect(url, create=False)))
@@ -79,19 +81,28 @@ def restore(url: URL, file: Path) -> Restored:
             kept = None
         else:
             part.chmod(path.stat().st_mode & 0o777)  # a database that is shared stays shared
-            kept = path.with_name(f"{path.stem}-before-restore-{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}")
+            kept = path.with_name(
+                f"{path.stem}-before-restore-{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}"
+            )
             with _used_by_nobody_else(path):
-                # Keep the database under another name, and put the new file in its place in one step.
-                for end in BESIDE:  # a log that is left, of a damaged database, must not be applied to the new one
+                # Keep the database under another name, and put the new file in its place in one
+                # step.
+                for end in (
+                    BESIDE
+                ):  # a log that is left, of a damaged database, must not be applied to the new one
                     with suppress(FileNotFoundError):
-                        path.with_name(f"{path.name}{end}").rename(kept.with_name(f"{kept.name}{end}"))
+                        path.with_name(f"{path.name}{end}").rename(
+                            kept.with_name(f"{kept.name}{end}")
+                        )
                 try:
                     os.link(path, kept)
                 except OSError:  # not every file system has links
                     path.rename(kept)
                 part.replace(path)
     except OSError as error:
-        raise BadInput(f"cannot restore {path}: {error.strerror or error}; it is unchanged") from error
+        raise BadInput(
+            f"cannot restore {path}: {error.strerror or error}; it is unchanged"
+        ) from error
     finally:
         part.unlink(missing_ok=True)
     # Write the names of a folder to the disk, where the system can.
@@ -129,7 +140,9 @@ def _supported_revision(store: Store) -> str:
         raise MissingDatabase(f"{file} has no tables of Judgeboard")
     if not OLDEST <= revision <= HEAD:
         supported = f"from {OLDEST} to {HEAD}"
-        raise SchemaMismatch(f"{file} has schema revision {revision}, but this program supports those {supported}")
+        raise SchemaMismatch(
+            f"{file} has schema revision {revision}, but this program supports those {supported}"
+        )
     return revision
 
 
@@ -138,7 +151,9 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
     copy = Path(part.name)
     try:
         with closing(sqlite3.connect(copy)) as copied:
-            original.backup(copied)  # all pages in one step: writers go on, and the copy has one state
+            original.backup(
+                copied
+            )  # all pages in one step: writers go on, and the copy has one state
     except sqlite3.OperationalError as error:
         raise BadInput(f"{source} cannot be copied: {error}") from error
     except sqlite3.DatabaseError:
@@ -151,7 +166,9 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
     if faults:
         raise DamagedDatabase(f"{source} is damaged: {faults[0]}")
     with closing(sqlite3.connect(copy)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")  # one file, which can also be read where nobody may write
+        connection.execute(
+            "PRAGMA journal_mode = DELETE"
+        )  # one file, which can also be read where nobody may write
 
 
 @contextmanager

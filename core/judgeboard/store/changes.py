@@ -1,7 +1,8 @@
 """Which answers changed since a process last looked.
 
-Triggers write a row for each change in its own transaction (`triggers`). On PostgreSQL, ids are not given in the order
-in which transactions end: so rows are read from the oldest transaction on that had not ended at the last look.
+Triggers write a row for each change in its own transaction (`triggers`). On PostgreSQL, ids are not
+given in the order in which transactions end: so rows are read from the oldest transaction on that
+had not ended at the last look.
 """
 
 from sqlalchemy import BigInteger, Connection, String, cast, func, select
@@ -13,7 +14,9 @@ class Changes:
     """Returns the changes since the last look, each once. Begins with those after the first look."""
 
     def __init__(self) -> None:
-        self._from: int | None = None  # the first id (SQLite) or transaction (PostgreSQL) that is not read to the end
+        self._from: int | None = (
+            None  # the first id (SQLite) or transaction (PostgreSQL) that is not read to the end
+        )
         self._known: set[int] = set()  # the ids that were read of these
 
     def new(self, connection: Connection) -> set[int | None] | None:
@@ -26,14 +29,17 @@ class Changes:
         else:
             oldest = func.pg_snapshot_xmin(func.pg_current_snapshot())
             place, end = CHANGE.c.writer, select(cast(cast(oldest, String), BigInteger))
-        # The end is read first: what is committed between the two statements is then only read again.
+        # The end is read first: what is committed between the two statements is then only read
+        # again.
         upto = connection.execute(end).scalar_one()
         if self._from is None:
             self._from = upto
         if upto < self._from:
             return None
         rows = connection.execute(
-            select(CHANGE.c.id, CHANGE.c.response_id, place.label("place")).where(place >= self._from)
+            select(CHANGE.c.id, CHANGE.c.response_id, place.label("place")).where(
+                place >= self._from
+            )
         ).all()
         new = {row.response_id for row in rows if row.id not in self._known}
         self._from, self._known = upto, {row.id for row in rows if row.place >= upto}

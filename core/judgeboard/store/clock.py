@@ -9,7 +9,9 @@ CHECK_SECONDS = 60.0  # between two looks at the clock of the database
 
 def elapsed() -> float:
     """Return the seconds since a fixed moment. Setting the clock of this machine does not change them; sleep counts."""
-    counts_sleep = getattr(time, "CLOCK_BOOTTIME", None)  # only Linux; its `monotonic` stops while the machine sleeps
+    counts_sleep = getattr(
+        time, "CLOCK_BOOTTIME", None
+    )  # only Linux; its `monotonic` stops while the machine sleeps
     return time.monotonic() if counts_sleep is None else time.clock_gettime(counts_sleep)
 
 
@@ -33,7 +35,8 @@ class DatabaseClock:
         began, own_time = self._elapsed(), datetime.now(UTC)
         told = read().astimezone(UTC)
         self._read_at = self._elapsed()
-        # When the reading began, the database had a time between these. The own time counts if it is one of them.
+        # When the reading began, the database had a time between these. The own time counts if it
+        # is one of them.
         earliest, latest = told - timedelta(seconds=self._read_at - began), told
         self._zero = min(max(own_time, earliest), latest) - timedelta(seconds=began)
 

@@ -1,7 +1,7 @@
 """What all tables share: their metadata, their base classes, and the types of columns.
 
-Each table is one class. Its docstring says what a row is and becomes the comment of the table. What other parts of the
-store must know of a column stands at the column: see `Known`.
+Each table is one class. Its docstring says what a row is and becomes the comment of the table. What
+other parts of the store must know of a column stands at the column: see `Known`.
 """
 
 import re
@@ -34,7 +34,8 @@ from sqlmodel.main import SQLModelMetaclass
 
 from judgeboard.domain import Status
 
-# SQLite sets ids itself only in INTEGER PRIMARY KEY columns; PostgreSQL needs room for more than 2^31 judgments.
+# SQLite sets ids itself only in INTEGER PRIMARY KEY columns; PostgreSQL needs room for more than
+# 2^31 judgments.
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
 # Python's None is stored as SQL NULL, never as the JSON text "null".
@@ -48,7 +49,11 @@ class JsonTuple(TypeDecorator[tuple[Any, ...]]):
     impl = JsonValue
     cache_ok = True
 
-    def process_result_value(self, value: list[Any] | None, dialect: Dialect) -> tuple[Any, ...] | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_result_value(
+        self,
+        value: list[Any] | None,
+        dialect: Dialect,  # noqa: ARG002 - SQLAlchemy's signature
+    ) -> tuple[Any, ...] | None:
         """Return None for NULL."""
         return None if value is None else tuple(value)
 
@@ -77,7 +82,12 @@ def one_of(choices: type[StrEnum], name: str) -> Enum:
     """The type of a column that stores the value of a choice and returns the choice."""
     values = [choice.value for choice in choices]
     return Enum(
-        choices, native_enum=False, create_constraint=True, length=20, name=name, values_callable=lambda _: values
+        choices,
+        native_enum=False,
+        create_constraint=True,
+        length=20,
+        name=name,
+        values_callable=lambda _: values,
     )
 
 
@@ -102,9 +112,10 @@ METADATA = MetaData(
 class Known(TypedDict, total=False):
     """What is known of a column.
 
-    ``changes``: its values change, in a table whose rows otherwise stay as written. ``forgotten``: `judgeboard db
-    forget` blanks it. ``completed``: late spans complete it, until something has read it. ``reads``: whatever the row
-    is, it read the content of the answer to which the column refers. ``exported``: exports have it (default: yes).
+    ``changes``: its values change, in a table whose rows otherwise stay as written. ``forgotten``:
+    `judgeboard db forget` blanks it. ``completed``: late spans complete it, until something has
+    read it. ``reads``: whatever the row is, it read the content of the answer to which the column
+    refers. ``exported``: exports have it (default: yes).
     """
 
     changes: bool
@@ -149,16 +160,18 @@ class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
 
     Facts in bulk are read as columns of `table_of` a class, which costs less.
 
-    ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and each change of a column
-    that does not change. ``has_hidden_rows``: a row may belong to a verdict or a review, which blind reviewers do not
-    see. ``keeps_run``: a run with such a row is not empty, so it stays when an import is undone. ``of_responses``: SQL
-    for the responses that a row (OLD) is about. If one of them is forgotten, columns of the row may be blanked.
-    ``is_recorded``: an import of verdicts stores such rows, in a run of its own. ``in_record``: a request to a judge
-    version counts in the record of its health. ``began_with``: the column with the answer from which a run made others
-    for a subject: its calls to generators are about this answer too.
+    ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and
+    each change of a column that does not change. ``has_hidden_rows``: a row may belong to a verdict
+    or a review, which blind reviewers do not see. ``keeps_run``: a run with such a row is not
+    empty, so it stays when an import is undone. ``of_responses``: SQL for the responses that a row
+    (OLD) is about. If one of them is forgotten, columns of the row may be blanked. ``is_recorded``:
+    an import of verdicts stores such rows, in a run of its own. ``in_record``: a request to a judge
+    version counts in the record of its health. ``began_with``: the column with the answer from
+    which a run made others for a subject: its calls to generators are about this answer too.
     """
 
-    # Rows of tables are not validated by pydantic, so nothing needs their validators at every start.
+    # Rows of tables are not validated by pydantic, so nothing needs their validators at every
+    # start.
     model_config = SQLModelConfig(defer_build=True)
 
     is_free: ClassVar[bool] = False
@@ -177,7 +190,9 @@ class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
 
     def changed(self, **values: object) -> Self:
         """Return a row of its own with other values; what is stored stays as it is."""
-        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | values)
+        return type(self)(
+            **{name: getattr(self, name) for name in type(self).model_fields} | values
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the columns in the order of the class."""
@@ -238,7 +253,9 @@ def row_of(table: Table) -> type[Row]:
     return row
 
 
-def columns_that(fact: Literal["changes", "forgotten", "completed", "reads"], table: Table) -> tuple[str, ...]:
+def columns_that(
+    fact: Literal["changes", "forgotten", "completed", "reads"], table: Table
+) -> tuple[str, ...]:
     """Return the names of the columns of which a fact is known."""
     return tuple(each.name for each in table.c if each.info.get(fact))
 
@@ -258,7 +275,8 @@ def partial(condition: str) -> dict[str, Any]:
 
 @compiles(CreateIndex, "postgresql")
 def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: object) -> Any:
-    # Not `postgresql_where` in `partial`: it imports PostgreSQL's dialect with all its drivers at every start.
+    # Not `postgresql_where` in `partial`: it imports PostgreSQL's dialect with all its drivers at
+    # every start.
     index = create.element
     condition = index.dialect_options["sqlite"]["where"]
     if condition is not None:

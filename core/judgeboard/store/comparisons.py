@@ -26,8 +26,9 @@ _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
 class NewComparison:
     """A comparison of a pair by a judge, in one order, to be stored.
 
-    ``preferences`` refer to the stored answers, not to the order ``shown``; they are empty if the verdict is unusable.
-    ``condition`` is ``reference`` if the judge was shown the text ``reference`` as correct, otherwise ``plain``.
+    ``preferences`` refer to the stored answers, not to the order ``shown``; they are empty if the
+    verdict is unusable. ``condition`` is ``reference`` if the judge was shown the text
+    ``reference`` as correct, otherwise ``plain``.
     """
 
     pair_id: int
@@ -61,9 +62,10 @@ class StoredComparison(NamedTuple):
 class BothOrders(NamedTuple):
     """A judge version's preferences on one aspect of a pair, in both orders.
 
-    ``ab`` is the preference with A shown first, ``ba`` with B shown first; both refer to the stored answers. None means
-    unmeasured: the judge was not asked in this order (``asked_ab``, ``asked_ba`` is False) or gave no usable verdict.
-    ``question`` is the id of the first pair with the same question.
+    ``ab`` is the preference with A shown first, ``ba`` with B shown first; both refer to the stored
+    answers. None means unmeasured: the judge was not asked in this order (``asked_ab``,
+    ``asked_ba`` is False) or gave no usable verdict. ``question`` is the id of the first pair with
+    the same question.
     """
 
     version_id: int
@@ -95,7 +97,11 @@ def store_comparisons(
     """Store comparisons of one version. Comparisons that are already stored do not change."""
     now = now or utc_now()
     statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
-        COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.id
+        COMPARISON.c.pair_id,
+        COMPARISON.c.condition,
+        COMPARISON.c.shown,
+        COMPARISON.c.ask,
+        COMPARISON.c.id,
     )
     for some in batches(items):
         batch = {key_of(item): item for item in reversed(some)}
@@ -104,7 +110,9 @@ def store_comparisons(
         add_aspects(connection, {id_: batch[key].preferences for key, id_ in ids.items()})
 
 
-def add_aspects(connection: Connection, preferences: Mapping[int, Mapping[str, Preference]]) -> None:
+def add_aspects(
+    connection: Connection, preferences: Mapping[int, Mapping[str, Preference]]
+) -> None:
     """Store preferences on aspects that these comparisons, by id, do not have yet."""
     rows = [
         {"comparison_id": id_, "aspect": aspect, "preference": preference.value}
@@ -128,7 +136,9 @@ def stored_comparisons(
     comparisons: dict[ComparisonKey, StoredComparison] = {}
     for row in rows_with(connection, query, COMPARISON.c.pair_id, pair_ids):
         key = record_of(ComparisonKey, row)
-        comparison = comparisons.setdefault(key, StoredComparison(row.id, row.status, {}, row.run_id))
+        comparison = comparisons.setdefault(
+            key, StoredComparison(row.id, row.status, {}, row.run_id)
+        )
         if row.aspect is not None:
             comparison.preferences[row.aspect] = row.preference
     return comparisons
@@ -139,9 +149,9 @@ def load_comparisons(
 ) -> list[BothOrders]:
     """Return these versions' preferences in both orders, one row per condition, pair and aspect, in a fixed order.
 
-    If a pair was asked several times in one order, the latest usable verdict counts. If no verdict in an order is
-    usable, this order is unmeasured on every aspect of the version's verdicts (``overall`` if it has none).
-    ``condition`` limits the result to ``plain`` or ``reference``.
+    If a pair was asked several times in one order, the latest usable verdict counts. If no verdict
+    in an order is usable, this order is unmeasured on every aspect of the version's verdicts
+    (``overall`` if it has none). ``condition`` limits the result to ``plain`` or ``reference``.
     """
     asked = _asked(connection, version_ids, condition)
     aspects: dict[tuple[int, str], set[str]] = {}
@@ -157,20 +167,27 @@ def load_comparisons(
     questions = question_groups(connection)
     rows = []
     for version_id, kept, pair_id in sorted({key[:3] for key in asked}):
-        ab, ba = (asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA))
+        ab, ba = (
+            asked.get((version_id, kept, pair_id, shown.value)) for shown in (Shown.AB, Shown.BA)
+        )
         query_type, gold = pairs[pair_id]
         for aspect in sorted(aspects[version_id, kept]) or (OVERALL,):
-            a_first, b_first = (None if by_aspect is None else by_aspect.get(aspect) for by_aspect in (ab, ba))
+            a_first, b_first = (
+                None if by_aspect is None else by_aspect.get(aspect) for by_aspect in (ab, ba)
+            )
             asked_both = (ab is not None, ba is not None)
             known = (*asked_both, gold, questions[pair_id])
-            rows.append(BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *known))
+            rows.append(
+                BothOrders(version_id, kept, pair_id, query_type, aspect, a_first, b_first, *known)
+            )
     return rows
 
 
 def question_groups(connection: Connection) -> dict[int, int]:
     """Return, for each pair, the id of the first pair with the same question: such pairs are not independent.
 
-    The hash tells equal questions (with options and reference) even after `judgeboard db forget` deleted their texts.
+    The hash tells equal questions (with options and reference) even after `judgeboard db forget`
+    deleted their texts.
     """
     question = func.substr(PAIR.c.content_hash, 1, _QUESTION_DIGITS)
     query = select(PAIR.c.id, func.min(PAIR.c.id).over(partition_by=question))
@@ -183,7 +200,10 @@ def _asked(
     """Return the preferences by (version, condition, pair, order shown); they are empty if no verdict was usable."""
     columns = ("judge_version_id", "condition", "pair_id", "shown", "ask")
     query: Select[Any] = _WITH_SCORES.with_only_columns(
-        *(COMPARISON.c[name] for name in columns), SCORE.c.aspect, SCORE.c.preference, maintain_column_froms=True
+        *(COMPARISON.c[name] for name in columns),
+        SCORE.c.aspect,
+        SCORE.c.preference,
+        maintain_column_froms=True,
     ).where(COMPARISON.c.judge_version_id.in_(version_ids))
     if condition is not None:
         query = query.where(COMPARISON.c.condition == condition)
@@ -250,11 +270,15 @@ class PairHead(NamedTuple):
 
 def versions_that_compared(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions with comparisons, by name and number."""
-    return list_versions(connection, select(COMPARISON.c.judge_version_id).where(COMPARISON.c.condition == PLAIN))
+    return list_versions(
+        connection, select(COMPARISON.c.judge_version_id).where(COMPARISON.c.condition == PLAIN)
+    )
 
 
 _A, _B = RESPONSE.alias(), RESPONSE.alias()
-_WITH_ANSWERS = PAIR.outerjoin(_A, _A.c.id == PAIR.c.response_a_id).outerjoin(_B, _B.c.id == PAIR.c.response_b_id)
+_WITH_ANSWERS = PAIR.outerjoin(_A, _A.c.id == PAIR.c.response_a_id).outerjoin(
+    _B, _B.c.id == PAIR.c.response_b_id
+)
 
 
 def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
@@ -272,16 +296,28 @@ def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple
 def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, PairHead]:
     """Return the heads of these pairs, by id."""
     start = func.substr(PAIR.c.question, 1, QUESTION_START)
-    columns = (PAIR.c.id, PAIR.c.source, PAIR.c.external_id, start, _A.c.generator_model, _B.c.generator_model)
+    columns = (
+        PAIR.c.id,
+        PAIR.c.source,
+        PAIR.c.external_id,
+        start,
+        _A.c.generator_model,
+        _B.c.generator_model,
+    )
     query = select(*columns).select_from(_WITH_ANSWERS)
-    return {id_: PairHead(*head) for id_, *head in rows_with(connection, query, PAIR.c.id, pair_ids)}
+    return {
+        id_: PairHead(*head) for id_, *head in rows_with(connection, query, PAIR.c.id, pair_ids)
+    }
 
 
 def pair_models(connection: Connection, pair_ids: Collection[int]) -> dict[int, tuple[str, str]]:
     """Return the models that wrote both answers of these pairs, by id; the source of an answer without a model."""
     models = (func.coalesce(of.c.generator_model, of.c.source, "") for of in (_A, _B))
     query = select(PAIR.c.id, *models).select_from(_WITH_ANSWERS)
-    return {id_: (first, second) for id_, first, second in rows_with(connection, query, PAIR.c.id, pair_ids)}
+    return {
+        id_: (first, second)
+        for id_, first, second in rows_with(connection, query, PAIR.c.id, pair_ids)
+    }
 
 
 def uncompared(connection: Connection) -> list[BothOrders]:
@@ -293,7 +329,18 @@ def uncompared(connection: Connection) -> list[BothOrders]:
     )
     questions, asked = question_groups(connection), {"asked_ab": False, "asked_ba": False}
     return [
-        BothOrders(0, PLAIN, id_, query_type, OVERALL, None, None, **asked, gold=gold, question=questions[id_])
+        BothOrders(
+            0,
+            PLAIN,
+            id_,
+            query_type,
+            OVERALL,
+            None,
+            None,
+            **asked,
+            gold=gold,
+            question=questions[id_],
+        )
         for id_, query_type, gold in connection.execute(query)
     ]
 
@@ -309,8 +356,12 @@ def latest_asks(
         .order_by(COMPARISON.c.ask)
     )
     latest: dict[tuple[int, Shown], LatestInOrder] = {}
-    for pair_id, shown, ask, status, run_id in rows_with(connection, query, COMPARISON.c.pair_id, pair_ids):
-        usable = status is Status.OK or ((pair_id, shown) in latest and latest[pair_id, shown].usable)
+    for pair_id, shown, ask, status, run_id in rows_with(
+        connection, query, COMPARISON.c.pair_id, pair_ids
+    ):
+        usable = status is Status.OK or (
+            (pair_id, shown) in latest and latest[pair_id, shown].usable
+        )
         latest[pair_id, shown] = LatestInOrder(ask, usable, run_id)
     return latest
 
@@ -335,24 +386,36 @@ def latest_comparisons(
 ) -> list[LatestComparison]:
     """Return a version's latest comparisons of a pair, one per condition and order asked, ab first."""
     of_pair = (COMPARISON.c.judge_version_id == version_id) & (COMPARISON.c.pair_id == pair_id)
-    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition.in_(conditions)).order_by(COMPARISON.c.ask)
+    query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition.in_(conditions)).order_by(
+        COMPARISON.c.ask
+    )
     latest: dict[tuple[str, Shown], LatestComparison] = {}
     for row in connection.execute(query):
         key = (row.condition, row.shown)
         comparison = latest.get(key)
         if comparison is None or comparison.comparison_id != row.id:
-            if comparison is not None and comparison.status is Status.OK and row.status is not Status.OK:
+            if (
+                comparison is not None
+                and comparison.status is Status.OK
+                and row.status is not Status.OK
+            ):
                 continue
-            comparison = latest[key] = record_of(LatestComparison, row, comparison_id=row.id, preferences={})
+            comparison = latest[key] = record_of(
+                LatestComparison, row, comparison_id=row.id, preferences={}
+            )
         if row.aspect is not None:
             comparison.preferences[row.aspect] = row.preference
     return [latest[key] for key in sorted(latest)]
 
 
-def compared_pairs(connection: Connection, version_id: int) -> dict[int, list[tuple[Status, str | None]]]:
+def compared_pairs(
+    connection: Connection, version_id: int
+) -> dict[int, list[tuple[Status, str | None]]]:
     """Return (status, shown reference) for the latest ask of each of a version's comparisons, by pair."""
     key = (COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown)
-    query = select(*key, COMPARISON.c.status, COMPARISON.c.reference).where(COMPARISON.c.judge_version_id == version_id)
+    query = select(*key, COMPARISON.c.status, COMPARISON.c.reference).where(
+        COMPARISON.c.judge_version_id == version_id
+    )
     latest = {tuple(row[:3]): row for row in connection.execute(query.order_by(COMPARISON.c.ask))}
     pairs: dict[int, list[tuple[Status, str | None]]] = {}
     for row in latest.values():

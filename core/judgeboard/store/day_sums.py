@@ -52,9 +52,10 @@ Groups = Subquery | None
 class DaySums:
     """Sums of one group of answers, day (days since 1970-01-01, None without a time) and judge version.
 
-    The ``group`` is a query type, or a value of a metadata field as a filter writes it. ``total`` and ``squares`` are
-    the sums of the values and of their squares; for a share, both count the hits. ``version_id`` is None if the values
-    do not come from a judge. ``unscored`` counts the verdicts without a value, which ``n`` leaves out.
+    The ``group`` is a query type, or a value of a metadata field as a filter writes it. ``total``
+    and ``squares`` are the sums of the values and of their squares; for a share, both count the
+    hits. ``version_id`` is None if the values do not come from a judge. ``unscored`` counts the
+    verdicts without a value, which ``n`` leaves out.
     """
 
     group: str
@@ -81,23 +82,33 @@ def _score(score: ScoreName | Criterion) -> ColumnElement[Any]:
     return JUDGMENT_SCORE.c.value if isinstance(score, Criterion) else CURRENT.c[score]
 
 
-def low_sums(connection: Connection, judge: str | int, threshold: float, groups: Groups = None) -> list[DaySums]:
+def low_sums(
+    connection: Connection, judge: str | int, threshold: float, groups: Groups = None
+) -> list[DaySums]:
     """Return the numbers of answers with a groundedness below ``threshold``, by judge name or version id."""
     value = CURRENT.c.groundedness
     low = func.sum(case((value < threshold - HALF_STEP, 1), else_=0))
     return _sums_of(connection, _judged_by(judge, groups, func.count(value), low, low))
 
 
-def flagged_sums(connection: Connection, groups: Groups = None, rule: str | None = None) -> list[DaySums]:
+def flagged_sums(
+    connection: Connection, groups: Groups = None, rule: str | None = None
+) -> list[DaySums]:
     """Return the numbers of logged answers with a flag of a rule, or of any rule except random sampling.
 
     Superseded flags do not count.
     """
-    hits = _by_day(FLAG, FLAG.c.response_id, groups, func.count(FLAG.c.response_id.distinct())).where(*_flagged(rule))
-    if rule is not None and groups is None:  # SQLite would otherwise read the rows of all flags of the rule
+    hits = _by_day(
+        FLAG, FLAG.c.response_id, groups, func.count(FLAG.c.response_id.distinct())
+    ).where(*_flagged(rule))
+    if (
+        rule is not None and groups is None
+    ):  # SQLite would otherwise read the rows of all flags of the rule
         hits = by_index(hits, FLAG, "ix_flag_share")
     flagged = {(group, day): n for group, day, n in connection.execute(hits)}
-    answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(RESPONSE.c.kind == ResponseKind.LOG.value)
+    answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(
+        RESPONSE.c.kind == ResponseKind.LOG.value
+    )
     return _ordered(
         DaySums(group, day, None, n, hit, hit)
         for group, day, n in connection.execute(answers)
@@ -147,9 +158,10 @@ def newest_values(
 ) -> NewestValues:
     """Return the values of the newest verdicts of a judge.
 
-    The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a ``score`` it is whether
-    the answer is flagged, by any rule or by ``rule``. With ``groups``, only their answers are read. Query types,
-    sources, and conditions of metadata such as ``tenant=acme`` narrow them further.
+    The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a
+    ``score`` it is whether the answer is flagged, by any rule or by ``rule``. With ``groups``, only
+    their answers are read. Query types, sources, and conditions of metadata such as ``tenant=acme``
+    narrow them further.
     """
     flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
     value = case((flagged, 1.0), else_=0.0) if score is None else _score(score)
@@ -157,7 +169,9 @@ def newest_values(
     day = func.coalesce(CURRENT.c.asked_day, NO_DAY)
     columns = CURRENT.c.response_id, name, CURRENT.c.evidence_group, day, cast(value, Float)
     query: Select[Any] = (
-        select(*columns).select_from(CURRENT).where(*_whose(judge), CURRENT.c.response_id >= _first_read(connection))
+        select(*columns)
+        .select_from(CURRENT)
+        .where(*_whose(judge), CURRENT.c.response_id >= _first_read(connection))
     )
     if score is not None:
         query = query.where(value.is_not(None))
@@ -181,18 +195,27 @@ def newest_values(
 
 def _first_read(connection: Connection) -> int:
     """Return the lowest id that `newest_values` reads."""
-    newest = by_index(select(func.max(CURRENT.c.response_id)), CURRENT, "ix_current_judgment_response")
+    newest = by_index(
+        select(func.max(CURRENT.c.response_id)), CURRENT, "ix_current_judgment_response"
+    )
     return (connection.execute(newest).scalar() or 0) - NEWEST + 1
 
 
 def are_days_cut(connection: Connection, first: int, last: int) -> bool:
     """Return whether `newest_values` leaves out a logged answer of these UTC days, both included, as too old."""
     day: ColumnElement[int] = literal_column(f"coalesce(response.asked_day, {NO_DAY})")
-    unread = select(RESPONSE.c.id).where(LOGGED, day.between(first, last), RESPONSE.c.id < _first_read(connection))
-    return connection.execute(by_index(unread, RESPONSE, "ix_response_asked").limit(1)).first() is not None
+    unread = select(RESPONSE.c.id).where(
+        LOGGED, day.between(first, last), RESPONSE.c.id < _first_read(connection)
+    )
+    return (
+        connection.execute(by_index(unread, RESPONSE, "ix_response_asked").limit(1)).first()
+        is not None
+    )
 
 
-def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:
+def _by_day(
+    table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]
+) -> Select[Any]:
     if groups is None:
         keys = table.c.query_type, table.c.asked_day
         return select(*keys, *columns).group_by(*keys)
@@ -202,7 +225,9 @@ def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *colu
 
 def _judged_by(judge: str | int, groups: Groups, *sums: ColumnElement[Any]) -> Select[Any]:
     version = CURRENT.c.judge_version_id
-    query = _by_day(CURRENT, CURRENT.c.response_id, groups, version, func.count(), *sums).group_by(version)
+    query = _by_day(CURRENT, CURRENT.c.response_id, groups, version, func.count(), *sums).group_by(
+        version
+    )
     return query.where(*_whose(judge))
 
 
@@ -221,4 +246,7 @@ def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:
 
 
 def _ordered(sums: Iterable[DaySums]) -> list[DaySums]:
-    return sorted(sums, key=lambda each: (each.group, -1 if each.day is None else each.day, each.version_id or 0))
+    return sorted(
+        sums,
+        key=lambda each: (each.group, -1 if each.day is None else each.day, each.version_id or 0),
+    )

@@ -47,10 +47,21 @@ _log = logging.getLogger("judgeboard.store")
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_DAMAGE = {
     *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY),
-    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT),
+    *(
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_INTERRUPT,
+    ),
 }
 _UNDECODABLE = "Could not decode to UTF-8"
-_OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # raised by a wrong type of a value
+_OF_VALUES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)  # raised by a wrong type of a value
 LOOK_SECONDS = 5.0  # for damage, after an error that damage may have caused
 ONE_PAGE = 4096  # bytes of a SQLite file without tables
 LEAST_SPACE = 64 * 1024  # bytes on a disk that SQLite needs to open a database
@@ -123,8 +134,9 @@ class AdvisoryLock(IntEnum):
 class Store:
     """An open database. Functions of the store take a ``Connection`` and return no row objects.
 
-    If another process locks a SQLite database for more than 30 seconds, or the database cannot be reached, a
-    transaction raises OperationalError. With ``patience``, it first waits, and raises DatabaseAway at the end.
+    If another process locks a SQLite database for more than 30 seconds, or the database cannot be
+    reached, a transaction raises OperationalError. With ``patience``, it first waits, and raises
+    DatabaseAway at the end.
     """
 
     engine: Engine
@@ -148,7 +160,8 @@ class Store:
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads; on SQLite it waits for no writer.
 
-        Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
+        Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be
+        read.
         """
         with self._named_errors(), self._connected() as connection:
             connection.execution_options(**{_KEPT: {}})
@@ -159,11 +172,15 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes, committed at the end of the context.
 
-        On SQLite it locks the database at once (BEGIN IMMEDIATE), so a thread must not open a second one inside it.
-        Raises BadInput if the database file is read-only or the database cannot store a value, and DamagedDatabase if
-        the file of SQLite cannot be read.
+        On SQLite it locks the database at once (BEGIN IMMEDIATE), so a thread must not open a
+        second one inside it. Raises BadInput if the database file is read-only or the database
+        cannot store a value, and DamagedDatabase if the file of SQLite cannot be read.
         """
-        turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
+        turn = (
+            turns_at(str(Path(self.engine.url.database or "").resolve())).turn()
+            if self.is_sqlite
+            else nullcontext()
+        )
         try:
             with (
                 turn,  # comes before the connection: there may be more writers than connections in the pool
@@ -187,7 +204,9 @@ class Store:
                 connection = self.engine.connect()
                 if writes:
                     given_up = None if self.patience is None else self.patience.given_up
-                    connection.execution_options(judgeboard_write=True, judgeboard_given_up=given_up)
+                    connection.execution_options(
+                        judgeboard_write=True, judgeboard_given_up=given_up
+                    )
                     connection.begin()
                 break
             except Exception as error:
@@ -196,7 +215,9 @@ class Store:
                 if self.patience is None or not is_outage(error):
                     raise
                 if not self.patience.wait(error, began):
-                    raise DatabaseAway(f"the database could not be used for {self.patience.seconds:g} s") from error
+                    raise DatabaseAway(
+                        f"the database could not be used for {self.patience.seconds:g} s"
+                    ) from error
         if self.patience is not None:
             self.patience.end_wait(began)
         with connection:
@@ -209,11 +230,15 @@ class Store:
             yield
         except DataError as error:
             if not (self.is_sqlite and self._is_damage(error)):
-                raise BadInput(f"the database cannot hold a value: {str(error.orig).partition(chr(10))[0]}") from error
+                raise BadInput(
+                    f"the database cannot hold a value: {str(error.orig).partition(chr(10))[0]}"
+                ) from error
         except OverflowError as error:
             if _TOO_LARGE not in str(error):
                 raise
-            raise BadInput("the database cannot hold a value: a whole number must be below 2**63") from error
+            raise BadInput(
+                "the database cannot hold a value: a whole number must be below 2**63"
+            ) from error
         except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, *_OF_VALUES) as error:
             if self.is_sqlite and self._is_full(error):
                 raise OperationalError(None, None, sqlite3.OperationalError(FULL)) from error
@@ -221,7 +246,8 @@ class Store:
                 raise
         else:
             return
-        # Without the cause: the message of the driver may have a text of the log, and a traceback would show it.
+        # Without the cause: the message of the driver may have a text of the log, and a traceback
+        # would show it.
         raise DamagedDatabase(damaged(self.engine.url)) from None
 
     def _is_full(self, error: Exception) -> bool:
@@ -229,7 +255,10 @@ class Store:
         code = getattr(getattr(error, "orig", None) or error, "sqlite_errorcode", 0) & 0xFF
         if code != sqlite3.SQLITE_IOERR:
             return False
-        return shutil.disk_usage(Path(str(self.engine.url.database)).resolve().parent).free < LEAST_SPACE
+        return (
+            shutil.disk_usage(Path(str(self.engine.url.database)).resolve().parent).free
+            < LEAST_SPACE
+        )
 
     def _is_damage(self, error: Exception) -> bool:
         """Return whether damage of the file is the cause of an error; where its kind does not tell, look for damage."""
@@ -248,8 +277,9 @@ class Store:
     def checkpoint(self, seconds: float = BUSY_SECONDS) -> bool:
         """Write what SQLite's write-ahead log holds into the database file, and empty the log.
 
-        Waits at most so many ``seconds`` for other connections. Returns False if one of them reads or writes for
-        longer; then the log keeps a part. PostgreSQL has no such file: nothing is done, and True is returned.
+        Waits at most so many ``seconds`` for other connections. Returns False if one of them reads
+        or writes for longer; then the log keeps a part. PostgreSQL has no such file: nothing is
+        done, and True is returned.
         """
         if not self.is_sqlite:
             return True
@@ -263,11 +293,14 @@ class Store:
     def close(self) -> None:
         """Close every connection; on SQLite, the database file then holds all rows, so that a copy of it is whole.
 
-        While other processes use the file, this waits at most 1 second for them, and is never an error.
+        While other processes use the file, this waits at most 1 second for them, and is never an
+        error.
         """
         pool = self.engine.pool
         if isinstance(pool, QueuePool) and pool.checkedin() + pool.checkedout():
-            with suppress(SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error):  # for example, it is read-only
+            with suppress(
+                SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error
+            ):  # for example, it is read-only
                 self.checkpoint(CLOSING_SECONDS)
         self.engine.dispose()
 
@@ -277,12 +310,15 @@ def kept_while_reading(
 ) -> Callable[Concatenate[Connection, _Arguments], _Result]:
     """Keep the result until the end of a transaction that only reads; several parts of a figure need it.
 
-    A transaction that writes reads each time, because it may change the result. All arguments must be hashable.
+    A transaction that writes reads each time, because it may change the result. All arguments must
+    be hashable.
     """
     parameters = signature(read)
 
     @wraps(read)
-    def reading(connection: Connection, /, *args: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+    def reading(
+        connection: Connection, /, *args: _Arguments.args, **named: _Arguments.kwargs
+    ) -> _Result:
         kept: dict[Any, _Result] | None = connection.get_execution_options().get(_KEPT)
         if kept is None:
             return read(connection, *args, **named)
@@ -309,8 +345,12 @@ def forget_kept(connection: Connection) -> None:
 
 def database_url(database: str | Path | None = None) -> URL:
     """Return the URL from ``--db`` (a path means SQLite), otherwise ``JUDGEBOARD_DB``, otherwise the default file."""
-    if database == "":  # for example from an unset shell variable: the user did not mean the default file
-        raise BadInput("the database is an empty text: give a path or URL to --db, or leave the option out")
+    if (
+        database == ""
+    ):  # for example from an unset shell variable: the user did not mean the default file
+        raise BadInput(
+            "the database is an empty text: give a path or URL to --db, or leave the option out"
+        )
     text_ = str(database or load_settings().db or DEFAULT_DATABASE)
     if _HALF_A_URL.match(text_):
         raise BadInput(_NO_ADDRESS)
@@ -331,10 +371,14 @@ def connect(url: URL, *, create: bool) -> Engine:
     if url.get_backend_name() != "sqlite":
         return _served_engine(url)
     if url.query:
-        raise BadInput(f"a SQLite URL takes no options (?{next(iter(url.query))}=…): use the path alone")
+        raise BadInput(
+            f"a SQLite URL takes no options (?{next(iter(url.query))}=…): use the path alone"
+        )
     path = Path(url.database or "")
     if not url.database or str(path) == ":memory:":
-        raise BadInput("Judgeboard needs a database file, not an in-memory database. Use --db PATH.")
+        raise BadInput(
+            "Judgeboard needs a database file, not an in-memory database. Use --db PATH."
+        )
     if path.is_dir():
         raise BadInput(f"{path} is a folder: use --db with the path of a database file")
     if not path.exists():
@@ -342,13 +386,17 @@ def connect(url: URL, *, create: bool) -> Engine:
             raise MissingDatabase(missing(url))
         try:
             path.parent.mkdir(exist_ok=True)
-        except FileNotFoundError as error:  # only one folder is made: a path with more is often a typing error
+        except (
+            FileNotFoundError
+        ) as error:  # only one folder is made: a path with more is often a typing error
             raise BadInput(
                 f"cannot create {path}: there is no folder {path.parent.parent}. Create it, or change --db"
             ) from error
         except OSError as error:
             raise BadInput(f"cannot create the folder of {path}: {error.strerror}") from error
-        with suppress(OSError):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
+        with suppress(
+            OSError
+        ):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
             open(path, "ab", opener=owner_only).close()
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "do_connect", _open_file)
@@ -362,7 +410,9 @@ def _served_engine(url: URL) -> Engine:
     try:
         engine = create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
-        raise BadInput(f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name") from error
+        raise BadInput(
+            f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name"
+        ) from error
     prepare_compiler(engine)
     if engine.dialect.name == "postgresql":
         _follow_clock(engine)
@@ -382,17 +432,23 @@ def _follow_clock(engine: Engine) -> None:
             database_clock.set_by(read, anew=anew)
 
     event.listen(engine, "connect", lambda connection, _record: set_clock(connection, anew=True))
-    event.listen(engine, "checkout", lambda connection, _record, _proxy: set_clock(connection, anew=False))
+    event.listen(
+        engine, "checkout", lambda connection, _record, _proxy: set_clock(connection, anew=False)
+    )
 
 
 def check_writable(store: Store) -> None:
     """Commit a change that changes nothing; raise an error of the driver or BadInput if an answer cannot be stored."""
     with store.writing() as connection:
         if store.is_sqlite:
-            # A long answer is rolled back first. A small cache makes SQLite write it, and the next one over it.
+            # A long answer is rolled back first. A small cache makes SQLite write it, and the next
+            # one over it.
             cache = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
             version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-            long_answer = "CREATE TABLE probe (answer)", "INSERT INTO probe VALUES (zeroblob(65536))"
+            long_answer = (
+                "CREATE TABLE probe (answer)",
+                "INSERT INTO probe VALUES (zeroblob(65536))",
+            )
             try:
                 for statement in ("PRAGMA cache_size = 1", *long_answer):
                     connection.exec_driver_sql(statement)
@@ -409,7 +465,9 @@ def check_writable(store: Store) -> None:
 def _is_sealed(path: Path) -> bool:
     """Return whether this user cannot write the file or its folder, and no process has the file open."""
     effective = os.access in os.supports_effective_ids
-    if not path.exists() or all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent)):
+    if not path.exists() or all(
+        os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent)
+    ):
         return False
     return not any(path.with_name(f"{path.name}{end}").exists() for end in BESIDE)
 
@@ -417,9 +475,9 @@ def _is_sealed(path: Path) -> bool:
 def _open_file(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
     """Open a file that this user cannot write as one that nobody changes, and create no file.
 
-    SQLite creates files beside a database to read it. It fails where it may not; where it may, the owner of the
-    database cannot write them later. A file that has gone, for example with its disk, must not be replaced by an empty
-    one.
+    SQLite creates files beside a database to read it. It fails where it may not; where it may, the
+    owner of the database cannot write them later. A file that has gone, for example with its disk,
+    must not be replaced by an empty one.
     """
     path = Path(arguments[0]).absolute()
     arguments[0] = f"{path.as_uri()}?{'immutable=1' if _is_sealed(path) else 'mode=rw'}"
@@ -429,7 +487,9 @@ def _open_file(_dialect: Any, _record: Any, arguments: list[Any], options: dict[
 def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
     dbapi_connection.isolation_level = None  # _begin_sqlite starts transactions, not the driver
     cursor = dbapi_connection.cursor()
-    with suppress(sqlite3.OperationalError):  # a read-only copy, made with VACUUM INTO, has no write-ahead log
+    with suppress(
+        sqlite3.OperationalError
+    ):  # a read-only copy, made with VACUUM INTO, has no write-ahead log
         cursor.execute("PRAGMA journal_mode=WAL")
     for pragma in (
         "synchronous=FULL",
@@ -446,7 +506,9 @@ def _begin_sqlite(connection: Connection) -> None:
     given_up = options.get("judgeboard_given_up")
     while True:
         try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("judgeboard_write") else "BEGIN")
+            connection.exec_driver_sql(
+                "BEGIN IMMEDIATE" if options.get("judgeboard_write") else "BEGIN"
+            )
         except OperationalError as error:
             if given_up is None or given_up.is_set() or str(error.orig) != LOCKED:
                 raise

@@ -53,7 +53,9 @@ def record_event(
 ) -> int:
     """Store an event and return its id; ``details`` contains ids and numbers, never texts of a log."""
     row = {"kind": kind, "actor": actor, "response_id": response_id, "details": details or {}}
-    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), row | {"at": now or utc_now()})
+    inserted = connection.execute(
+        insert(EVENT).returning(EVENT.c.id), row | {"at": now or utc_now()}
+    )
     return int(inserted.scalar_one())
 
 
@@ -79,7 +81,10 @@ def _actor(connection: Connection, name: str) -> str:
     """Return an actor as stored: an exact match first, then a name that differs only by case."""
     if any_row(connection, EVENT.c.actor == name):
         return name
-    stored = (*occurring_values(connection, EVENT.c.actor), *connection.execute(select(REVIEWER.c.name)).scalars())
+    stored = (
+        *occurring_values(connection, EVENT.c.actor),
+        *connection.execute(select(REVIEWER.c.name)).scalars(),
+    )
     return next((each for each in stored if each.casefold() == name.casefold()), name)
 
 
@@ -95,10 +100,12 @@ def _events(
     return tuple(record_of(StoredEvent, row) for row in connection.execute(query.limit(limit)))
 
 
-def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) -> tuple[StoredEvent, ...]:
+def notifications(
+    connection: Connection, reviewer_id: int, *, limit: int = 20
+) -> tuple[StoredEvent, ...]:
     """Return a person's notifications, the newest first, without notifications about hidden answers."""
-    # One query per kind: each reads only the end of an index. Hidden rows are left out by the last query, because
-    # leaving them out of every query takes several times longer.
+    # One query per kind: each reads only the end of an index. Hidden rows are left out by the last
+    # query, because leaving them out of every query takes several times longer.
     latest = select(EVENT.c.id, EVENT.c.details).order_by(EVENT.c.id.desc()).limit(LATEST)
     about = [
         event.id
@@ -118,7 +125,9 @@ def read_until(connection: Connection, reviewer_id: int) -> int:
 def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:
     """Store that a person has read their notifications up to this event."""
     unread = or_(REVIEWER.c.notified_until.is_(None), REVIEWER.c.notified_until < until)
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id, unread).values(notified_until=until))
+    connection.execute(
+        update(REVIEWER).where(REVIEWER.c.id == reviewer_id, unread).values(notified_until=until)
+    )
 
 
 def mentioned(text: str, names: Mapping[int, str]) -> list[int]:
@@ -127,7 +136,9 @@ def mentioned(text: str, names: Mapping[int, str]) -> list[int]:
     The longest name that matches counts: "@Ann Lee" does not mention Ann.
     """
     handles = [
-        (handle, id_) for id_, name in names.items() for handle in {name.casefold(), name.casefold().split("@")[0]}
+        (handle, id_)
+        for id_, name in names.items()
+        for handle in {name.casefold(), name.casefold().split("@")[0]}
     ]
     handles.sort(key=lambda handle: -len(handle[0]))
     folded, people = text.casefold(), set()

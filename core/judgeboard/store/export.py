@@ -63,7 +63,8 @@ from judgeboard.store.tables import (
 )
 from judgeboard.text import iso_z
 
-# An export can be imported unchanged. Never add a column here that the importer would read as a column of the log.
+# An export can be imported unchanged. Never add a column here that the importer would read as a
+# column of the log.
 RESPONSE_COLUMNS = (
     *(Column(name) for name in ("source", "external_id", "kind", "query_type", "query")),
     Column("context", ColumnType.TEXTS),
@@ -111,7 +112,9 @@ ROW_KEY = "row_key"  # the column by which rows are read in chunks
 class Rows(Protocol):
     """Yields the rows of an exported table that meet conditions on this table, in the order of their ids."""
 
-    def __call__(self, connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+    def __call__(
+        self, connection: Connection, *where: ColumnElement[bool]
+    ) -> Iterator[dict[str, Any]]:
         """Yield the rows."""
 
 
@@ -119,7 +122,8 @@ class Rows(Protocol):
 class ExportTable:
     """One exported table: its columns, and its rows as dicts by column name.
 
-    ``response`` or ``pair`` is the column with the id of the answer or the pair that a row is about.
+    ``response`` or ``pair`` is the column with the id of the answer or the pair that a row is
+    about.
     """
 
     columns: tuple[Column, ...]
@@ -177,7 +181,9 @@ _REFERENCES: Mapping[str, Mapping[str, str]] = {
     "reviewer": {"reviewer": "name", "origin": "origin"},
 }
 _NAMED = tuple(_REFERENCES["response"])
-_NUMBERS = tuple(JUDGMENT.c[name].label(f"judgment_{name}") for name in ("ask", "repeat"))  # of a judgment
+_NUMBERS = tuple(
+    JUDGMENT.c[name].label(f"judgment_{name}") for name in ("ask", "repeat")
+)  # of a judgment
 _MICRO = "_micro"  # costs are stored in millionths of the currency of the prices
 
 _TYPES: tuple[tuple[type, ColumnType], ...] = (
@@ -191,7 +197,10 @@ _TYPES: tuple[tuple[type, ColumnType], ...] = (
 
 def exported_columns(table: Table, without: str = "", **names: str) -> Select[Any]:
     """Return the query for a table's exported columns; ``without`` lists columns to omit, ``names`` renames columns."""
-    left_out = {*without.split(), *(each.name for each in table.c if not each.info.get("exported", True))}
+    left_out = {
+        *without.split(),
+        *(each.name for each in table.c if not each.info.get("exported", True)),
+    }
     query = select(table.c.id.label(ROW_KEY)).select_from(table)
     for column in (column for column in table.c if column.name not in left_out):
         referred = next((key.column.table for key in column.foreign_keys), None)
@@ -199,10 +208,15 @@ def exported_columns(table: Table, without: str = "", **names: str) -> Select[An
             row = referred.alias()
             query = query.join(row, row.c.id == column, isouter=bool(column.nullable))
             query = query.add_columns(
-                *(row.c[named].label(names.get(name, name)) for name, named in _REFERENCES[referred.name].items())
+                *(
+                    row.c[named].label(names.get(name, name))
+                    for name, named in _REFERENCES[referred.name].items()
+                )
             )
         elif column.name.endswith(_MICRO):
-            query = query.add_columns((cast(column, Float) / 1_000_000.0).label(column.name.removesuffix(_MICRO)))
+            query = query.add_columns(
+                (cast(column, Float) / 1_000_000.0).label(column.name.removesuffix(_MICRO))
+            )
         else:
             name = table.name if column.primary_key else column.name.removesuffix("_id")
             if column.name in _NAMED:
@@ -218,19 +232,27 @@ def exported_query(
     pair: ColumnElement[int] | None = None,
 ) -> ExportTable:
     """Return the export of a query (see `exported_columns`); source and external id come first."""
-    columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != ROW_KEY]
+    columns = [
+        Column(each.name, _column_type(each))
+        for each in query.selected_columns
+        if each.name != ROW_KEY
+    ]
     columns += [Column(part.name, ColumnType.JSON) for part in parts]
 
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
         for chunk in read_chunks(connection, query.where(*where)):
-            gathered = [(part, part.read(connection, [row[ROW_KEY] for row in chunk])) for part in parts]
+            gathered = [
+                (part, part.read(connection, [row[ROW_KEY] for row in chunk])) for part in parts
+            ]
             for row in chunk:
                 for part, rows_by_id in gathered:
                     belonging = rows_by_id.get(row[ROW_KEY])
                     row[part.name] = belonging and part.value(belonging)
                 yield row
 
-    return ExportTable(tuple(sorted(columns, key=lambda column: column.name not in _NAMED)), rows, response, pair)
+    return ExportTable(
+        tuple(sorted(columns, key=lambda column: column.name not in _NAMED)), rows, response, pair
+    )
 
 
 _Texts = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -238,18 +260,26 @@ _Texts = Mapping[tuple[str, str], Mapping[str, Any]]
 
 def _answer_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> _Texts:
     """Return the texts of the answers of these rows, by source and external id."""
-    query = select(RESPONSE.c.id, *(RESPONSE.c[name] for name in (*_NAMED, "query", "answer", "passages")))
+    query = select(
+        RESPONSE.c.id, *(RESPONSE.c[name] for name in (*_NAMED, "query", "answer", "passages"))
+    )
     texts = {}
     for row in _of_names(connection, query, RESPONSE, rows):
         context = None if row.passages is None else list(row.passages)
-        texts[row.source, row.external_id] = {"query": row.query, "answer": row.answer, "context": context}
+        texts[row.source, row.external_id] = {
+            "query": row.query,
+            "answer": row.answer,
+            "context": context,
+        }
     return texts
 
 
 def _pair_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> _Texts:
     """Return the texts of the pairs of these rows, by source and external id."""
     ids = [row.id for row in _of_names(connection, select(PAIR.c.id), PAIR, rows)]
-    return {(item["source"], item["external_id"]): item for item in pair_items(connection, ids).values()}
+    return {
+        (item["source"], item["external_id"]): item for item in pair_items(connection, ids).values()
+    }
 
 
 def _of_names(
@@ -259,25 +289,37 @@ def _of_names(
     for row in rows:
         by_source.setdefault(row["source"], []).append(row["external_id"])
     for source, names in by_source.items():
-        yield from rows_with(connection, query.where(table.c.source == source), table.c.external_id, names)
+        yield from rows_with(
+            connection, query.where(table.c.source == source), table.c.external_id, names
+        )
 
 
 def _column_type(column: Any) -> ColumnType:
     stored = column.type.impl if isinstance(column.type, TypeDecorator) else column.type
-    return next((exported for type_, exported in _TYPES if isinstance(stored, type_)), ColumnType.TEXT)
+    return next(
+        (exported for type_, exported in _TYPES if isinstance(stored, type_)), ColumnType.TEXT
+    )
 
 
 def read_chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a query with ``ROW_KEY`` in chunks, ordered by it, so that memory does not grow with them."""
     key, last = query.selected_columns[ROW_KEY].element, 0
-    while rows := connection.execute(query.where(key > last).order_by(key).limit(_CHUNK)).mappings().all():
+    while (
+        rows := connection.execute(query.where(key > last).order_by(key).limit(_CHUNK))
+        .mappings()
+        .all()
+    ):
         yield [dict(row) for row in rows]
         last = rows[-1][ROW_KEY]
 
 
-def _gathered(table: Table, connection: Connection, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
+def _gathered(
+    table: Table, connection: Connection, ids: Sequence[int]
+) -> dict[int, list[Row[Any]]]:
     """Return the rows of a table in order, by the id of the row to which they belong."""
-    (belongs_to,) = (column for column in table.c if column.foreign_keys and column.name != "import_batch_id")
+    (belongs_to,) = (
+        column for column in table.c if column.foreign_keys and column.name != "import_batch_id"
+    )
     rows: dict[int, list[Row[Any]]] = {}
     for row in connection.execute(select(table).where(belongs_to.in_(ids)).order_by(table.c.id)):
         rows.setdefault(getattr(row, belongs_to.name), []).append(row)
@@ -326,19 +368,27 @@ def _audits() -> Select[Any]:
 
 def _flags() -> Select[Any]:
     """Return the query for all flags; ``judge`` is the primary judge, ``judged_by`` that of the flagged judgment."""
-    query = exported_columns(FLAG, "leads source asked_day judgment_id", judge_name="judge").add_columns(
-        VERSION.c.name.label("judged_by"), VERSION.c.fingerprint.label("judged_by_version"), *_NUMBERS
+    query = exported_columns(
+        FLAG, "leads source asked_day judgment_id", judge_name="judge"
+    ).add_columns(
+        VERSION.c.name.label("judged_by"),
+        VERSION.c.fingerprint.label("judged_by_version"),
+        *_NUMBERS,
     )
     judged = query.outerjoin(JUDGMENT, JUDGMENT.c.id == FLAG.c.judgment_id)
     return judged.outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
 
 
 def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-    query = select(RESPONSE.c.id.label(ROW_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
+    query = select(RESPONSE.c.id.label(ROW_KEY)).where(
+        RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None)
+    )
     for chunk in read_chunks(connection, query.where(*where)):
         ids = [row[ROW_KEY] for row in chunk]
         feedback = _gathered(FEEDBACK, connection, ids)
-        for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)):
+        for row in connection.execute(
+            select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)
+        ):
             of_response = tuple(record_of(Feedback, stored) for stored in feedback.get(row.id, ()))
             yield response_row(replace(response_of(row), feedback=of_response))
 
@@ -355,14 +405,18 @@ PAIR_COLUMNS = (
 
 def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
     # Questions that were only sampled are in the table of samples.
-    query = select(PAIR.c.id.label(ROW_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
+    query = select(PAIR.c.id.label(ROW_KEY)).where(
+        PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None)
+    )
     for chunk in read_chunks(connection, query.where(*where)):
         ids = [row[ROW_KEY] for row in chunk]
         people: dict[int, list[CurrentPreference]] = {}
         for preference in load_preferences(connection, ids):
             if preference.origin == ORIGIN:
                 people.setdefault(preference.pair_id, []).append(preference)
-        grades = notes_of(connection, {each.review_id for of_pair in people.values() for each in of_pair})
+        grades = notes_of(
+            connection, {each.review_id for of_pair in people.values() for each in of_pair}
+        )
         for pair_id, item in pair_items(connection, ids).items():
             yield {**item, "human": _human(people.get(pair_id, ()), grades)}
 
@@ -386,21 +440,35 @@ def pair_items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str
 
 
 def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
-    return case((side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id)
+    return case(
+        (side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id
+    )
 
 
-def _human(preferences: Sequence[CurrentPreference], grades: Mapping[int, Grade]) -> list[dict[str, Any]] | None:
+def _human(
+    preferences: Sequence[CurrentPreference], grades: Mapping[int, Grade]
+) -> list[dict[str, Any]] | None:
     """Preferences in the format of the importer, one object per person and order shown; ``grades`` by review."""
     people = []
     ordered = sorted(preferences, key=lambda preference: preference.review_id)
-    for review_id, grouped in itertools.groupby(ordered, key=lambda preference: preference.review_id):
+    for review_id, grouped in itertools.groupby(
+        ordered, key=lambda preference: preference.review_id
+    ):
         aspects = list(grouped)
         first = aspects[0]
         at = None if first.at is None else iso_z(first.at)
         scale = next((aspect.scale for aspect in aspects if aspect.scale is not None), None)
         notes = grades.get(review_id, Grade()).notes
-        fields = {"annotator": first.reviewer, "shown": first.shown, **notes, "scale": scale, "at": at}
-        person: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        fields = {
+            "annotator": first.reviewer,
+            "shown": first.shown,
+            **notes,
+            "scale": scale,
+            "at": at,
+        }
+        person: dict[str, Any] = {
+            name: value for name, value in fields.items() if value is not None
+        }
         for aspect in aspects:
             if aspect.aspect == OVERALL and aspect.preference is not None:
                 person["preference"] = aspect.preference
@@ -421,10 +489,18 @@ def _reviews() -> ExportTable:
         .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
         .where(REVIEW.c.response_id.is_not(None))
     )
-    flags = _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule", "state") for flag in flags])
+    flags = _Parts(
+        "flags",
+        flags_decided,
+        lambda flags: [_fields(flag, "id", "rule", "state") for flag in flags],
+    )
     modes = _Parts("failure_modes", modes_of, list)
-    plain = exported_query(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes)
-    named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
+    plain = exported_query(
+        query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes
+    )
+    named = [
+        column for column in plain.columns if column.name not in {"choices", "texts", "scores"}
+    ]
 
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
         for row in plain.rows(connection, *where):
@@ -448,7 +524,9 @@ _EXPORTS: Mapping[str, ExportTable] = {
         _Parts(
             "scores",
             partial(_gathered, JUDGMENT_SCORE),
-            lambda scores: [_fields(score, "dimension", "value", "scale", "reasoning") for score in scores],
+            lambda scores: [
+                _fields(score, "dimension", "value", "scale", "reasoning") for score in scores
+            ],
         ),
         response=JUDGMENT.c.response_id,
     ),
@@ -458,7 +536,8 @@ _EXPORTS: Mapping[str, ExportTable] = {
     "issues": exported_query(exported_columns(ISSUE, "id")),
     "label_schemas": exported_query(exported_columns(LABEL_SCHEMA, "hash")),
     "comments": exported_query(
-        exported_columns(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None)), response=COMMENT.c.response_id
+        exported_columns(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None)),
+        response=COMMENT.c.response_id,
     ),
     "pairs": ExportTable((*PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs, pair=PAIR.c.id),
     "comparisons": exported_query(
@@ -475,7 +554,9 @@ _EXPORTS: Mapping[str, ExportTable] = {
         _Parts(
             "aspects",
             partial(_gathered, PREFERENCE_SCORE),
-            lambda scores: {score.aspect: _fields(score, "preference", "value", "scale") for score in scores},
+            lambda scores: {
+                score.aspect: _fields(score, "preference", "value", "scale") for score in scores
+            },
         ),
         pair=REVIEW.c.pair_id,
     ),
@@ -517,13 +598,14 @@ def export_tables(
 ) -> dict[str, int]:
     """Write a consistent snapshot of tables, one line per row, and return the number of lines by table.
 
-    ``targets`` maps each table (a key of ``known``) to a path or a binary stream. A file is replaced only after all
-    rows are written; a stream stays open. ``format`` is ``jsonl`` or ``parquet`` (exact values), or ``csv`` (formulas
-    are defused). Rows that the ``viewer`` may not see are left out (default: export all rows). ``where`` selects the
-    answers or pairs whose rows are written; tables about neither are written whole. ``texts`` are those of `TEXTS` to
-    add to each row. ``on_rows`` gets the number of rows of a table after each 1,000. Raises BadInput if the table, the
-    format or a text is unknown, pairs do not have a field of the filter, or a file cannot be written or is the database
-    itself.
+    ``targets`` maps each table (a key of ``known``) to a path or a binary stream. A file is
+    replaced only after all rows are written; a stream stays open. ``format`` is ``jsonl`` or
+    ``parquet`` (exact values), or ``csv`` (formulas are defused). Rows that the ``viewer`` may not
+    see are left out (default: export all rows). ``where`` selects the answers or pairs whose rows
+    are written; tables about neither are written whole. ``texts`` are those of `TEXTS` to add to
+    each row. ``on_rows`` gets the number of rows of a table after each 1,000. Raises BadInput if
+    the table, the format or a text is unknown, pairs do not have a field of the filter, or a file
+    cannot be written or is the database itself.
     """
     known = exports() if known is None else known
     unknown = sorted(targets.keys() - known.keys())
@@ -537,6 +619,8 @@ def export_tables(
     tables = {name: known[name].with_texts(texts) for name in targets}
     with Seen(store, viewer).reading() as connection:
         return {
-            name: write_rows(table.read(connection, where), table.columns, targets[name], format, on_rows)
+            name: write_rows(
+                table.read(connection, where), table.columns, targets[name], format, on_rows
+            )
             for name, table in tables.items()
         }

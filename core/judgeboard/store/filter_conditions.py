@@ -3,7 +3,18 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    column,
+    exists,
+    literal_column,
+    or_,
+    select,
+    table,
+)
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from judgeboard.domain import TEXT_FILTERS, FeedbackKind, FlagState, Label, Status
@@ -14,7 +25,14 @@ from judgeboard.store.metadata import with_metadata
 from judgeboard.store.own_labels import has_own_label
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
-from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, below_cut, listed
+from judgeboard.store.statements import (
+    CURRENT_OF_NAME,
+    CURRENT_OF_VERSION,
+    LOGGED,
+    NOT_OK,
+    below_cut,
+    listed,
+)
 from judgeboard.store.tables import (
     CURRENT,
     FEEDBACK,
@@ -28,7 +46,8 @@ from judgeboard.store.tables import (
 )
 
 Columns = ReadOnlyColumnCollection[str, ColumnElement[Any]]
-# The texts of the log that flags, pairs and current judgments have as well: filters read these columns there.
+# The texts of the log that flags, pairs and current judgments have as well: filters read these
+# columns there.
 _ALSO_ELSEWHERE = frozenset({"query_type", "source", "external_id"})
 
 
@@ -37,7 +56,9 @@ def check_names(filtered: Iterable[str]) -> None:
     for name in filtered:
         tables = [each.name for each in (FLAG, PAIR, CURRENT) if name in each.c]
         if tables and name not in _ALSO_ELSEWHERE:
-            raise ValueError(f"answers cannot be filtered by {name!r}: {tables[0]} has a column of this name")
+            raise ValueError(
+                f"answers cannot be filtered by {name!r}: {tables[0]} has a column of this name"
+            )
 
 
 check_names(TEXT_FILTERS)
@@ -53,7 +74,9 @@ def other_text_conditions(
 ) -> list[ColumnElement[bool]]:
     """Return the condition on ``response_id`` for texts of the log that are not in ``columns``, if there are any."""
     answer = RESPONSE.alias("named")
-    texts = [answer.c[name].in_(values) for name, values in where.texts.items() if name not in columns]
+    texts = [
+        answer.c[name].in_(values) for name, values in where.texts.items() if name not in columns
+    ]
     return [response_id.in_(select(answer.c.id).where(*texts))] if texts else []
 
 
@@ -62,7 +85,9 @@ def rule_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
     return [FLAG.c.rule.in_(where.rules)] if where.rules else []
 
 
-def _within(column: ColumnElement[Any], low: float | None, high: float | None) -> list[ColumnElement[bool]]:
+def _within(
+    column: ColumnElement[Any], low: float | None, high: float | None
+) -> list[ColumnElement[bool]]:
     """Return the conditions of a range; a missing value never matches them."""
     conditions: list[ColumnElement[bool]] = [] if low is None else [column >= low]
     return conditions if high is None else [*conditions, column <= high]
@@ -70,7 +95,10 @@ def _within(column: ColumnElement[Any], low: float | None, high: float | None) -
 
 def day_conditions(where: RowFilter, day: ColumnElement[int | None]) -> list[ColumnElement[bool]]:
     """Return the filter's days as conditions on this column."""
-    return [*_within(day, where.day_from, where.day_to), *([day.is_(None)] if where.no_time else [])]
+    return [
+        *_within(day, where.day_from, where.day_to),
+        *([day.is_(None)] if where.no_time else []),
+    ]
 
 
 def score_conditions(
@@ -84,10 +112,15 @@ def score_conditions(
 def is_low(at: Thresholds) -> ColumnElement[bool]:
     """Return the condition that a row of current_judgment has a low score; the condition is never NULL."""
     return or_(
-        and_(CURRENT.c.groundedness.is_not(None), below_cut(CURRENT.c.groundedness, CURRENT.c.query_type, at.cuts)),
+        and_(
+            CURRENT.c.groundedness.is_not(None),
+            below_cut(CURRENT.c.groundedness, CURRENT.c.query_type, at.cuts),
+        ),
         and_(CURRENT.c.quality.is_not(None), CURRENT.c.quality <= at.low_quality),
         and_(
-            CURRENT.c.groundedness.is_(None), CURRENT.c.label.is_not(None), CURRENT.c.label == Label.HALLUCINATED.value
+            CURRENT.c.groundedness.is_(None),
+            CURRENT.c.label.is_not(None),
+            CURRENT.c.label == Label.HALLUCINATED.value,
         ),
     )
 
@@ -95,7 +128,9 @@ def is_low(at: Thresholds) -> ColumnElement[bool]:
 def is_latest_feedback() -> ColumnElement[bool]:
     """Return the condition that a row of user_feedback is the latest (highest id) of its response."""
     later = FEEDBACK.alias()
-    return ~exists().where(later.c.response_id == FEEDBACK.c.response_id, later.c.id > FEEDBACK.c.id)
+    return ~exists().where(
+        later.c.response_id == FEEDBACK.c.response_id, later.c.id > FEEDBACK.c.id
+    )
 
 
 def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
@@ -110,20 +145,29 @@ def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
 
 def quality_side_conditions(quality: ColumnElement[float | None]) -> dict[str, ColumnElement[bool]]:
     """Return, for each side and for no feedback, the condition on feedback as a quality (`Feedback.quality`)."""
-    return {"down": quality < 2.5, "middle": quality == 2.5, "up": quality > 2.5, "none": quality.is_(None)}
+    return {
+        "down": quality < 2.5,
+        "middle": quality == 2.5,
+        "up": quality > 2.5,
+        "none": quality.is_(None),
+    }
 
 
 _INDEX = table("response_search", column("rowid"))
-_MATCHED: ColumnElement[str] = literal_column("response_search")  # FTS5 matches the index as a whole by its name
+_MATCHED: ColumnElement[str] = literal_column(
+    "response_search"
+)  # FTS5 matches the index as a whole by its name
 
 SHORTEST = 3  # characters; the trigram index cannot find shorter texts
 
 
-def text_condition(connection: Connection, response_id: ColumnElement[int], words: str) -> ColumnElement[bool]:
+def text_condition(
+    connection: Connection, response_id: ColumnElement[int], words: str
+) -> ColumnElement[bool]:
     """Return the condition that the response ``response_id`` contains ``words``.
 
-    Words of one or two characters are searched only at the start of external ids: no index finds them elsewhere, and
-    reading every text takes seconds on a large log.
+    Words of one or two characters are searched only at the start of external ids: no index finds
+    them elsewhere, and reading every text takes seconds on a large log.
     """
     if len(words) < SHORTEST:
         condition = RESPONSE.c.external_id.startswith(words, autoescape=True)
@@ -131,12 +175,21 @@ def text_condition(connection: Connection, response_id: ColumnElement[int], word
         return response_id.in_(indexed_matches(words))
     else:
         condition = contains_text(words)
-    return condition if response_id is RESPONSE.c.id else response_id.in_(select(RESPONSE.c.id).where(condition))
+    return (
+        condition
+        if response_id is RESPONSE.c.id
+        else response_id.in_(select(RESPONSE.c.id).where(condition))
+    )
 
 
 def contains_text(words: str) -> ColumnElement[bool]:
     """Return the condition that a row of response contains ``words``; it reads the row, not the search index."""
-    return or_(*(RESPONSE.c[name].icontains(words, autoescape=True) for name in ("query", "answer", "external_id")))
+    return or_(
+        *(
+            RESPONSE.c[name].icontains(words, autoescape=True)
+            for name in ("query", "answer", "external_id")
+        )
+    )
 
 
 def indexed_matches(words: str) -> Select[Any]:
@@ -158,7 +211,10 @@ def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[boo
     """Return the conditions for current verdicts of the filter's judge version or judge (default: primary judge)."""
     kinds = CURRENT.c.response_kind.in_(where.kinds)
     if where.judge_version is not None:
-        return [kinds if where.kinds else CURRENT_OF_VERSION, CURRENT.c.judge_version_id == where.judge_version]
+        return [
+            kinds if where.kinds else CURRENT_OF_VERSION,
+            CURRENT.c.judge_version_id == where.judge_version,
+        ]
     current = [CURRENT.c.is_current, kinds] if where.kinds else [CURRENT_OF_NAME]
     return [*current, CURRENT.c.judge_name == (where.judge or primary_judge(connection))]
 
@@ -179,7 +235,9 @@ def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnE
     return conditions
 
 
-def without_verdict(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
+def without_verdict(
+    connection: Connection, where: RowFilter, response_id: ColumnElement[int]
+) -> ColumnElement[bool]:
     """Return the condition that the filter's judge has no usable verdict on a response."""
     return response_id.not_in(select(CURRENT.c.response_id).where(*of_judge(connection, where)))
 
@@ -213,29 +271,42 @@ def subquery_conditions(
 def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool]:
     if side == "none":
         return response_id.not_in(select(FEEDBACK.c.response_id))
-    return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
+    return response_id.in_(
+        select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback())
+    )
 
 
-def _reviewed(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> list[ColumnElement[bool]]:
+def _reviewed(
+    connection: Connection, where: RowFilter, response_id: ColumnElement[int]
+) -> list[ColumnElement[bool]]:
     """Return the conditions on current reviews: whether any has a grade, a failure mode or an own label."""
     conditions: list[ColumnElement[bool]] = []
     if where.graded is not None:
         graded = select(REVIEW.c.response_id).where(has_grade(), is_current())
         conditions.append(response_id.in_(graded) if where.graded else response_id.not_in(graded))
     if where.failure_modes:
-        tagged = select(REVIEW.c.response_id).join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
-        of_mode = REVIEW_FAILURE_MODE.c.mode.in_(where.failure_modes), REVIEW.c.response_id.is_not(None)
+        tagged = select(REVIEW.c.response_id).join(
+            REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id
+        )
+        of_mode = (
+            REVIEW_FAILURE_MODE.c.mode.in_(where.failure_modes),
+            REVIEW.c.response_id.is_not(None),
+        )
         conditions.append(response_id.in_(tagged.where(*of_mode, is_current())))
     for same in own_label_conditions(where):
         labelled = or_(*(has_own_label(connection, each) for each in same))
-        reviews = select(REVIEW.c.response_id).where(labelled, REVIEW.c.response_id.is_not(None), is_current())
+        reviews = select(REVIEW.c.response_id).where(
+            labelled, REVIEW.c.response_id.is_not(None), is_current()
+        )
         conditions.append(response_id.in_(reviews))
     return conditions
 
 
 def _flagged(where: RowFilter) -> Select[tuple[int]]:
     query = select(FLAG.c.response_id).where(*rule_conditions(where))
-    states = where.states or tuple(state.value for state in FlagState if state is not FlagState.SUPERSEDED)
+    states = where.states or tuple(
+        state.value for state in FlagState if state is not FlagState.SUPERSEDED
+    )
     return query.where(FLAG.c.state.in_(states))
 
 
@@ -247,7 +318,9 @@ def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
         later.c.repeat == 0,
         later.c.id > JUDGMENT.c.id,
     )
-    query = select(JUDGMENT.c.response_id).where(JUDGMENT.c.status.in_(where.statuses), JUDGMENT.c.repeat == 0, ~newer)
+    query = select(JUDGMENT.c.response_id).where(
+        JUDGMENT.c.status.in_(where.statuses), JUDGMENT.c.repeat == 0, ~newer
+    )
     if Status.OK.value not in where.statuses:
         query = query.where(NOT_OK)
     if where.judge_version is not None:
@@ -271,7 +344,9 @@ def pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
     if where.without(*(each.plural for each in TEXT_FILTERS.values())) != RowFilter():
         raise BadInput(f"pairs can be filtered only by {', '.join(names[:-1])} and {names[-1]}")
     sides = PAIR.c.response_a_id, PAIR.c.response_b_id
-    of_either = [condition for side in sides for condition in other_text_conditions(where, PAIR.c, side)]
+    of_either = [
+        condition for side in sides for condition in other_text_conditions(where, PAIR.c, side)
+    ]
     return text_conditions(where, PAIR.c) + ([or_(*of_either)] if of_either else [])
 
 
@@ -280,14 +355,19 @@ def flag_conditions(
 ) -> tuple[list[ColumnElement[bool]], list[ColumnElement[bool]]]:
     """Return the filter's conditions on an open flag, without ``states``: on its own columns, and on other tables.
 
-    The flag has its own columns for rule, judge, scores, day, source and query type, and the queue's indexes contain
-    them. A judge's side, a missing score and a judge version need other tables.
+    The flag has its own columns for rule, judge, scores, day, source and query type, and the
+    queue's indexes contain them. A judge's side, a missing score and a judge version need other
+    tables.
     """
     own = rule_conditions(where) + text_conditions(where, FLAG.c)
     own += [FLAG.c.judge_name == where.judge] if where.judge else []
     own += day_conditions(where, FLAG.c.asked_day)
     own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
-    judged = where.judge_side is not None or where.unscored is not None or where.judge_version is not None
+    judged = (
+        where.judge_side is not None
+        or where.unscored is not None
+        or where.judge_version is not None
+    )
     looked_up = where.without("rules", "states", *SCORE_FIELDS, *(() if judged else ("judge",)))
     elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
     elsewhere += other_text_conditions(where, FLAG.c, FLAG.c.response_id)

@@ -78,8 +78,8 @@ Scalar = str | int | float | bool
 class FieldCondition(NamedTuple):
     """A condition on one field of metadata or of a label schema.
 
-    ``values`` are the allowed values, or the end of a range. Without values, the field is missing; without an
-    operator, it has any value.
+    ``values`` are the allowed values, or the end of a range. Without values, the field is missing;
+    without an operator, it has any value.
     """
 
     field: str
@@ -91,8 +91,8 @@ class FieldCondition(NamedTuple):
 def metadata_path(field: str) -> tuple[str | int, ...]:
     """Return the keys to a metadata field: ``user.plan`` is ("user", "plan"), ``tags.0`` ("tags", 0).
 
-    A key needs double quotes if it has a dot, or if it is a number but not a position in a list. Raises BadInput if
-    the name is not valid.
+    A key needs double quotes if it has a dot, or if it is a number but not a position in a list.
+    Raises BadInput if the name is not valid.
     """
     if not _METADATA_PATH.fullmatch(field) or len(field) > _LONGEST_METADATA or unstorable(field):
         raise BadInput(
@@ -102,10 +102,13 @@ def metadata_path(field: str) -> tuple[str | int, ...]:
     steps = _STEPS.findall(field)
     try:
         keys = [
-            json.loads(step) if step[0] == '"' else int(step) if _POSITION.fullmatch(step) else step for step in steps
+            json.loads(step) if step[0] == '"' else int(step) if _POSITION.fullmatch(step) else step
+            for step in steps
         ]
     except ValueError:
-        raise BadInput(f"{field[:60]!r} is not a metadata field: write a key in double quotes as in JSON") from None
+        raise BadInput(
+            f"{field[:60]!r} is not a metadata field: write a key in double quotes as in JSON"
+        ) from None
     if unstorable("".join(map(str, keys))):
         raise BadInput(f"{field[:60]!r} is not a metadata field: a database cannot store this text")
     return tuple(keys)
@@ -130,7 +133,8 @@ def metadata_field(path: Iterable[str | int]) -> str:
     """Return the name of the field at a path; `metadata_path` is the inverse."""
     return ".".join(
         json.dumps(key, ensure_ascii=False)
-        if isinstance(key, str) and (not re.fullmatch(r'[^".=<>]+', key) or _POSITION.fullmatch(key))
+        if isinstance(key, str)
+        and (not re.fullmatch(r'[^".=<>]+', key) or _POSITION.fullmatch(key))
         else str(key)
         for key in path
     )
@@ -168,14 +172,18 @@ def own_label_condition(condition: str) -> FieldCondition:
     """
     parts = _OWN_LABEL_CONDITION.fullmatch(condition)
     if parts is None:
-        raise BadInput(f"{OWN_LABEL}={condition}: write {OWN_LABEL}=FIELD=VALUE or {OWN_LABEL}=FIELD")
+        raise BadInput(
+            f"{OWN_LABEL}={condition}: write {OWN_LABEL}=FIELD=VALUE or {OWN_LABEL}=FIELD"
+        )
     field, operator, text = (part.strip() for part in parts.groups(""))
     if not operator:
         return FieldCondition(field, "", "", ())
     if operator != "=":
         return FieldCondition(field, operator, text, (_number(f"{OWN_LABEL}={condition}", text),))
     more = {"yes": True, "no": False}.get(text.casefold(), _json_value(text))
-    return FieldCondition(field, operator, text, (text,) if more is None or isinstance(more, str) else (text, more))
+    return FieldCondition(
+        field, operator, text, (text,) if more is None or isinstance(more, str) else (text, more)
+    )
 
 
 def _number(condition: str, text: str) -> float:
@@ -203,11 +211,12 @@ def _json_value(text: str) -> Scalar | None:
 class RowFilter:
     """A filter of answers. All fields must match; a tuple matches by any value, an empty tuple or None always matches.
 
-    Scores come from the current verdict of ``judge`` or ``judge_version`` (default: the primary judge); in the queue
-    they come from the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids``
-    are internal ids: None matches everything, an empty tuple nothing. Without ``kinds`` the filter selects logged
-    answers. ``metadata`` has texts for `metadata_condition`; of several equalities on one field, one must match.
-    ``own_labels`` has texts for `own_label_condition`, which combine in the same way; each condition on another field
+    Scores come from the current verdict of ``judge`` or ``judge_version`` (default: the primary
+    judge); in the queue they come from the flag's own copy. Ranges include both ends. Days count
+    from 1970-01-01 in UTC. ``response_ids`` are internal ids: None matches everything, an empty
+    tuple nothing. Without ``kinds`` the filter selects logged answers. ``metadata`` has texts for
+    `metadata_condition`; of several equalities on one field, one must match. ``own_labels`` has
+    texts for `own_label_condition`, which combine in the same way; each condition on another field
     may be met by another person. Raises BadInput if a value is invalid for its field.
     """
 
@@ -241,11 +250,17 @@ class RowFilter:
     def __post_init__(self) -> None:
         texts = (*MANY_FIELDS.values(), "metadata", "kinds")
         for name in texts:
-            object.__setattr__(self, name, tuple(sorted({str(value) for value in getattr(self, name)})))
+            object.__setattr__(
+                self, name, tuple(sorted({str(value) for value in getattr(self, name)}))
+            )
         if self.response_ids is not None:
             object.__setattr__(self, "response_ids", tuple(sorted(set(self.response_ids))))
         object.__setattr__(self, "text", (self.text or "").strip() or None)
-        for value in (self.judge, self.text, *(text for name in texts for text in getattr(self, name))):
+        for value in (
+            self.judge,
+            self.text,
+            *(text for name in texts for text in getattr(self, name)),
+        ):
             if value is not None and (reason := unstorable(value)):
                 raise BadInput(f"nothing stored matches this filter: it contains a {reason}")
         for condition in self.metadata:
@@ -261,12 +276,18 @@ class RowFilter:
         _check_range("score", self.min_score, self.max_score, 0, 1)
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
-            raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} contains no day")
+            raise BadInput(
+                f"from {day_words(self.day_from)} to {day_words(self.day_to)} contains no day"
+            )
 
     @property
     def texts(self) -> dict[str, tuple[str, ...]]:
         """The values of the `TEXT_FILTERS` that are set, by their column of the log."""
-        return {column: values for column, each in TEXT_FILTERS.items() if (values := getattr(self, each.plural))}
+        return {
+            column: values
+            for column, each in TEXT_FILTERS.items()
+            if (values := getattr(self, each.plural))
+        }
 
     def without(self, *names: str) -> "RowFilter":
         """Return the filter without these fields."""
@@ -291,7 +312,9 @@ def from_dict(saved: dict[str, Any]) -> RowFilter:
     unknown = sorted(set(saved) - known)
     if unknown:
         raise BadInput(f"this filter has an unknown field: {unknown[0]}")
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()}
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
+    }
     return RowFilter(**values)
 
 
@@ -303,10 +326,15 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
         field, equals, value = condition.partition("=")
         field, value = field.strip(), value.strip()
         if equals and value and field.startswith(METADATA):
-            many["metadata"] = (*many.get("metadata", ()), f"{field.removeprefix(METADATA)}={value}")
+            many["metadata"] = (
+                *many.get("metadata", ()),
+                f"{field.removeprefix(METADATA)}={value}",
+            )
             continue
         if not equals or field not in WHERE_FIELDS:
-            raise BadInput(f"--where {condition}: write FIELD=VALUE with one of the fields {', '.join(WHERE_FIELDS)}")
+            raise BadInput(
+                f"--where {condition}: write FIELD=VALUE with one of the fields {', '.join(WHERE_FIELDS)}"
+            )
         if not value:
             raise BadInput(f"--where {field}= needs a value")
         if field in MANY_FIELDS:
@@ -326,7 +354,9 @@ def where_options(where: RowFilter) -> list[str]:
 
 def conditions_of(where: RowFilter) -> list[str]:
     """Return the ``field=value`` texts for which `parse_where` returns the filter, as far as texts can express it."""
-    texts = [f"{field}={value}" for field, name in MANY_FIELDS.items() for value in getattr(where, name)]
+    texts = [
+        f"{field}={value}" for field, name in MANY_FIELDS.items() for value in getattr(where, name)
+    ]
     texts += [f"{METADATA}{condition}" for condition in where.metadata]
     for field, name in DAY_FIELDS.items():
         if (day := getattr(where, name)) is not None:
@@ -369,7 +399,9 @@ def _check_choices(name: str, values: Sequence[str | None], choices: Sequence[st
 def _check_range(name: str, low: float | None, high: float | None, least: int, most: int) -> None:
     for value in (low, high):
         if value is not None and not least <= value <= most:
-            raise BadInput(f"{name} must be a number from {least} to {most}, not {number_words(value)}")
+            raise BadInput(
+                f"{name} must be a number from {least} to {most}, not {number_words(value)}"
+            )
     if low is not None and high is not None and low > high:
         raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")
 

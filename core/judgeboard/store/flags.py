@@ -24,7 +24,16 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import EXPECTED, JURY, Decision, Feedback, FlagState, Response, ResponseKind, Stage
+from judgeboard.domain import (
+    EXPECTED,
+    JURY,
+    Decision,
+    Feedback,
+    FlagState,
+    Response,
+    ResponseKind,
+    Stage,
+)
 from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
@@ -55,25 +64,42 @@ from judgeboard.store.runs import AskMode
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, record_of
-from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, RUN, VERSION
+from judgeboard.store.tables import (
+    FLAG,
+    JUDGMENT,
+    JUDGMENT_REVIEW,
+    RESPONSE,
+    REVIEW,
+    REVIEW_FLAG,
+    RUN,
+    VERSION,
+)
 
-# The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may be importing.
+# The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may
+# be importing.
 _IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _SUPREME_REVIEWS = (
     select(
         *(JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "correct", "inclusion_probability")),
-        *(JUDGMENT.c[name] for name in ("response_id", "judge_version_id", "groundedness", "quality", "label")),
+        *(
+            JUDGMENT.c[name]
+            for name in ("response_id", "judge_version_id", "groundedness", "quality", "label")
+        ),
         *(VERSION.c[name] for name in ("kind", "name", "number")),
     )
     .select_from(JUDGMENT)
     .join(JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.judgment_id == JUDGMENT.c.id)
     .join(VERSION, VERSION.c.id == JUDGMENT_REVIEW.c.judge_version_id)
-    .where(JUDGMENT.c.response_id.in_(_IDS), JUDGMENT.c.repeat == 0, JUDGMENT_REVIEW.c.correct.is_not(None))
+    .where(
+        JUDGMENT.c.response_id.in_(_IDS),
+        JUDGMENT.c.repeat == 0,
+        JUDGMENT_REVIEW.c.correct.is_not(None),
+    )
     .order_by(JUDGMENT_REVIEW.c.id)
 )
-_FLAGS = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details).where(
-    FLAG.c.response_id.in_(_IDS), FLAG.c.state != FlagState.SUPERSEDED.value
-)
+_FLAGS = select(
+    FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details
+).where(FLAG.c.response_id.in_(_IDS), FLAG.c.state != FlagState.SUPERSEDED.value)
 UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 """Rules that do not select answers by a judgment or user feedback."""
 OF_SEVERAL_JUDGES = (SUPREME_DISAGREES, JUDGES_DISAGREE)
@@ -83,27 +109,48 @@ SPLIT = "split"
 """The error of a jury's verdict if the labels of its members tie."""
 
 
-def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, tuple[tuple[str, ...], float]]:
+def wrong_marks(
+    connection: Connection, states: Sequence[ResponseState]
+) -> dict[int, tuple[tuple[str, ...], float]]:
     """Return, by id, the current judgments whose latest usable review by any supreme judge marks them wrong.
 
-    A review of an earlier judgment of the same version counts too, if its verdict is the same. Each value has the
-    titles of these supreme judges and the highest sampling rate of their audits.
+    A review of an earlier judgment of the same version counts too, if its verdict is the same. Each
+    value has the titles of these supreme judges and the highest sampling rate of their audits.
     """
-    current = {(each.response_id, each.version_id): each for state in states for each in state.by_judge.values()}
+    current = {
+        (each.response_id, each.version_id): each
+        for state in states
+        for each in state.by_judge.values()
+    }
     rows = [
         (row, judgment)
-        for row in connection.execute(_SUPREME_REVIEWS, {"ids": [state.response.id for state in states]})
+        for row in connection.execute(
+            _SUPREME_REVIEWS, {"ids": [state.response.id for state in states]}
+        )
         if (judgment := current.get((row.response_id, row.judge_version_id))) is not None
     ]
-    again = [(row.judgment_id, judgment.id) for row, judgment in rows if row.judgment_id != judgment.id]
+    again = [
+        (row.judgment_id, judgment.id) for row, judgment in rows if row.judgment_id != judgment.id
+    ]
     scores = {
-        id_: {each.dimension: each.value for each in of_judgment if not each.dimension.startswith(EXPECTED)}
-        for id_, of_judgment in dimension_scores(connection, [*{id_ for ids in again for id_ in ids}]).items()
+        id_: {
+            each.dimension: each.value
+            for each in of_judgment
+            if not each.dimension.startswith(EXPECTED)
+        }
+        for id_, of_judgment in dimension_scores(
+            connection, [*{id_ for ids in again for id_ in ids}]
+        ).items()
     }
     latest: dict[int, dict[tuple[str, str], Any]] = {}
     for row, judgment in rows:
         reviewed = row.groundedness, row.quality, row.label, scores.get(row.judgment_id)
-        if reviewed == (judgment.groundedness, judgment.quality, judgment.label, scores.get(judgment.id)):
+        if reviewed == (
+            judgment.groundedness,
+            judgment.quality,
+            judgment.label,
+            scores.get(judgment.id),
+        ):
             latest.setdefault(judgment.id, {})[row.kind, row.name] = row
     marks: dict[int, tuple[tuple[str, ...], float]] = {}
     for judgment_id, by_supreme in latest.items():
@@ -123,14 +170,20 @@ def read_signals(
 ) -> list[Signals]:
     """Return the signals of each response, in their order.
 
-    One statement reads the reviews by supreme judges. Further statements are needed if the primary judge failed or is
-    a jury, and for the texts, which are read only for responses for which ``texts_for`` is true.
+    One statement reads the reviews by supreme judges. Further statements are needed if the primary
+    judge failed or is a jury, and for the texts, which are read only for responses for which
+    ``texts_for`` is true.
     """
     failures = _failures(connection, states, primary_judge)
     wrong = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
     members = _members_of_primary_jury(connection, states, primary_judge)
-    signals = [_signals(state, primary_judge, failures.get(state.response.id), wrong, members) for state in states]
-    ids = [state.response.id for state, each in zip(states, signals, strict=True) if texts_for(each)]
+    signals = [
+        _signals(state, primary_judge, failures.get(state.response.id), wrong, members)
+        for state in states
+    ]
+    ids = [
+        state.response.id for state, each in zip(states, signals, strict=True) if texts_for(each)
+    ]
     if not ids:
         return signals
     columns = (RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages)
@@ -140,7 +193,10 @@ def read_signals(
         for row in rows
         if row.query is not None and row.answer is not None
     }
-    return [replace(each, texts=texts.get(state.response.id)) for state, each in zip(states, signals, strict=True)]
+    return [
+        replace(each, texts=texts.get(state.response.id))
+        for state, each in zip(states, signals, strict=True)
+    ]
 
 
 def _signals(
@@ -151,7 +207,9 @@ def _signals(
     members_of: Mapping[int, frozenset[str]],
 ) -> Signals:
     primary = _latest(state.by_judge.values(), primary_judge)
-    others = sorted((judgment for judgment in state.by_judge.values() if judgment is not primary), key=_by_name)
+    others = sorted(
+        (judgment for judgment in state.by_judge.values() if judgment is not primary), key=_by_name
+    )
     jury = _primary_jury(state, primary_judge)
     members = frozenset[str]() if jury is None else members_of[jury.version_id]
     signals = {
@@ -190,10 +248,16 @@ def _members_of_primary_jury(
     connection: Connection, states: Sequence[ResponseState], primary_judge: str | None
 ) -> dict[int, frozenset[str]]:
     """Return the fingerprints of the members of the primary judge by its version, if it is a jury."""
-    juries = {jury.version_id for state in states if (jury := _primary_jury(state, primary_judge)) is not None}
+    juries = {
+        jury.version_id
+        for state in states
+        if (jury := _primary_jury(state, primary_judge)) is not None
+    }
     if not juries:
         return {}
-    rows = connection.execute(select(VERSION.c.id, VERSION.c.params).where(VERSION.c.id.in_(juries)))
+    rows = connection.execute(
+        select(VERSION.c.id, VERSION.c.params).where(VERSION.c.id.in_(juries))
+    )
     return {id_: frozenset(params.get("members", ())) for id_, params in rows}
 
 
@@ -212,7 +276,10 @@ def _failures(
     columns = (JUDGMENT.c.id, JUDGMENT.c.attempts, JUDGMENT.c.error)
     rows = connection.execute(select(*columns).where(JUDGMENT.c.id.in_(failed)))
     # A combined verdict needs no call, so only its error shows that the jury had no majority.
-    last_calls = {id_: (attempts or [{"status": error} if error == SPLIT else {}])[-1] for id_, attempts, error in rows}
+    last_calls = {
+        id_: (attempts or [{"status": error} if error == SPLIT else {}])[-1]
+        for id_, attempts, error in rows
+    }
     return {
         judgment.response_id: record_of(
             FailedSignal,
@@ -264,7 +331,10 @@ class Reconciling(NamedTuple):
 
 
 def reconciling(
-    connection: Connection, states: Sequence[ResponseState], rules: Sequence[Rule], in_force: RulesInForce
+    connection: Connection,
+    states: Sequence[ResponseState],
+    rules: Sequence[Rule],
+    in_force: RulesInForce,
 ) -> list[Reconciling]:
     """Return what ``rules`` would change on the flags of these responses; only logged answers get flags."""
     logged = [state for state in states if state.response.kind == ResponseKind.LOG]
@@ -289,7 +359,10 @@ def reconciling(
         return changes
     return [
         each._replace(
-            result=replace(each.result, to_supersede=tuple(id_ for id_ in each.result.to_supersede if id_ not in kept))
+            result=replace(
+                each.result,
+                to_supersede=tuple(id_ for id_ in each.result.to_supersede if id_ not in kept),
+            )
         )
         for each in changes
     ]
@@ -298,9 +371,10 @@ def reconciling(
 def _kept_flags(connection: Connection, changes: Sequence[Reconciling]) -> set[int]:
     """Return the flags to supersede that stay open.
 
-    They are flags of a random sample whose answers people reviewed, also if the share is smaller now: their labels are
-    of a random sample, because these answers were drawn. And they are flags of audits and of other judges, if a person
-    chose to keep them when the current judgment was made.
+    They are flags of a random sample whose answers people reviewed, also if the share is smaller
+    now: their labels are of a random sample, because these answers were drawn. And they are flags
+    of audits and of other judges, if a person chose to keep them when the current judgment was
+    made.
     """
     gone = [(flag, each.state) for each in changes for flag in each.superseded]
     drawn = {flag.id for flag, _ in gone if flag.rule == RANDOM_SAMPLE}
@@ -308,9 +382,13 @@ def _kept_flags(connection: Connection, changes: Sequence[Reconciling]) -> set[i
     kept: set[int] = set()
     if drawn:
         reviewed = exists().where(REVIEW.c.response_id == FLAG.c.response_id)
-        kept |= set(connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(drawn), reviewed)).scalars())
+        kept |= set(
+            connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(drawn), reviewed)).scalars()
+        )
     if of_judges:
-        current = {judgment.id for state in of_judges.values() for judgment in state.by_judge.values()}
+        current = {
+            judgment.id for state in of_judges.values() for judgment in state.by_judge.values()
+        }
         chosen = exists().where(
             JUDGMENT.c.response_id == FLAG.c.response_id,
             JUDGMENT.c.id.in_(current),
@@ -318,11 +396,15 @@ def _kept_flags(connection: Connection, changes: Sequence[Reconciling]) -> set[i
             RUN.c.id == JUDGMENT.c.run_id,
             RUN.c.filter["mode"].as_string() == AskMode.KEEP_FLAGS.value,
         )
-        kept |= set(connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), chosen)).scalars())
+        kept |= set(
+            connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), chosen)).scalars()
+        )
     return kept
 
 
-def count_at_stake(connection: Connection, judge: str, conditions: Sequence[ColumnElement[bool]]) -> int:
+def count_at_stake(
+    connection: Connection, judge: str, conditions: Sequence[ColumnElement[bool]]
+) -> int:
     """Return how many open flags on these answers rest on a judge's verdict and on what others said of it."""
     of_judge = exists().where(
         JUDGMENT.c.response_id == FLAG.c.response_id,
@@ -330,7 +412,9 @@ def count_at_stake(connection: Connection, judge: str, conditions: Sequence[Colu
         VERSION.c.id == JUDGMENT.c.judge_version_id,
         VERSION.c.name == judge,
     )
-    query = select(func.count()).select_from(FLAG).join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
+    query = (
+        select(func.count()).select_from(FLAG).join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
+    )
     is_open = FLAG.c.state == FlagState.OPEN.value, FLAG.c.rule.in_(OF_SEVERAL_JUDGES)
     return int(connection.execute(query.where(*is_open, of_judge, *conditions)).scalar_one())
 
@@ -346,12 +430,17 @@ def update_flags(
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
     superseded: list[int] = []
-    several: list[int] = []  # changed responses with more than one flag: their leading flag may change
+    several: list[
+        int
+    ] = []  # changed responses with more than one flag: their leading flag may change
     for each in reconciling(connection, states, rules, in_force):
         to_raise = each.result.to_raise
-        of_response = _of_response(each.state.response.id, each.state.response, each.state.response.asked_day)
+        of_response = _of_response(
+            each.state.response.id, each.state.response, each.state.response.asked_day
+        )
         new += [
-            _row(of_response, each.signals, raised.reason, now) | {"decided_before_id": raised.decided_before_id}
+            _row(of_response, each.signals, raised.reason, now)
+            | {"decided_before_id": raised.decided_before_id}
             for raised in to_raise
         ]
         superseded += each.result.to_supersede
@@ -360,7 +449,9 @@ def update_flags(
         changes.raised.update(raised.reason.rule for raised in to_raise)
         changes.superseded.update(flag.rule for flag in each.superseded)
     if superseded:
-        connection.execute(update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED.value))
+        connection.execute(
+            update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED.value)
+        )
     if new:
         connection.execute(insert(FLAG), new)
     mark_leading_flags(connection, several)
@@ -376,7 +467,8 @@ def flag_new(
 ) -> None:
     """Raise the flags of answers, by id, that this transaction has stored, from the answers in hand.
 
-    They have no judgments and no flags yet. ``feedback`` is the latest one of an answer. Only logged answers get flags.
+    They have no judgments and no flags yet. ``feedback`` is the latest one of an answer. Only
+    logged answers get flags.
     """
     new: list[dict[str, Any]] = []
     several: list[int] = []
@@ -384,7 +476,9 @@ def flag_new(
     for id_, answer in sorted(answers.items(), key=itemgetter(0)):
         if answer.kind != ResponseKind.LOG:
             continue
-        signals = Signals(answer.source, answer.external_id, answer.query_type, feedback.get(id_), texts=answer)
+        signals = Signals(
+            answer.source, answer.external_id, answer.query_type, feedback.get(id_), texts=answer
+        )
         of_response = _of_response(id_, answer, asked_day(answer))
         reasons = reasons_for(signals, in_force.thresholds, rules)
         new += [_row(of_response, signals, reason, now) for reason in reasons]
@@ -402,14 +496,20 @@ def latest_flag(connection: Connection) -> int:
 
 def count_raised(connection: Connection, after: int, at: datetime) -> int:
     """Return how many flags with an id ``after`` this one were raised at this time."""
-    raised = select(func.count()).select_from(FLAG).where(FLAG.c.id > after, FLAG.c.created_at == at)
+    raised = (
+        select(func.count()).select_from(FLAG).where(FLAG.c.id > after, FLAG.c.created_at == at)
+    )
     return int(connection.execute(raised).scalar_one())
 
 
 def with_open_flags(connection: Connection, *, after: int, limit: int) -> list[int]:
     """Return the ids of responses that have an open flag, ascending, from the one behind ``after`` on."""
-    query = select(FLAG.c.response_id).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.response_id > after)
-    return list(connection.execute(query.distinct().order_by(FLAG.c.response_id).limit(limit)).scalars())
+    query = select(FLAG.c.response_id).where(
+        FLAG.c.state == FlagState.OPEN.value, FLAG.c.response_id > after
+    )
+    return list(
+        connection.execute(query.distinct().order_by(FLAG.c.response_id).limit(limit)).scalars()
+    )
 
 
 def failing_answers(connection: Connection) -> dict[str, int]:
@@ -420,10 +520,21 @@ def failing_answers(connection: Connection) -> dict[str, int]:
     return {raise_key.removeprefix(f"{FAILED_CHECK}:"): n for raise_key, n in rows}
 
 
-_OF_REASON = "judgment_id", "rule", "raise_key", "auto_score", "params", "details", "severity", "inclusion_probability"
+_OF_REASON = (
+    "judgment_id",
+    "rule",
+    "raise_key",
+    "auto_score",
+    "params",
+    "details",
+    "severity",
+    "inclusion_probability",
+)
 
 
-def _of_response(response_id: int, response: ShortResponse | Response, day: int | None) -> dict[str, Any]:
+def _of_response(
+    response_id: int, response: ShortResponse | Response, day: int | None
+) -> dict[str, Any]:
     """Return the columns of a flag that repeat those of its response, for filters; ``day`` is its `asked_day`."""
     return {
         "response_id": response_id,
@@ -433,7 +544,9 @@ def _of_response(response_id: int, response: ShortResponse | Response, day: int 
     }
 
 
-def _row(of_response: Mapping[str, Any], signals: Signals, reason: Reason, now: datetime) -> dict[str, Any]:
+def _row(
+    of_response: Mapping[str, Any], signals: Signals, reason: Reason, now: datetime
+) -> dict[str, Any]:
     primary = signals.primary
     judge = primary or signals.failed
     return {
@@ -457,18 +570,28 @@ class FlagReviews:
     seconds: FloatArray
 
 
-_CONFIRMED = func.coalesce(func.sum(case((FLAG.c.state == FlagState.CONFIRMED.value, 1), else_=0)), 0)
+_CONFIRMED = func.coalesce(
+    func.sum(case((FLAG.c.state == FlagState.CONFIRMED.value, 1), else_=0)), 0
+)
 
 
 def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
     """Return how many flags are confirmed and how many are decided, for each rule that has a decided flag."""
-    query = select(FLAG.c.rule, _CONFIRMED, func.count()).where(FLAG.c.state.in_(_DECIDED)).group_by(FLAG.c.rule)
-    return {rule: (int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)}
+    query = (
+        select(FLAG.c.rule, _CONFIRMED, func.count())
+        .where(FLAG.c.state.in_(_DECIDED))
+        .group_by(FLAG.c.rule)
+    )
+    return {
+        rule: (int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)
+    }
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:
     """Return every current review of each flag, without its texts; reviews after the reveal do not count."""
-    decides = case((REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0)
+    decides = case(
+        (REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0
+    )
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
     rules, response_ids, decided, seconds = read_columns(connection, _of_flags(query))
     return FlagReviews(rules, response_ids, decided == 1, seconds)
@@ -490,7 +613,9 @@ class ReviewedForFlags(Columns):
     response_ids: IntArray
 
 
-def read_reviewed_for_flags(connection: Connection, ids: IntArray | None = None) -> ReviewedForFlags:
+def read_reviewed_for_flags(
+    connection: Connection, ids: IntArray | None = None
+) -> ReviewedForFlags:
     """Return the answers with a review of a flag of a selective rule; ``ids`` are those to read."""
     query = _of_flags(select(REVIEW.c.response_id)).where(FLAG.c.rule.not_in(UNSELECTIVE))
     if ids is not None:

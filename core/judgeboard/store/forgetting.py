@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    TableClause,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
@@ -35,17 +46,21 @@ from judgeboard.store.withdrawals import forget_copies, withdrawn_answers
 from judgeboard.text import iso_z
 
 
-def forget_response(connection: Connection, named: str, *, source: str | None = None, actor: str) -> list[int]:
+def forget_response(
+    connection: Connection, named: str, *, source: str | None = None, actor: str
+) -> list[int]:
     """Blank every text of a response, of responses derived from it and of their pairs; return the response ids.
 
-    The other answer of a pair is blanked if it was stored for the pair, because it repeats the question. All attempts
-    at a prompt are blanked together, because they repeat the prompt and earlier reasoning.
+    The other answer of a pair is blanked if it was stored for the pair, because it repeats the
+    question. All attempts at a prompt are blanked together, because they repeat the prompt and
+    earlier reasoning.
 
-    Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow blanking only after the
-    forget event is written, so this function writes the event first, in the same transaction.
+    Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow
+    blanking only after the forget event is written, so this function writes the event first, in the
+    same transaction.
 
-    ``source`` is required if several sources have the external id ``named``. It can also be the id of a trace
-    without an answer: its spans are deleted, and no response is returned.
+    ``source`` is required if several sources have the external id ``named``. It can also be the id
+    of a trace without an answer: its spans are deleted, and no response is returned.
 
     The copies of withdrawn answers with this id are blanked too, with all that was about them.
 
@@ -53,8 +68,14 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         NotFound: No response and no trace has this id.
         BadInput: Several sources have it.
     """
-    matches = [row for row in responses_named(connection, [named]).get(named, ()) if source in {None, row.source}]
-    withdrawn = [row for row in withdrawn_answers(connection, named) if source in {None, row.source}]
+    matches = [
+        row
+        for row in responses_named(connection, [named]).get(named, ())
+        if source in {None, row.source}
+    ]
+    withdrawn = [
+        row for row in withdrawn_answers(connection, named) if source in {None, row.source}
+    ]
     sources = sorted({row.source for row in (*matches, *withdrawn)})
     if len(sources) > 1:
         raise BadInput(f"{named!r} is in the sources {', '.join(sources)}: use --source")
@@ -82,8 +103,8 @@ class ForgottenAnswers:
 def forget_matching(connection: Connection, where: RowFilter, *, actor: str) -> ForgottenAnswers:
     """Forget every answer of a filter as `forget_response` does, and record an event with the counts.
 
-    The event has the fields of the filter without their values, which may be personal data or texts. Answers that were
-    forgotten before are left out. Raises NotFound if no answer is left.
+    The event has the fields of the filter without their values, which may be personal data or
+    texts. Answers that were forgotten before are left out. Raises NotFound if no answer is left.
     """
     answers, derived = 0, 0
     while roots := _to_forget(connection, where, limit=_AT_ONCE):
@@ -91,9 +112,14 @@ def forget_matching(connection: Connection, where: RowFilter, *, actor: str) -> 
         answers, derived = answers + len(roots), derived + len(ids) - len(roots)
     if not answers:
         raise NotFound(f"no answer with a text matches: {describe(where)}")
-    fields = sorted({condition.partition("=")[0].rstrip("<>") for condition in conditions_of(where)})
+    fields = sorted(
+        {condition.partition("=")[0].rstrip("<>") for condition in conditions_of(where)}
+    )
     record_event(
-        connection, "forget_answers", actor, details={"answers": answers, "derived": derived, "fields": fields}
+        connection,
+        "forget_answers",
+        actor,
+        details={"answers": answers, "derived": derived, "fields": fields},
     )
     return ForgottenAnswers(answers, derived)
 
@@ -107,9 +133,13 @@ def count_to_forget(connection: Connection, where: RowFilter) -> int:
 _AT_ONCE = 200  # answers; each statement names all of them
 
 
-def _to_forget(connection: Connection, where: RowFilter, *, limit: int) -> dict[int, tuple[str, str]]:
+def _to_forget(
+    connection: Connection, where: RowFilter, *, limit: int
+) -> dict[int, tuple[str, str]]:
     columns = (RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source)
-    query = select(*columns).where(*_with_texts(connection, where)).order_by(RESPONSE.c.id).limit(limit)
+    query = (
+        select(*columns).where(*_with_texts(connection, where)).order_by(RESPONSE.c.id).limit(limit)
+    )
     return {row.id: (row.external_id, row.source) for row in connection.execute(query)}
 
 
@@ -133,7 +163,8 @@ def _forget(connection: Connection, roots: Mapping[int, tuple[str, str]], actor:
     connection.execute(delete(DRAFT).where(_is_about(DRAFT, ids)))
     forget_copies(connection, ids)
     forget_traces(connection, ids)
-    # A trace with the id of an answer that came another way has no answer of its own, but repeats the texts.
+    # A trace with the id of an answer that came another way has no answer of its own, but repeats
+    # the texts.
     for external_id, source in roots.values():
         forget_unused_traces(connection, trace_id=external_id, source=source)
     of_pair = QUEUE_ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
@@ -166,7 +197,12 @@ def forget_unused(
     _overwrite_deleted(connection)
     traces = forget_unused_traces(connection, trace_id=trace_id, source=source, before=before)
     if traces:
-        details = {"traces": traces, "trace": trace_id, "source": source, "before": before and iso_z(before)}
+        details = {
+            "traces": traces,
+            "trace": trace_id,
+            "source": source,
+            "before": before and iso_z(before),
+        }
         chosen = {name: value for name, value in details.items() if value is not None}
         record_event(connection, "forget_traces", actor, details=chosen)
     return traces
@@ -188,7 +224,13 @@ def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
         return columns.judgment_id.in_(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id.in_(ids)))
     if table is RESPONSE:
         return columns.id.in_(ids)
-    named = or_(*(each.in_(ids) for each in columns if any(key.column is RESPONSE.c.id for key in each.foreign_keys)))
+    named = or_(
+        *(
+            each.in_(ids)
+            for each in columns
+            if any(key.column is RESPONSE.c.id for key in each.foreign_keys)
+        )
+    )
     if table is not GENERATION:
         return named
     for other, column in BEGINNINGS:
@@ -211,18 +253,25 @@ def _linked(ids: list[int]) -> Iterator[Select[Any]]:
     """Yield the queries for answers that are forgotten together with these."""
     yield select(RESPONSE.c.id).where(RESPONSE.c.derived_from.in_(ids))
     # The other answer of a pair, if it was stored only for the pair.
-    for side, other in ((PAIR.c.response_a_id, PAIR.c.response_b_id), (PAIR.c.response_b_id, PAIR.c.response_a_id)):
+    for side, other in (
+        (PAIR.c.response_a_id, PAIR.c.response_b_id),
+        (PAIR.c.response_b_id, PAIR.c.response_a_id),
+    ):
         beside = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
         yield beside.where(side.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
     # The other attempts at the prompts of these attempts.
     attempts = _attempts_at_a_prompt(ids, GENERATION.c.run_id, GENERATION.c.subject)
-    yield select(GENERATION.c.response_id).where(GENERATION.c.response_id.is_not(None), exists(attempts))
+    yield select(GENERATION.c.response_id).where(
+        GENERATION.c.response_id.is_not(None), exists(attempts)
+    )
     # Control answers to other questions that repeat the text of one of these answers.
     repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
     yield select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats)
 
 
-def _attempts_at_a_prompt(ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]) -> Select[Any]:
+def _attempts_at_a_prompt(
+    ids: list[int], run_id: ColumnElement[Any], subject: ColumnElement[Any]
+) -> Select[Any]:
     """Return the query for the answers among these that this run generated for this subject from a prompt."""
     made, answer = GENERATION.alias("made"), RESPONSE.alias("answer")
     return (

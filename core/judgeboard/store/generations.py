@@ -25,7 +25,9 @@ class NewGeneration:
     made: Response | None
 
 
-def store_generations(connection: Connection, run_id: int, new: Sequence[NewGeneration], now: datetime) -> None:
+def store_generations(
+    connection: Connection, run_id: int, new: Sequence[NewGeneration], now: datetime
+) -> None:
     """Store calls to generators with their answers; a call that is already stored does not change."""
     if not new:
         return
@@ -48,7 +50,8 @@ def store_generations(connection: Connection, run_id: int, new: Sequence[NewGene
 def stored_ids(connection: Connection, made: Iterable[Response]) -> dict[tuple[str, str], int]:
     """Return the ids of generated answers that are stored with exactly this text, by (source, external id).
 
-    If two processes generate an answer at the same time, only the first is stored, and the other must not be judged.
+    If two processes generate an answer at the same time, only the first is stored, and the other
+    must not be judged.
     """
     texts = {key_of(response): response.answer for response in made}
     stored = rows_by_key(connection, RESPONSE, texts, RESPONSE.c.id, RESPONSE.c.answer)
@@ -74,4 +77,6 @@ def judged_answers(
     )
     if first:
         query = query.where(JUDGMENT.c.ask == 0, JUDGMENT.c.repeat == 0)
-    return {response_id: JudgedAnswer(*judgment) for response_id, *judgment in connection.execute(query)}
+    return {
+        response_id: JudgedAnswer(*judgment) for response_id, *judgment in connection.execute(query)
+    }

@@ -11,9 +11,29 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Select,
+    case,
+    cast,
+    exists,
+    func,
+    literal,
+    select,
+)
 
-from judgeboard.domain import EXPECTED, GRADE_TEXTS, Decision, DimensionScore, Grade, Label, ResponseKind, Stage
+from judgeboard.domain import (
+    EXPECTED,
+    GRADE_TEXTS,
+    Decision,
+    DimensionScore,
+    Grade,
+    Label,
+    ResponseKind,
+    Stage,
+)
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, evidence_role, reserved_groups
@@ -30,7 +50,14 @@ from judgeboard.store.reviews import (
     reviews_on,
 )
 from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, any_row, listed, read_columns, rows_with
+from judgeboard.store.statements import (
+    CURRENT_OF_VERSION,
+    Columns,
+    any_row,
+    listed,
+    read_columns,
+    rows_with,
+)
 from judgeboard.store.tables import (
     CURRENT,
     IMPORT_BATCH,
@@ -47,10 +74,17 @@ if TYPE_CHECKING:
     from judgeboard.judges.prompt import Example
 
 T = TypeVar("T")
-LABELS = ("", Label.HALLUCINATED.value, Label.GROUNDED.value)  # ``Grades.labels`` has indexes of this tuple
-HALLUCINATED, GROUNDED = (LABELS.index(label.value) for label in (Label.HALLUCINATED, Label.GROUNDED))
+LABELS = (
+    "",
+    Label.HALLUCINATED.value,
+    Label.GROUNDED.value,
+)  # ``Grades.labels`` has indexes of this tuple
+HALLUCINATED, GROUNDED = (
+    LABELS.index(label.value) for label in (Label.HALLUCINATED, Label.GROUNDED)
+)
 
-# Stages in ``GradedReviews.stages``. ``AGAIN``: a repeated item, which only counts for self-agreement.
+# Stages in ``GradedReviews.stages``. ``AGAIN``: a repeated item, which only counts for
+# self-agreement.
 NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
 
 
@@ -58,8 +92,9 @@ NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
 class Grades(Columns):
     """The grades of reviews or verdicts as columns of equal length; these tell whose they are in further columns.
 
-    ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN in ``groundedness``
-    and ``scores``. ``scores`` are on the requested dimension; all are NaN if none was requested.
+    ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN
+    in ``groundedness`` and ``scores``. ``scores`` are on the requested dimension; all are NaN if
+    none was requested.
     """
 
     labels: IntArray
@@ -88,22 +123,35 @@ def graded_reviews(
 ) -> GradedReviews:
     """Return the current reviews with a grade, or with a score on a rubric's ``dimension``, of each answer together.
 
-    With ``classes``, the dimension is a category of a label schema. Then the score is the number of the chosen class,
-    from 1. Reviews given after the judge was revealed are left out; reviews with the decision "unsure" count. If
-    ``implied_labels`` is False, a label that only a decision implies counts as missing. ``ids`` are the answers whose
-    reviews are read (default: all).
+    With ``classes``, the dimension is a category of a label schema. Then the score is the number of
+    the chosen class, from 1. Reviews given after the judge was revealed are left out; reviews with
+    the decision "unsure" count. If ``implied_labels`` is False, a label that only a decision
+    implies counts as missing. ``ids`` are the answers whose reviews are read (default: all).
     """
-    again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None))
-    stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
+    again = exists().where(
+        QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None)
+    )
+    stages = (
+        (again, AGAIN),
+        (REVIEW.c.stage == "blind", BLIND),
+        (REVIEW.c.stage == "adjudication", ADJUDICATION),
+    )
     stage = case(*stages, else_=NO_STAGE)
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
     if dimension is not None and classes:
         chosen = REVIEW.c.choices[dimension].as_string()
-        number = cast(case(*((chosen == name, literal(place)) for place, name in enumerate(classes, start=1))), Float)
+        number = cast(
+            case(
+                *((chosen == name, literal(place)) for place, name in enumerate(classes, start=1))
+            ),
+            Float,
+        )
         query = select(*columns, *grade_columns(REVIEW.c, number)).where(number.is_not(None))
     elif dimension is None:
         label, *others = grade_columns(REVIEW.c)
-        counted = label if implied_labels else case((REVIEW.c.label_implied, literal(0)), else_=label)
+        counted = (
+            label if implied_labels else case((REVIEW.c.label_implied, literal(0)), else_=label)
+        )
         query = select(*columns, counted, *others).where(has_grade())
     else:
         query = (
@@ -111,7 +159,9 @@ def graded_reviews(
             .join(REVIEW_SCORE, REVIEW_SCORE.c.review_id == REVIEW.c.id)
             .where(REVIEW_SCORE.c.dimension == dimension, REVIEW_SCORE.c.value.is_not(None))
         )
-    query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed"), ~is_test()).order_by(REVIEW.c.id)
+    query = query.where(
+        is_current(), REVIEW.c.stage.is_distinct_from("revealed"), ~is_test()
+    ).order_by(REVIEW.c.id)
     if ids is not None:
         query = query.where(REVIEW.c.response_id.in_(listed(connection, ids)))
         query = by_index(query, REVIEW, "ix_review_response")
@@ -120,9 +170,14 @@ def graded_reviews(
     return reviews.at(np.argsort(responses, kind="stable"))
 
 
-def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:
+def grade_columns(
+    table: Any, score: ColumnElement[Any] | None = None
+) -> tuple[ColumnElement[Any], ...]:
     """Return the columns of ``Grades``, the score last. All are numbers because texts are slower to read."""
-    label = case(*((table.label == name, literal(code)) for code, name in enumerate(LABELS) if name), else_=literal(0))
+    label = case(
+        *((table.label == name, literal(code)) for code, name in enumerate(LABELS) if name),
+        else_=literal(0),
+    )
     columns = (label, table.groundedness, func.coalesce(table.quality, 0))
     return columns if score is None else (*columns, score)
 
@@ -152,7 +207,8 @@ def any_reveal(connection: Connection) -> bool:
 def before_and_after(connection: Connection, version_id: int, grade: str) -> BeforeAndAfter:
     """Return people's grades (``label``, ``groundedness``, ``quality``) before and after they saw a version's verdict.
 
-    The latest current review of each person, answer and stage counts. The verdict is the one that the person saw.
+    The latest current review of each person, answer and stage counts. The verdict is the one that
+    the person saw.
     """
     query = _before_and_after(grade).where(JUDGMENT.c.judge_version_id == version_id)
     return BeforeAndAfter(*read_columns(connection, query))
@@ -160,7 +216,8 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
 
 @cache
 def _before_and_after(grade: str) -> Select[Any]:
-    # Kept, because SQLAlchemy takes more time to copy the columns of the aliases than a small database to answer.
+    # Kept, because SQLAlchemy takes more time to copy the columns of the aliases than a small
+    # database to answer.
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
         .where(is_current(of), ~is_test(of), of.c.stage == stage, of.c[grade].is_not(None))
@@ -171,7 +228,9 @@ def _before_and_after(grade: str) -> Select[Any]:
     ]
     blind, revealed = REVIEW.alias("before"), REVIEW.alias("after")
     first, second = latest
-    same = (second.c.response_id == first.c.response_id) & (second.c.reviewer_id == first.c.reviewer_id)
+    same = (second.c.response_id == first.c.response_id) & (
+        second.c.reviewer_id == first.c.reviewer_id
+    )
     numbers = [_number(table.c[grade], grade) for table in (JUDGMENT, blind, revealed)]
     return (
         select(revealed.c.response_id, *numbers)
@@ -206,7 +265,9 @@ def scales_of_dimension(connection: Connection, dimension: str) -> tuple[Written
     for scores in (REVIEW_SCORE, JUDGMENT_SCORE):
         has_fraction = func.max(case((func.round(scores.c.value) != scores.c.value, 1), else_=0))
         by: list[ColumnElement[Any]] = [scores.c.scale]
-        query = select(has_fraction).where(scores.c.dimension == dimension, scores.c.value.is_not(None))
+        query = select(has_fraction).where(
+            scores.c.dimension == dimension, scores.c.value.is_not(None)
+        )
         if scores is REVIEW_SCORE:
             query = query.join(REVIEW, REVIEW.c.id == scores.c.review_id).where(is_current())
         else:
@@ -222,11 +283,13 @@ def dimensions_scored(connection: Connection) -> tuple[str, ...]:
     return tuple(sorted(connection.execute(select(REVIEW_SCORE.c.dimension).distinct()).scalars()))
 
 
-def dimensions_of_both(connection: Connection, version_id: int | None = None) -> dict[tuple[str, str], int]:
+def dimensions_of_both(
+    connection: Connection, version_id: int | None = None
+) -> dict[tuple[str, str], int]:
     """Return the dimensions on which people and a judge (default: any) scored the same answers.
 
-    The keys are (dimension of people, dimension of the judge), the values numbers of answers. Expected scores are left
-    out: they repeat another dimension.
+    The keys are (dimension of people, dimension of the judge), the values numbers of answers.
+    Expected scores are left out: they repeat another dimension.
     """
     people, judge = REVIEW_SCORE.c, JUDGMENT_SCORE.c
     query = (
@@ -235,8 +298,17 @@ def dimensions_of_both(connection: Connection, version_id: int | None = None) ->
         .join(REVIEW_SCORE, people.review_id == REVIEW.c.id)
         .join(CURRENT, CURRENT.c.response_id == REVIEW.c.response_id)
         .join(JUDGMENT_SCORE, judge.judgment_id == CURRENT.c.judgment_id)
-        .where(is_current(), REVIEW.c.stage.is_distinct_from("revealed"), ~is_test(), CURRENT_OF_VERSION)
-        .where(people.value.is_not(None), judge.value.is_not(None), judge.dimension.not_like(f"{EXPECTED}%"))
+        .where(
+            is_current(),
+            REVIEW.c.stage.is_distinct_from("revealed"),
+            ~is_test(),
+            CURRENT_OF_VERSION,
+        )
+        .where(
+            people.value.is_not(None),
+            judge.value.is_not(None),
+            judge.dimension.not_like(f"{EXPECTED}%"),
+        )
         .group_by(people.dimension, judge.dimension)
     )
     if version_id is not None:
@@ -262,10 +334,11 @@ def examples_from_reviews(
 ) -> "tuple[Example, ...]":
     """Return ``count`` answers with people's grades; the same reviews always give the same answers.
 
-    Answers on which people differ, answers that are held out (`evidence_role`), and answers in evidence groups of
-    anchors are left out. Levels (mean scores) take turns, the lowest first, so that good and bad answers are included.
-    Within a level, adjudicated answers come first, then the oldest. The scores are on these ``dimensions`` of a rubric
-    (default: groundedness and quality). Raises BadInput if there are too few usable answers.
+    Answers on which people differ, answers that are held out (`evidence_role`), and answers in
+    evidence groups of anchors are left out. Levels (mean scores) take turns, the lowest first, so
+    that good and bad answers are included. Within a level, adjudicated answers come first, then the
+    oldest. The scores are on these ``dimensions`` of a rubric (default: groundedness and quality).
+    Raises BadInput if there are too few usable answers.
     """
     usable, left_out = _readable(connection, _agreed(_graded(connection, dimensions)))
     if len(usable) < count:
@@ -285,7 +358,9 @@ def possible_examples(
 
 
 def _graded(
-    connection: Connection, dimensions: Collection[str] | None, responses: Collection[int] | None = None
+    connection: Connection,
+    dimensions: Collection[str] | None,
+    responses: Collection[int] | None = None,
 ) -> list[_Graded]:
     """Return the current reviews; with ``responses``, all reviews of these, newest first."""
     columns = (
@@ -299,13 +374,20 @@ def _graded(
     if responses is None:
         query = select(*columns).where(is_current(), ~is_test()).order_by(REVIEW.c.id)
     else:
-        query = select(*columns).where(REVIEW.c.response_id.in_(responses)).order_by(REVIEW.c.id.desc())
+        query = (
+            select(*columns).where(REVIEW.c.response_id.in_(responses)).order_by(REVIEW.c.id.desc())
+        )
     scores: dict[int, dict[str, float]] = defaultdict(dict)
     if dimensions is None:
         query = query.where(REVIEW.c.quality.is_not(None))
     else:
-        of_review = REVIEW_SCORE.c.value.is_not(None), REVIEW_SCORE.c.dimension.in_(sorted(dimensions))
-        scored = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value).where(*of_review)
+        of_review = (
+            REVIEW_SCORE.c.value.is_not(None),
+            REVIEW_SCORE.c.dimension.in_(sorted(dimensions)),
+        )
+        scored = select(
+            REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value
+        ).where(*of_review)
         for review_id, dimension, value in connection.execute(scored):
             scores[review_id][dimension] = int(value) if value == int(value) else value
     reviews = []
@@ -315,7 +397,11 @@ def _graded(
             scores[row.id] = {name: score for name, score in grades.items() if score is not None}
         if row.id in scores:
             adjudicated = row.stage == Stage.ADJUDICATION
-            reviews.append(_Graded(row.response_id, adjudicated, dict(sorted(scores[row.id].items())), row.note))
+            reviews.append(
+                _Graded(
+                    row.response_id, adjudicated, dict(sorted(scores[row.id].items())), row.note
+                )
+            )
     return reviews
 
 
@@ -334,9 +420,13 @@ def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
     return agreed
 
 
-def _readable(connection: Connection, agreed: Sequence[_Graded]) -> tuple[list[_Graded], Counter[str]]:
+def _readable(
+    connection: Connection, agreed: Sequence[_Graded]
+) -> tuple[list[_Graded], Counter[str]]:
     """Return the reviews whose answers are logged, not forgotten and may be examples; count the others by reason."""
-    query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(RESPONSE.c.answer.is_not(None))
+    query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(
+        RESPONSE.c.answer.is_not(None)
+    )
     rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
     anchors = reserved_groups(connection)
     readable: set[int] = set()
@@ -365,12 +455,15 @@ def _example(connection: Connection, review: _Graded) -> "Example":
     names = ("query", "answer", "passages", "reference")
     query = select(*(RESPONSE.c[name] for name in names)).where(RESPONSE.c.id == review.response_id)
     texts = connection.execute(query).one()._asdict()
-    return Example(**texts, scores=review.scores, reasoning=review.note, response_id=review.response_id)
+    return Example(
+        **texts, scores=review.scores, reasoning=review.note, response_id=review.response_id
+    )
 
 
 ORIGIN = "import"
-# The parts of a grade in the key of an import. A part that is added later joins `_request_key` only where it has a
-# value: otherwise the keys of earlier imports would change, and a file that is imported again would replace all grades.
+# The parts of a grade in the key of an import. A part that is added later joins `_request_key` only
+# where it has a value: otherwise the keys of earlier imports would change, and a file that is
+# imported again would replace all grades.
 _IN_KEY = {"label", "groundedness", "quality", "spans", "note", "corrected_answer", "scores"}
 
 
@@ -378,7 +471,8 @@ _IN_KEY = {"label", "groundedness", "quality", "spans", "note", "corrected_answe
 class ImportedGrade:
     """A person's grade from a file; ``response_id`` is an external id. Each of the ``scores`` has its own scale.
 
-    ``fields`` are values of the label schema with the title ``schema``. ``review`` has what an export knows besides.
+    ``fields`` are values of the label schema with the title ``schema``. ``review`` has what an
+    export knows besides.
     """
 
     response_id: str
@@ -410,7 +504,10 @@ class GradeOf:
     def joined(self, other: "GradeOf") -> "GradeOf | None":
         """Return this grade with a further one by the same person; None if they contradict each other."""
         grade = self.grade.updated(other.grade)
-        if grade != other.grade.updated(self.grade) or self.label_schema_id != other.label_schema_id:
+        if (
+            grade != other.grade.updated(self.grade)
+            or self.label_schema_id != other.label_schema_id
+        ):
             return None
         if grade == self.grade.updated(self.grade):
             return self
@@ -424,10 +521,10 @@ def insert_grades(
 ) -> tuple[int, int]:
     """Store grades as reviews of imported reviewers; return how many rows are new, and how many grades they change.
 
-    The grades of a person that complete each other, such as one row for each dimension, are one review. A review adds
-    to the person's current imported grades of the answer: it replaces the one that has the same parts, and keeps its
-    other parts. What adds nothing is not stored. A grade that was stored before counts again only if it was changed
-    since (`Restoring`).
+    The grades of a person that complete each other, such as one row for each dimension, are one
+    review. A review adds to the person's current imported grades of the answer: it replaces the one
+    that has the same parts, and keeps its other parts. What adds nothing is not stored. A grade
+    that was stored before counts again only if it was changed since (`Restoring`).
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
     by_owner: dict[Hashable, list[GradeOf]] = defaultdict(list)
@@ -482,7 +579,10 @@ def _changes(review: Review, same: Sequence[Review], at: datetime | None) -> lis
     schema_id = review.label_schema_id or latest.label_schema_id
     gone = replace(review, grade=Grade(), decision=Decision.WITHDRAWN)
     return [
-        *(replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id) for each in older),
+        *(
+            replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id)
+            for each in older
+        ),
         replace(review, grade=grade, replaces=latest.id, label_schema_id=schema_id),
     ]
 
@@ -491,8 +591,9 @@ def _changes(review: Review, same: Sequence[Review], at: datetime | None) -> lis
 class Restoring:
     """Which stored grades (or feedback) of a file count again: they were changed since, and the file changed them back.
 
-    A grade that another file changed stays changed if the file of this import had it before: it may not know of the
-    change. ``imports`` are the imports of a file of this name, None if no such file was imported.
+    A grade that another file changed stays changed if the file of this import had it before: it may
+    not know of the change. ``imports`` are the imports of a file of this name, None if no such file
+    was imported.
     """
 
     imports: frozenset[int] | None = None
@@ -500,7 +601,11 @@ class Restoring:
     @classmethod
     def of_import(cls, connection: Connection, batch_id: int | None) -> "Restoring":
         """Return what counts again for an import."""
-        own = select(IMPORT_BATCH.c.file, IMPORT_BATCH.c.kind).where(IMPORT_BATCH.c.id == batch_id).subquery()
+        own = (
+            select(IMPORT_BATCH.c.file, IMPORT_BATCH.c.kind)
+            .where(IMPORT_BATCH.c.id == batch_id)
+            .subquery()
+        )
         same_name = (IMPORT_BATCH.c.file == own.c.file) & (IMPORT_BATCH.c.kind == own.c.kind)
         query = select(IMPORT_BATCH.c.id, IMPORT_BATCH.c.finished_at).join(own, same_name)
         rows = connection.execute(query.where(IMPORT_BATCH.c.undone_at.is_(None))).all()
@@ -514,8 +619,8 @@ class Restoring:
     def restored(self, review: Review, current: Sequence[Review]) -> Review | None:
         """Return a stored review with a request key of its own if it counts again, else None.
 
-        ``current`` are the person's current imported reviews of the same subject, the oldest first. What is from an
-        earlier time than these does not count again.
+        ``current`` are the person's current imported reviews of the same subject, the oldest first.
+        What is from an earlier time than these does not count again.
         """
         if not current or review.at < current[-1].at:
             return None
@@ -526,7 +631,9 @@ class Restoring:
         return replace(review, request_key=f"{review.request_key}:{current[-1].id}")
 
 
-def review_of_grade(grade: GradeOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime) -> Review:
+def review_of_grade(
+    grade: GradeOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime
+) -> Review:
     """Return the review of an imported grade; ``reviewers`` has the ids of people by name."""
     record = grade.imported.review
     return Review(
@@ -564,11 +671,15 @@ def owner_of(review: Review) -> Owner:
     return review.response_id, review.pair_id, review.reviewer_id
 
 
-def current_imports(connection: Connection, reviews: Collection[Review]) -> dict[Owner, list[Review]]:
+def current_imports(
+    connection: Connection, reviews: Collection[Review]
+) -> dict[Owner, list[Review]]:
     """Return the current imported grades by the people of these reviews of their answers and pairs, oldest first."""
     people = REVIEW.c.reviewer_id.in_({review.reviewer_id for review in reviews})
     current: dict[Owner, list[Review]] = defaultdict(list)
-    for review in reviews_on(connection, reviews, people, REVIEW.c.decision.is_(None), is_imported(), is_current()):
+    for review in reviews_on(
+        connection, reviews, people, REVIEW.c.decision.is_(None), is_imported(), is_current()
+    ):
         current[owner_of(review)].append(review)
     return current
 
@@ -576,7 +687,8 @@ def current_imports(connection: Connection, reviews: Collection[Review]) -> dict
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
     """Return the ids of the authors with these names, and store new authors.
 
-    "ines", "Ines" and "Ines " are one person. Authors that are stored under such names already stay who they are.
+    "ines", "Ines" and "Ines " are one person. Authors that are stored under such names already stay
+    who they are.
     """
     lock_names(connection)
     known: dict[str, int] = {}
@@ -584,7 +696,11 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
     for name, id_ in authors(connection):
         known.setdefault(name, id_)
         folded.setdefault(one_spelling(name), id_)
-    new = {one_spelling(name): name for name in sorted(names, reverse=True) if one_spelling(name) not in folded}
+    new = {
+        one_spelling(name): name
+        for name in sorted(names, reverse=True)
+        if one_spelling(name) not in folded
+    }
     for spelling, name in sorted(new.items(), key=lambda item: item[1]):
         folded[spelling] = store_reviewer(connection, ORIGIN, " ".join(name.split())).id
     return {name: known.get(name, folded[one_spelling(name)]) for name in names}
@@ -615,7 +731,9 @@ def _request_key(grade: GradeOf) -> str:
     """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
     imported, own = grade.imported, grade.imported.grade
     names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(own, name) is not None)}
-    values: dict[str, Any] = {name: getattr(own, name) for name in names}  # `asdict` copies all of it
+    values: dict[str, Any] = {
+        name: getattr(own, name) for name in names
+    }  # `asdict` copies all of it
     values["scores"] = [asdict(score) for score in own.scores]
     content: list[Any] = [grade.source, imported.response_id, imported.annotator, values]
     content += [asdict(score) for score in imported.scores]

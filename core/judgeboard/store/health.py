@@ -6,7 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, Select, Text, and_, case, cast, exists, func, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Select,
+    Text,
+    and_,
+    case,
+    cast,
+    exists,
+    func,
+    or_,
+    select,
+    true,
+)
 
 from judgeboard.domain import EXPECTED, MENDED, OVERALL, Label, Response, ResponseKind, Status
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
@@ -74,14 +88,17 @@ def record_mark(connection: Connection) -> RecordMark:
 
 # A judgment review outside a run was computed without a request.
 _REQUESTS = tuple(
-    (table, JUDGMENT_REVIEW.c.run_id.is_not(None) if table is JUDGMENT_REVIEW else true()) for table in _REQUEST_TABLES
+    (table, JUDGMENT_REVIEW.c.run_id.is_not(None) if table is JUDGMENT_REVIEW else true())
+    for table in _REQUEST_TABLES
 )
 _MICRO = 1_000_000
 
 
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions with a judgment or a comparison, by name and number."""
-    used = (exists().where(steps.c.judge_version_id == VERSION.c.id) for steps in (JUDGMENT, COMPARISON))
+    used = (
+        exists().where(steps.c.judge_version_id == VERSION.c.id) for steps in (JUDGMENT, COMPARISON)
+    )
     return list_versions(connection, select(VERSION.c.id).where(or_(*used)))
 
 
@@ -89,7 +106,9 @@ def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
     """Return the number of requests to a version by status, of all methods."""
     counts: Counter[str] = Counter()
     for steps, is_request in _REQUESTS:
-        query = select(steps.c.status, func.count()).where(steps.c.judge_version_id == version_id, is_request)
+        query = select(steps.c.status, func.count()).where(
+            steps.c.judge_version_id == version_id, is_request
+        )
         for status, n in connection.execute(query.group_by(steps.c.status)):
             counts[status] += n
     return {status.value: counts[status.value] for status in Status if counts[status.value]}
@@ -120,12 +139,17 @@ def count_mended(connection: Connection, version_id: int) -> int:
 def not_reached(connection: Connection, version_id: int) -> int:
     """Return the number of steps that a version's unfinished runs selected but did not reach."""
     unfinished = select(RUN.c.id, RUN.c.selected).where(
-        RUN.c.judge_version_id == version_id, RUN.c.state.in_(RESUMABLE), RUN.c.selected.is_not(None)
+        RUN.c.judge_version_id == version_id,
+        RUN.c.state.in_(RESUMABLE),
+        RUN.c.selected.is_not(None),
     )
     left = 0
     for run_id, selected in connection.execute(unfinished).all():
         # This count reads only the index of runs.
-        counts = (select(func.count()).where(steps.c.run_id == run_id) for steps in (JUDGMENT, *STEP_TABLES))
+        counts = (
+            select(func.count()).where(steps.c.run_id == run_id)
+            for steps in (JUDGMENT, *STEP_TABLES)
+        )
         asked = sum(connection.execute(count).scalar_one() for count in counts)
         left += max(0, selected - asked)
     return left
@@ -133,8 +157,12 @@ def not_reached(connection: Connection, version_id: int) -> int:
 
 def judged_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
     """Return the number of logged answers that a version scored, by generator model (None: unknown)."""
-    query = select(RESPONSE.c.generator_model).join_from(CURRENT, RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
-    return _by_model(connection, query.where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id))
+    query = select(RESPONSE.c.generator_model).join_from(
+        CURRENT, RESPONSE, RESPONSE.c.id == CURRENT.c.response_id
+    )
+    return _by_model(
+        connection, query.where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
+    )
 
 
 def _by_model(connection: Connection, query: Select[Any]) -> Counter[str | None]:
@@ -145,15 +173,26 @@ def _by_model(connection: Connection, query: Select[Any]) -> Counter[str | None]
 def generators_of_run(connection: Connection, run_id: int) -> dict[str | None, int]:
     """Return the number of answers that a run judged, by generator model (None: unknown)."""
     judged = select(JUDGMENT.c.response_id).where(JUDGMENT.c.run_id == run_id)
-    return _by_model(connection, select(RESPONSE.c.generator_model).where(RESPONSE.c.id.in_(judged)))
+    return _by_model(
+        connection, select(RESPONSE.c.generator_model).where(RESPONSE.c.id.in_(judged))
+    )
 
 
 def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
     """Return the number of answers of pairs that a version compared, by generator model (None: unknown)."""
-    pairs = select(COMPARISON.c.pair_id).where(COMPARISON.c.judge_version_id == version_id).distinct().subquery()
-    compared = select(RESPONSE.c.generator_model).join_from(pairs, PAIR, PAIR.c.id == pairs.c.pair_id)
+    pairs = (
+        select(COMPARISON.c.pair_id)
+        .where(COMPARISON.c.judge_version_id == version_id)
+        .distinct()
+        .subquery()
+    )
+    compared = select(RESPONSE.c.generator_model).join_from(
+        pairs, PAIR, PAIR.c.id == pairs.c.pair_id
+    )
     sides = (PAIR.c.response_a_id, PAIR.c.response_b_id)
-    of_a, of_b = (_by_model(connection, compared.join(RESPONSE, RESPONSE.c.id == side)) for side in sides)
+    of_a, of_b = (
+        _by_model(connection, compared.join(RESPONSE, RESPONSE.c.id == side)) for side in sides
+    )
     return of_a + of_b
 
 
@@ -175,7 +214,9 @@ def cost_sums(connection: Connection, version_id: int) -> RatioSums:
     upper, lower = both.c.judge, both.c.generator
     sums = (upper, lower, upper * upper, lower * lower, upper * lower)
     n, *totals = connection.execute(
-        select(func.count(), *(func.coalesce(func.sum(each), 0.0) for each in sums)).select_from(both)
+        select(func.count(), *(func.coalesce(func.sum(each), 0.0) for each in sums)).select_from(
+            both
+        )
     ).one()
     return RatioSums(n, *map(float, totals))
 
@@ -191,7 +232,8 @@ def answer_facts(connection: Connection, response_ids: IntArray) -> tuple[FloatA
 
 
 _MARK = "#control-"
-# Metadata key of a control answer that repeats the answer of another response; the value is that response's id.
+# Metadata key of a control answer that repeats the answer of another response; the value is that
+# response's id.
 ANSWER_OF = "answer_of"
 
 
@@ -231,14 +273,25 @@ def list_controls(connection: Connection) -> list[StoredControl]:
 def answers_to_change(connection: Connection, where: RowFilter) -> tuple[IntArray, IntArray]:
     """Return ids and evidence groups of the answers from which control answers can be made, ordered by id."""
     conditions = [*response_conditions(connection, where), RESPONSE.c.answer.is_not(None)]
-    query = select(RESPONSE.c.id, RESPONSE.c.evidence_group).where(*conditions).order_by(RESPONSE.c.id)
+    query = (
+        select(RESPONSE.c.id, RESPONSE.c.evidence_group).where(*conditions).order_by(RESPONSE.c.id)
+    )
     ids, groups = read_columns(connection, query)
     return np.asarray(ids), np.asarray(groups)
 
 
 def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int, Response]]:
     """Return these answers with their ids in the order of ``ids``, without forgotten ones; at most 1,000."""
-    names = ("id", "source", "external_id", "query", "answer", "passages", "query_type", "generator_model")
+    names = (
+        "id",
+        "source",
+        "external_id",
+        "query",
+        "answer",
+        "passages",
+        "query_type",
+        "generator_model",
+    )
     columns = (*names, "reference", "asked_at")
     query = select(*(RESPONSE.c[name] for name in columns)).where(RESPONSE.c.id.in_(ids))
     originals = {
@@ -249,7 +302,9 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int
     return [(id_, originals[id_]) for id_ in ids if id_ in originals]
 
 
-_EXPECTED = f"{EXPECTED}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
+_EXPECTED = (
+    f"{EXPECTED}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
+)
 _MIDDLE = 2.5  # neutral feedback on the quality scale
 NEWEST = 20_000  # newest answers that are read; they give a correlation with two digits
 
@@ -278,7 +333,8 @@ class FeedbackScores:
 class ControlScores:
     """The control answers of one kind: their number, and the scores (NaN: missing) of original and control answer.
 
-    ``suitable`` counts the logged answers from which they can be made; None if it is not known for all of them.
+    ``suitable`` counts the logged answers from which they can be made; None if it is not known for
+    all of them.
     """
 
     made: int = 0
@@ -318,7 +374,8 @@ def scored_feedback(connection: Connection, version_id: int) -> FeedbackScores:
 MADE_CONTROLS = "make_control_answers"
 """The kind of events of control answers.
 
-If all logged answers were tried, an event has the number of ``suitable`` ones, and the ``last_response_id`` of these.
+If all logged answers were tried, an event has the number of ``suitable`` ones, and the
+``last_response_id`` of these.
 """
 
 
@@ -333,9 +390,19 @@ def suitable_answers(connection: Connection) -> dict[str, int]:
 
 def control_rows(connection: Connection, version_id: int) -> dict[str, ControlScores]:
     """Return every control answer by kind, with the scores of a version for it and its original."""
-    after, before, original = CURRENT.alias("after"), CURRENT.alias("before"), RESPONSE.alias("original")
+    after, before, original = (
+        CURRENT.alias("after"),
+        CURRENT.alias("before"),
+        RESPONSE.alias("original"),
+    )
     query = (
-        select(RESPONSE.c.external_id, RESPONSE.c.id, original.c.evidence_group, *_measures(before), *_measures(after))
+        select(
+            RESPONSE.c.external_id,
+            RESPONSE.c.id,
+            original.c.evidence_group,
+            *_measures(before),
+            *_measures(after),
+        )
         .join_from(RESPONSE, original, original.c.id == RESPONSE.c.derived_from)
         .join(after, _verdict_of(after, version_id, RESPONSE.c.id), isouter=True)
         .join(before, _verdict_of(before, version_id, original.c.id), isouter=True)
@@ -374,7 +441,9 @@ def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCoun
     mine = (CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
     counts_by_measure: dict[str, ValueCounts] = {}
     for name, column in zip(_NAMES[:3], _measures(CURRENT)[:3], strict=True):
-        query = select(column.label("value"), func.count()).where(*mine, CURRENT.c[name].is_not(None))
+        query = select(column.label("value"), func.count()).where(
+            *mine, CURRENT.c[name].is_not(None)
+        )
         values, counts = read_columns(connection, query.group_by(CURRENT.c[name]))
         if len(values):
             counts_by_measure[name] = ValueCounts(values, counts)
@@ -382,7 +451,12 @@ def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCoun
     dimensions = (
         select(score.dimension, score.scale, cast(score.value, Float), func.count())
         .join(CURRENT, CURRENT.c.judgment_id == score.judgment_id)
-        .where(*mine, score.value.is_not(None), score.dimension != OVERALL, score.dimension.not_like(_EXPECTED))
+        .where(
+            *mine,
+            score.value.is_not(None),
+            score.dimension != OVERALL,
+            score.dimension.not_like(_EXPECTED),
+        )
         .group_by(score.dimension, score.scale, score.value)
     )
     names, scales, values, counts = read_columns(connection, dimensions)
@@ -404,7 +478,8 @@ def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
     label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
     overall = func.max(case((JUDGMENT_SCORE.c.dimension == OVERALL, JUDGMENT_SCORE.c.value)))
     mean = select(func.coalesce(overall, func.avg(JUDGMENT_SCORE.c.value))).where(
-        JUDGMENT_SCORE.c.judgment_id == columns.judgment_id, JUDGMENT_SCORE.c.dimension.not_like(_EXPECTED)
+        JUDGMENT_SCORE.c.judgment_id == columns.judgment_id,
+        JUDGMENT_SCORE.c.dimension.not_like(_EXPECTED),
     )
     return (
         cast(columns.groundedness, Float),
@@ -415,14 +490,24 @@ def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
 
 
 def _newest(version_id: int, *conditions: ColumnElement[bool]) -> Any:
-    names = ("response_id", "judgment_id", "evidence_group", "groundedness", "quality", "label", "user_quality")
+    names = (
+        "response_id",
+        "judgment_id",
+        "evidence_group",
+        "groundedness",
+        "quality",
+        "label",
+        "user_quality",
+    )
     query = select(*(CURRENT.c[name] for name in names)).where(
         CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id, *conditions
     )
     return query.order_by(CURRENT.c.response_id.desc()).limit(NEWEST).subquery("newest")
 
 
-def _verdict_of(current: Any, version_id: int, response_id: ColumnElement[Any]) -> ColumnElement[bool]:
+def _verdict_of(
+    current: Any, version_id: int, response_id: ColumnElement[Any]
+) -> ColumnElement[bool]:
     return and_(current.c.judge_version_id == version_id, current.c.response_id == response_id)
 
 

@@ -1,10 +1,10 @@
 """Hides rows of answers and pairs that a reviewer has to review blind and has not reviewed yet.
 
-An item is blind for everybody who may still review it, until they review it: the people to whom its queue is assigned,
-or everybody if it is assigned to nobody. It is also blind for a reviewer with a lease on it.
-Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. The
-alarms and alerts that were stored from all rows are left out too. A few functions read the texts for the review with
-`sql_compiler.with_hidden_rows`.
+An item is blind for everybody who may still review it, until they review it: the people to whom its
+queue is assigned, or everybody if it is assigned to nobody. It is also blind for a reviewer with a
+lease on it. Every query of a connection leaves out whole rows, so that lists, figures, searches and
+exports cannot show them. The alarms and alerts that were stored from all rows are left out too. A
+few functions read the texts for the review with `sql_compiler.with_hidden_rows`.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -68,7 +68,8 @@ Reading = AbstractContextManager[Connection]
 class Seen:
     """A database as ``viewer``, a reviewer's id, may see it; None sees everything.
 
-    Code that acts (judge, flag, import, lease items) needs the `Store`: its result must not depend on the viewer.
+    Code that acts (judge, flag, import, lease items) needs the `Store`: its result must not depend
+    on the viewer.
     """
 
     store: Store
@@ -86,8 +87,8 @@ class Seen:
 class Hidden:
     """The hidden parts of an answer: judgments and flags (``judge``), other people's reviews (``people``), or both.
 
-    ``own`` means that the viewer's own reviews are hidden too, because the item is a repeat for them. ``queues`` are
-    the names of the blind queues that contain the item.
+    ``own`` means that the viewer's own reviews are hidden too, because the item is a repeat for
+    them. ``queues`` are the names of the blind queues that contain the item.
     """
 
     judge: bool = False
@@ -112,11 +113,16 @@ def hidden_of(
 ) -> Hidden:
     """Return the parts of an answer or a pair that are hidden from a reviewer; None sees everything.
 
-    ``own_first``: outside of queues too, what other people say of an answer is hidden until the reviewer's own review.
+    ``own_first``: outside of queues too, what other people say of an answer is hidden until the
+    reviewer's own review.
     """
     if reviewer_id is None:
         return NOTHING_HIDDEN
-    of = QUEUE_ITEM.c.pair_id == pair_id if response_id is None else QUEUE_ITEM.c.response_id == response_id
+    of = (
+        QUEUE_ITEM.c.pair_id == pair_id
+        if response_id is None
+        else QUEUE_ITEM.c.response_id == response_id
+    )
     columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, QUEUE_ITEM.c.repeat_for)
     rows = connection.execute(_blind_items(*columns).where(of), {_REVIEWER.key: reviewer_id}).all()
     return Hidden(
@@ -132,12 +138,17 @@ def _only_others_spoke(connection: Connection, reviewer_id: int, response_id: in
     """Whether people reviewed or commented an answer, and this reviewer has never reviewed it."""
     reviewers, authors = (
         set(connection.execute(with_hidden_rows(query)).scalars())
-        for query in (select(each.c.reviewer_id).where(each.c.response_id == response_id) for each in (REVIEW, COMMENT))
+        for query in (
+            select(each.c.reviewer_id).where(each.c.response_id == response_id)
+            for each in (REVIEW, COMMENT)
+        )
     )
     return reviewer_id not in reviewers and not reviewers | authors <= {reviewer_id}
 
 
-def hidden_answers(connection: Connection, reviewer_id: int, response_ids: Collection[int]) -> set[int]:
+def hidden_answers(
+    connection: Connection, reviewer_id: int, response_ids: Collection[int]
+) -> set[int]:
     """Return which of these answers have any part that is hidden from a reviewer (`hidden_of`)."""
     query = _blind_items(QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.response_id.in_(response_ids))
     return set(connection.execute(query, {_REVIEWER.key: reviewer_id}).scalars())
@@ -176,8 +187,14 @@ def count_hidden(connection: Connection) -> int:
     if not hides_rows(connection):
         return 0
     # Only logged ones: how many attempts a hidden answer has would tell what the judge found.
-    hidden = select(func.count()).where(LOGGED, RESPONSE.c.id.in_(select(_hidden_ids()["response"].c.id)))
-    return int(connection.execute(with_hidden_rows(hidden), {_REVIEWER.key: viewer_of(connection)}).scalar_one())
+    hidden = select(func.count()).where(
+        LOGGED, RESPONSE.c.id.in_(select(_hidden_ids()["response"].c.id))
+    )
+    return int(
+        connection.execute(
+            with_hidden_rows(hidden), {_REVIEWER.key: viewer_of(connection)}
+        ).scalar_one()
+    )
 
 
 @cache
@@ -191,10 +208,16 @@ def _blind_items(*columns: Any) -> Select[Any]:
 
     An item in conflict is not blind: a lead sees all of it.
     """
-    # Subqueries instead of conditions on each item: they read only the reviewer's own leases and assignments.
-    leased = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(False))
-    assigned = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == _REVIEWER)
-    # The rules of a queue tell whether it can have blind items, so that all others are not read item by item.
+    # Subqueries instead of conditions on each item: they read only the reviewer's own leases and
+    # assignments.
+    leased = select(LEASE.c.queue_item_id).where(
+        LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(False)
+    )
+    assigned = select(QUEUE_ASSIGNMENT.c.queue_id).where(
+        QUEUE_ASSIGNMENT.c.reviewer_id == _REVIEWER
+    )
+    # The rules of a queue tell whether it can have blind items, so that all others are not read
+    # item by item.
     anybody = select(_UNASSIGNED.c.id).where(
         _UNASSIGNED.c.state == QueueState.OPEN.value,
         or_(
@@ -206,7 +229,9 @@ def _blind_items(*columns: Any) -> Select[Any]:
         ~exists().where(QUEUE_ASSIGNMENT.c.queue_id == _UNASSIGNED.c.id),
     )
     reviewed = exists().where(
-        LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(True)
+        LEASE.c.queue_item_id == QUEUE_ITEM.c.id,
+        LEASE.c.reviewer_id == _REVIEWER,
+        LEASE.c.done.is_(True),
     )
     return (
         select(*columns)
@@ -214,10 +239,16 @@ def _blind_items(*columns: Any) -> Select[Any]:
         .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(
             QUEUE.c.state == QueueState.OPEN.value,
-            or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), QUEUE_ITEM.c.repeat_for.is_not(None)),
+            or_(
+                QUEUE.c.blind_judge.is_(True),
+                QUEUE.c.blind_people.is_(True),
+                QUEUE_ITEM.c.repeat_for.is_not(None),
+            ),
             QUEUE_ITEM.c.state == ItemState.OPEN.value,
             or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == _REVIEWER),
-            or_(QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned.union_all(anybody))),
+            or_(
+                QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned.union_all(anybody))
+            ),
             ~reviewed,
         )
     )
@@ -255,10 +286,18 @@ class _VisibleRows:
         stored = _stored(name)
         # The stored figures and sentences of these rows count the hidden answers too.
         if name == "alarm":
-            return select(literal_column("*")).select_from(stored).where(stored.c.measure == MODEL_CHANGED)
+            return (
+                select(literal_column("*"))
+                .select_from(stored)
+                .where(stored.c.measure == MODEL_CHANGED)
+            )
         if name in {"alert_event", "alert_delivery"}:
             rules = select(ALERT_RULE.c.id).where(ALERT_RULE.c.condition.in_(_COUNT_NO_ANSWERS))
-            return select(literal_column("*")).select_from(stored).where(stored.c.alert_rule_id.in_(rules))
+            return (
+                select(literal_column("*"))
+                .select_from(stored)
+                .where(stored.c.alert_rule_id.in_(rules))
+            )
         if not row_of(METADATA.tables[name]).has_hidden_rows:
             return None
         conditions = self._outside(name, stored)
@@ -268,7 +307,11 @@ class _VisibleRows:
         if name == "event":  # events of pairs refer to the review
             review = sql_cast(stored.c.details["review"].as_string(), BigId)
             conditions.append(or_(review.is_(None), review.not_in(self._hidden_rows("review"))))
-        return select(literal_column("*")).select_from(stored).where(*conditions) if conditions else None
+        return (
+            select(literal_column("*")).select_from(stored).where(*conditions)
+            if conditions
+            else None
+        )
 
     def _hidden_rows(self, name: str) -> Select[Any]:
         stored = _stored(name)
@@ -276,15 +319,23 @@ class _VisibleRows:
 
     def _outside(self, name: str, stored: FromClause) -> list[ColumnElement[bool]]:
         named = hidden_by(name).items()
-        return [self._not_among(stored.c[column], kind) for column, kind in named if self.forms[kind] is not _Form.NONE]
+        return [
+            self._not_among(stored.c[column], kind)
+            for column, kind in named
+            if self.forms[kind] is not _Form.NONE
+        ]
 
     def _not_among(self, named: ColumnElement[Any], kind: str) -> ColumnElement[bool]:
         form, gone = self.forms[kind], _hidden_ids()[kind]
-        if form is _Form.MANY and self.postgresql:  # PostgreSQL would scan a long list for every row
+        if (
+            form is _Form.MANY and self.postgresql
+        ):  # PostgreSQL would scan a long list for every row
             return ~exists().where(gone.c.id == named)
         ids: Any = select(gone.c.id)
         if form is _Form.FEW:
-            ids = bindparam(_parameter(kind, form), type_=BigInteger, expanding=True, literal_execute=True)
+            ids = bindparam(
+                _parameter(kind, form), type_=BigInteger, expanding=True, literal_execute=True
+            )
         outside = named.not_in(ids)
         return or_(named.is_(None), outside) if getattr(named, "nullable", True) else outside
 
@@ -292,7 +343,9 @@ class _VisibleRows:
 @cache
 def _some_hidden_ids() -> CompoundSelect[Any]:
     """Select the kind and id of hidden answers and pairs, of each kind at most one more than few."""
-    some = {kind: select(gone.c.id).limit(_FEW + 1).subquery() for kind, gone in _hidden_ids().items()}
+    some = {
+        kind: select(gone.c.id).limit(_FEW + 1).subquery() for kind, gone in _hidden_ids().items()
+    }
     return union_all(*(select(literal(kind), ids.c.id) for kind, ids in some.items()))
 
 
@@ -309,7 +362,8 @@ def _hidden_ids() -> dict[str, FromClause]:
     sides = (pair.response_a_id, pair.response_b_id)
     of_item = pair.id.in_(select(blind.pair_id).where(blind.pair_id.is_not(None)))
     side = worked_out(
-        union(*(select(each.label("id")).where(of_item, each.is_not(None)) for each in sides)), "hidden_side"
+        union(*(select(each.label("id")).where(of_item, each.is_not(None)) for each in sides)),
+        "hidden_side",
     )
     in_item = select(blind.response_id.label("id")).where(blind.response_id.is_not(None))
     in_side = select(side.c.id)
@@ -317,7 +371,9 @@ def _hidden_ids() -> dict[str, FromClause]:
         union(
             in_item,
             in_side,
-            select(response.derived_from).where(response.id.in_(in_side), response.derived_from.is_not(None)),
+            select(response.derived_from).where(
+                response.id.in_(in_side), response.derived_from.is_not(None)
+            ),
             select(response.id).where(response.derived_from.in_(in_item)),
             select(response.id).where(response.derived_from.in_(in_side)),
         ),
@@ -342,12 +398,16 @@ def hidden_by(name: str) -> dict[str, str]:
 
 def part_of(name: str) -> tuple[str, str]:
     """Return the column that refers to the judgment, review or comparison of a row, and the table of that row."""
-    return next(each for each in _references(name) if each[1] in {"judgment", "review", "comparison"})
+    return next(
+        each for each in _references(name) if each[1] in {"judgment", "review", "comparison"}
+    )
 
 
 def _references(name: str) -> list[tuple[str, str]]:
     stored = METADATA.tables[name]
-    return [(column.name, key.column.table.name) for column in stored.c for key in column.foreign_keys]
+    return [
+        (column.name, key.column.table.name) for column in stored.c for key in column.foreign_keys
+    ]
 
 
 @cache

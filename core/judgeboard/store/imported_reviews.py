@@ -22,20 +22,32 @@ class FileReviews:
     keys: dict[int, str] = field(default_factory=dict)
     _equal: Counter[str] = field(default_factory=Counter)
 
-    def store(self, connection: Connection, reviews: Sequence[tuple[ReviewRecord, Review]]) -> set[str]:
+    def store(
+        self, connection: Connection, reviews: Sequence[tuple[ReviewRecord, Review]]
+    ) -> set[str]:
         """Store reviews in the order of the file, and return the request keys of the new ones.
 
-        A review of this database, by the same person at the same moment, is the same review; so is one of an earlier
-        import, if it has the same grade. A review replaces the one that it names. If it names none, it replaces the
-        person's grade of an earlier import. A decision decides the flags of its answer that have the rules of the flags
-        in the file, except for flags that are open there.
+        A review of this database, by the same person at the same moment, is the same review; so is
+        one of an earlier import, if it has the same grade. A review replaces the one that it names.
+        If it names none, it replaces the person's grade of an earlier import. A decision decides
+        the flags of its answer that have the rules of the flags in the file, except for flags that
+        are open there.
         """
-        reviews = [(record, replace(review, request_key=self._own_key(review))) for record, review in reviews]
-        made_here = _made_here(connection, [review for _, review in reviews], set(self.keys.values()))
+        reviews = [
+            (record, replace(review, request_key=self._own_key(review)))
+            for record, review in reviews
+        ]
+        made_here = _made_here(
+            connection, [review for _, review in reviews], set(self.keys.values())
+        )
         known = known_keys(connection, [review.request_key for _, review in reviews])
         new: dict[str, tuple[ReviewRecord, Review]] = {}
         for record, review in reviews:
-            here = None if record.at is None else made_here.get(_moment(review), made_here.get(_content(review)))
+            here = (
+                None
+                if record.at is None
+                else made_here.get(_moment(review), made_here.get(_content(review)))
+            )
             self.keys[record.number] = here or review.request_key
             if here is None and review.request_key not in known:
                 new.setdefault(review.request_key, (record, review))
@@ -63,15 +75,23 @@ class FileReviews:
                     before = None
                 elif before is not None:
                     replaced.add(before)
-                turn_reviews.append(replace(review, replaces=before, flag_ids=tuple(flags.get(key, ()))))
+                turn_reviews.append(
+                    replace(review, replaces=before, flag_ids=tuple(flags.get(key, ())))
+                )
             ids |= zip(turn, insert_reviews(connection, turn_reviews), strict=True)
         still_open = [
             (replace(record, rules=tuple(record.still_open)), review)
             for record, review in new.values()
             if record.still_open
         ]
-        left = {flag_id for of_review in _flags_of(connection, still_open).values() for flag_id in of_review}
-        close_flags(connection, {flag_id for of_review in flags.values() for flag_id in of_review} - left)
+        left = {
+            flag_id
+            for of_review in _flags_of(connection, still_open).values()
+            for flag_id in of_review
+        }
+        close_flags(
+            connection, {flag_id for of_review in flags.values() for flag_id in of_review} - left
+        )
         return set(new)
 
     def _own_key(self, review: Review) -> str:
@@ -80,11 +100,15 @@ class FileReviews:
         self._equal[review.request_key] += 1
         return f"{review.request_key}:{number}" if number else review.request_key
 
-    def _replaced_ids(self, connection: Connection, records: Collection[ReviewRecord]) -> dict[str, int]:
+    def _replaced_ids(
+        self, connection: Connection, records: Collection[ReviewRecord]
+    ) -> dict[str, int]:
         """Return the ids of the stored reviews that others replace, by request key."""
         numbers = {record.replaces for record in records if record.replaces is not None}
         keys = {self.keys[number] for number in numbers if number in self.keys}
-        rows = rows_with(connection, select(REVIEW.c.request_key, REVIEW.c.id), REVIEW.c.request_key, keys)
+        rows = rows_with(
+            connection, select(REVIEW.c.request_key, REVIEW.c.id), REVIEW.c.request_key, keys
+        )
         return {row.request_key: row.id for row in rows}
 
 
@@ -125,17 +149,26 @@ def _replaced(connection: Connection, ids: Collection[int]) -> set[int]:
     return {row.replaces for row in rows}
 
 
-def _flags_of(connection: Connection, reviews: Sequence[tuple[ReviewRecord, Review]]) -> Mapping[str, list[int]]:
+def _flags_of(
+    connection: Connection, reviews: Sequence[tuple[ReviewRecord, Review]]
+) -> Mapping[str, list[int]]:
     """Return the flags that each review decides, by request key."""
-    query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule).where(FLAG.c.state != FlagState.SUPERSEDED.value)
+    query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule).where(
+        FLAG.c.state != FlagState.SUPERSEDED.value
+    )
     by_rule: dict[tuple[int | None, str], list[int]] = {}
     for flag in rows_with(
-        connection, query.order_by(FLAG.c.id), FLAG.c.response_id, {each.response_id for _, each in reviews}
+        connection,
+        query.order_by(FLAG.c.id),
+        FLAG.c.response_id,
+        {each.response_id for _, each in reviews},
     ):
         by_rule.setdefault((flag.response_id, flag.rule), []).append(flag.id)
     return {
         review.request_key: [
-            id_ for rule in sorted(set(record.rules)) for id_ in by_rule.get((review.response_id, rule), ())
+            id_
+            for rule in sorted(set(record.rules))
+            for id_ in by_rule.get((review.response_id, rule), ())
         ]
         for record, review in reviews
     }

@@ -10,7 +10,19 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Connection, DateTime, Engine, Integer, LargeBinary, String, func, select
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    DateTime,
+    Engine,
+    Integer,
+    LargeBinary,
+    String,
+    func,
+    select,
+)
 from sqlalchemy.types import TypeDecorator
 
 from judgeboard.domain import JudgeVersion
@@ -29,7 +41,8 @@ _PART = 1_000
 class Integrity:
     """What a check found: ``faults`` name tables, columns and row numbers, never a stored text.
 
-    ``complete`` is False if the check ended before it had read everything; ``reason`` then says why.
+    ``complete`` is False if the check ended before it had read everything; ``reason`` then says
+    why.
     """
 
     faults: tuple[str, ...] = ()
@@ -67,7 +80,11 @@ def check_integrity(engine: Engine, seconds: float = CHECK_SECONDS) -> Integrity
 def _faults_of_file(connection: Any) -> Iterator[str]:
     for (line,) in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})"):
         if line != b"ok":
-            yield line.decode(errors="replace").removeprefix("*** in database main ***\n").partition("\n")[0]
+            yield (
+                line.decode(errors="replace")
+                .removeprefix("*** in database main ***\n")
+                .partition("\n")[0]
+            )
     for table, row, parent, _key in connection.execute("PRAGMA foreign_key_check"):
         yield f"{table.decode()} row {row}: {parent.decode()} missing"
     yield from _unreadable_values(connection)
@@ -117,14 +134,21 @@ class HashedContent:
 def compare_hashes(connection: Connection) -> HashedContent:
     """Compare answers with their content hashes, and judge versions with their fingerprints.
 
-    In a log of more than 100,000 answers, 100,000 to 200,000 of them are compared, spread evenly. Forgotten answers
-    are left out.
+    In a log of more than 100,000 answers, 100,000 to 200,000 of them are compared, spread evenly.
+    Forgotten answers are left out.
     """
     kept = RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None)
-    answers, last = connection.execute(select(func.count(), func.max(RESPONSE.c.id)).where(*kept)).one()
+    answers, last = connection.execute(
+        select(func.count(), func.max(RESPONSE.c.id)).where(*kept)
+    ).one()
     step = max(1, answers // MOST_HASHED)
     compared, differing, after = 0, [], 0
-    query = select(RESPONSE).where(*kept, RESPONSE.c.id % step == 0).order_by(RESPONSE.c.id).limit(_PART)
+    query = (
+        select(RESPONSE)
+        .where(*kept, RESPONSE.c.id % step == 0)
+        .order_by(RESPONSE.c.id)
+        .limit(_PART)
+    )
     while after < (last or 0):
         rows = connection.execute(query.where(RESPONSE.c.id > after)).all()
         compared += len(rows)
@@ -136,5 +160,8 @@ def compare_hashes(connection: Connection) -> HashedContent:
 def _changed_versions(connection: Connection) -> Iterator[str]:
     names = [field.name for field in fields(JudgeVersion)]
     for row in connection.execute(select(VERSION).order_by(VERSION.c.id)):
-        if fingerprint(JudgeVersion(**{name: getattr(row, name) for name in names})) != row.fingerprint:
+        if (
+            fingerprint(JudgeVersion(**{name: getattr(row, name) for name in names}))
+            != row.fingerprint
+        ):
             yield f"{row.name} v{row.number}"

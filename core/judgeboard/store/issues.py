@@ -5,14 +5,31 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, literal_column, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+)
 
 from judgeboard.domain import FlagState, IssueState, Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filter_conditions import response_conditions, rule_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, insert_or_skip, record_of, rows_of, rows_with
+from judgeboard.store.statements import (
+    CURRENT_OF_VERSION,
+    LOGGED,
+    insert_or_skip,
+    record_of,
+    rows_of,
+    rows_with,
+)
 from judgeboard.store.tables import (
     CURRENT,
     FAILURE_MODE,
@@ -24,7 +41,10 @@ from judgeboard.store.tables import (
     FailureMode,
 )
 
-LONGEST_MODE, LONGEST_TITLE = 60, 100  # characters of the name of a failure mode, of the title of an issue
+LONGEST_MODE, LONGEST_TITLE = (
+    60,
+    100,
+)  # characters of the name of a failure mode, of the title of an issue
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
 """The letters that can be keys of failure modes. Streamlit itself uses C and R."""
 
@@ -33,8 +53,8 @@ KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
 class Issue:
     """A systemic problem: a title, and the filter ``where``, which also matches answers that are stored later.
 
-    ``fixed_day`` counts from 1970-01-01 in UTC. Every change is a new ``version``; ``by`` and ``at`` tell who made it
-    and when. An issue has the number 0 until it is stored.
+    ``fixed_day`` counts from 1970-01-01 in UTC. Every change is a new ``version``; ``by`` and
+    ``at`` tell who made it and when. An issue has the number 0 until it is stored.
     """
 
     title: str
@@ -76,12 +96,16 @@ def insert_issue(connection: Connection, issue: Issue) -> None:
         raise BadInput(f"somebody else has just changed issue {issue.number}: load it again")
 
 
-def answers_by_day(connection: Connection, where: RowFilter, *, reviewed: bool = False) -> dict[int | None, int]:
+def answers_by_day(
+    connection: Connection, where: RowFilter, *, reviewed: bool = False
+) -> dict[int | None, int]:
     """Return the number of a filter's answers by UTC day since 1970-01-01; ``reviewed`` limits it to reviewed ones."""
     conditions = response_conditions(connection, where)
     if reviewed:
         conditions.append(RESPONSE.c.id.in_(select(REVIEW.c.response_id).where(is_current())))
-    query = select(RESPONSE.c.asked_day, func.count()).where(*conditions).group_by(RESPONSE.c.asked_day)
+    query = (
+        select(RESPONSE.c.asked_day, func.count()).where(*conditions).group_by(RESPONSE.c.asked_day)
+    )
     return dict(connection.execute(query).all())
 
 
@@ -103,7 +127,10 @@ MOST_NOTES = 1_000  # only the latest are read; suggestions do not need older no
 
 def list_modes(connection: Connection) -> dict[str, FailureMode]:
     """Return all failure modes by name, in the order in which they were added, retired ones too."""
-    return {mode.name: mode for mode in rows_of(connection, select(FailureMode).order_by(FAILURE_MODE.c.id))}
+    return {
+        mode.name: mode
+        for mode in rows_of(connection, select(FailureMode).order_by(FAILURE_MODE.c.id))
+    }
 
 
 def insert_mode(connection: Connection, mode: FailureMode) -> None:
@@ -117,11 +144,14 @@ def ensure_modes(connection: Connection, names: Iterable[str], by: str, now: dat
         insert_mode(connection, FailureMode(name=name, description=None, key=None, by=by, at=now))
 
 
-def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dict[tuple[Any, str], int]]:
+def count_tagged(
+    connection: Connection, by: Group
+) -> tuple[dict[Any, int], dict[tuple[Any, str], int]]:
     """Return the number of reviewed logged answers by group, and of tagged answers by group and failure mode.
 
-    Only current reviews count, and each answer counts once. A group is a query type, the id of a judge version, or the
-    first UTC day of a week (in days since 1970-01-01; None if the answer has no time).
+    Only current reviews count, and each answer counts once. A group is a query type, the id of a
+    judge version, or the first UTC day of a week (in days since 1970-01-01; None if the answer has
+    no time).
     """
     group: ColumnElement[Any] = {
         "query_type": RESPONSE.c.query_type,
@@ -129,16 +159,24 @@ def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dic
         "week": literal_column("response.asked_day - (response.asked_day + 3) % 7"),
     }[by]
     answers, mode = func.count(REVIEW.c.response_id.distinct()), REVIEW_FAILURE_MODE.c.mode
-    reviewed = select(group, answers).select_from(REVIEW).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+    reviewed = (
+        select(group, answers)
+        .select_from(REVIEW)
+        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+    )
     reviewed = reviewed.where(LOGGED, is_current()).group_by(group)
     if by == "judge_version":
-        reviewed = reviewed.join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id).where(CURRENT_OF_VERSION)
+        reviewed = reviewed.join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id).where(
+            CURRENT_OF_VERSION
+        )
     tagged = reviewed.join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
     counts = connection.execute(tagged.with_only_columns(group, mode, answers).group_by(mode))
     return dict(connection.execute(reviewed).all()), {(each, name): n for each, name, n in counts}
 
 
-def modes_of_answers(connection: Connection, response_ids: Sequence[int]) -> dict[int, frozenset[str]]:
+def modes_of_answers(
+    connection: Connection, response_ids: Sequence[int]
+) -> dict[int, frozenset[str]]:
     """Return the failure modes in the current reviews of each of these answers that has any."""
     modes: dict[int, frozenset[str]] = {}
     query = (
@@ -156,8 +194,17 @@ def untagged_notes(connection: Connection) -> list[str]:
     tagged = exists().where(REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
     decision, label, quality = REVIEW.c.decision, REVIEW.c.label, REVIEW.c.quality
     ungraded = and_(decision.is_(None), label.is_(None), quality.is_(None))
-    problem = or_(decision.in_(("confirm", "unsure")), label == Label.HALLUCINATED.value, quality < 4, ungraded)
+    problem = or_(
+        decision.in_(("confirm", "unsure")),
+        label == Label.HALLUCINATED.value,
+        quality < 4,
+        ungraded,
+    )
     query = select(REVIEW.c.note).where(
-        REVIEW.c.note.is_not(None), REVIEW.c.response_id.is_not(None), is_current(), ~tagged, problem
+        REVIEW.c.note.is_not(None),
+        REVIEW.c.response_id.is_not(None),
+        is_current(),
+        ~tagged,
+        problem,
     )
     return list(connection.execute(query.order_by(REVIEW.c.id.desc()).limit(MOST_NOTES)).scalars())

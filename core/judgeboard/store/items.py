@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Select, select
 
-from judgeboard.domain import LOG_FIELDS, Attempt, Feedback, FlagState, Grade, Response, ResponseKind, Status, Verdict
+from judgeboard.domain import (
+    LOG_FIELDS,
+    Attempt,
+    Feedback,
+    FlagState,
+    Grade,
+    Response,
+    ResponseKind,
+    Status,
+    Verdict,
+)
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
@@ -44,7 +54,8 @@ if TYPE_CHECKING:
 class ItemJudgment(Verdict):
     """A stored verdict with the title of its judge version ("rag v3").
 
-    It is read without its dropped parameters; only current ones have their scores, and `load_calls` reads attempts.
+    It is read without its dropped parameters; only current ones have their scores, and `load_calls`
+    reads attempts.
     """
 
     id: int
@@ -62,7 +73,8 @@ class ItemJudgment(Verdict):
 class ItemFlag:
     """A flag with its reason in one sentence.
 
-    ``judges`` are the titles of the judge versions whose verdicts it compares; empty if it uses only the primary judge.
+    ``judges`` are the titles of the judge versions whose verdicts it compares; empty if it uses
+    only the primary judge.
     """
 
     id: int
@@ -109,9 +121,10 @@ class ItemReview:
 class Item:
     """An answer with its judgments, flags and reviews, newest first.
 
-    ``currents`` has the current verdict of each judge: the primary judge first, the others by name. Hidden parts
-    (``hidden``) are empty. If the judge is hidden, the ``response`` has nothing that may tell its generator. Its
-    feedback is without users. If ``forgotten_at`` is a time, its texts are empty.
+    ``currents`` has the current verdict of each judge: the primary judge first, the others by name.
+    Hidden parts (``hidden``) are empty. If the judge is hidden, the ``response`` has nothing that
+    may tell its generator. Its feedback is without users. If ``forgotten_at`` is a time, its texts
+    are empty.
     """
 
     response_id: int
@@ -132,8 +145,17 @@ class Item:
 
     def before(self, judgment: ItemJudgment) -> ItemJudgment | None:
         """Return the same judge's previous usable judgment, which this judgment replaced; None if there is none."""
-        earlier = (each for each in self.judgments if each.id < judgment.id and each.status == Status.OK)
-        return next((each for each in earlier if (each.judge_name, each.repeat) == (judgment.judge_name, 0)), None)
+        earlier = (
+            each for each in self.judgments if each.id < judgment.id and each.status == Status.OK
+        )
+        return next(
+            (
+                each
+                for each in earlier
+                if (each.judge_name, each.repeat) == (judgment.judge_name, 0)
+            ),
+            None,
+        )
 
     @property
     def right_refusal(self) -> bool:
@@ -176,13 +198,16 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 def load_item(connection: Connection, response_id: int, *, own_first: bool = False) -> Item:
     """Return an answer with its feedback, judgments, flags and reviews, in fourteen statements at most.
 
-    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts but no hidden part. With
-    ``own_first``, a reader without an own review of it gets no review by others (`hidden_of`).
-    Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.
+    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts but no hidden
+    part. With ``own_first``, a reader without an own review of it gets no review by others
+    (`hidden_of`). Raises NotFound if the response does not exist, or was made from an answer that
+    the reader has to review blind.
     """
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)
     row = connection.execute(query).one_or_none()
-    hidden = hidden_of(connection, viewer_of(connection), response_id=response_id, own_first=own_first)
+    hidden = hidden_of(
+        connection, viewer_of(connection), response_id=response_id, own_first=own_first
+    )
     if row is None and hides_rows(connection):
         row = connection.execute(with_hidden_rows(query)).one_or_none()
         # Not queued: the logged side of a queued pair, or made from a queued answer.
@@ -198,7 +223,9 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
     return Item(
         response_id=response_id,
         response=_without_generator(response) if hidden.judge else response,
-        forgotten_at=connection.execute(with_hidden_rows(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none(),
+        forgotten_at=connection.execute(
+            with_hidden_rows(query.order_by(EVENT.c.id).limit(1))
+        ).scalar_one_or_none(),
         primary_judge=primary,
         judgments=judgments,
         currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
@@ -210,7 +237,9 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
 
 
 def _without_generator(response: Response) -> Response:
-    told: dict[str, Any] = {name: None for name, each in LOG_FIELDS.items() if each.tells_the_generator}
+    told: dict[str, Any] = {
+        name: None for name, each in LOG_FIELDS.items() if each.tells_the_generator
+    }
     return replace(response, **told, generator_cost=None, metadata={}, derived_from=None)
 
 
@@ -220,10 +249,17 @@ def _feedback(connection: Connection, response_id: int) -> tuple[Feedback, ...]:
     return tuple(record_of(Feedback, row) for row in connection.execute(with_hidden_rows(query)))
 
 
-_NOT_READ = {"attempts", "dropped_parameters"}  # attempts repeat the replies, and few readers open them
+_NOT_READ = {
+    "attempts",
+    "dropped_parameters",
+}  # attempts repeat the replies, and few readers open them
 _JUDGMENTS: Select[Any] = (
     select(
-        *(each for each in columns_of(ItemJudgment, JUDGMENT, VERSION) if each.name not in _NOT_READ),
+        *(
+            each
+            for each in columns_of(ItemJudgment, JUDGMENT, VERSION)
+            if each.name not in _NOT_READ
+        ),
         VERSION.c.kind.label("judge_kind"),
         VERSION.c.name.label("judge_name"),
         VERSION.c.number,
@@ -244,15 +280,24 @@ def _judgment(row: Row[Any]) -> ItemJudgment:
 
 
 def _currents(
-    connection: Connection, response_id: int, judgments: tuple[ItemJudgment, ...], primary: str | None
+    connection: Connection,
+    response_id: int,
+    judgments: tuple[ItemJudgment, ...],
+    primary: str | None,
 ) -> tuple[ItemJudgment, ...]:
-    query = select(CURRENT.c.judgment_id).where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True))
+    query = select(CURRENT.c.judgment_id).where(
+        CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True)
+    )
     ids = set(connection.execute(with_hidden_rows(query)).scalars())
     scores = dimension_scores(connection, [*ids])
     currents = [
-        replace(judgment, scores=tuple(scores.get(judgment.id, ()))) for judgment in judgments if judgment.id in ids
+        replace(judgment, scores=tuple(scores.get(judgment.id, ())))
+        for judgment in judgments
+        if judgment.id in ids
     ]
-    return tuple(sorted(currents, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name)))
+    return tuple(
+        sorted(currents, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name))
+    )
 
 
 def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[ItemFlag, ...]:
@@ -263,7 +308,9 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
     for row in connection.execute(with_hidden_rows(query)):
         disagreeing = (title for pair in row.details.get("pairs", ()) for title in pair["judges"])
         judges = frozenset([*disagreeing, *row.details.get("supremes", ())])
-        flags.append(record_of(ItemFlag, row, why=why(row.rule, row.details, row.params), judges=judges))
+        flags.append(
+            record_of(ItemFlag, row, why=why(row.rule, row.details, row.params), judges=judges)
+        )
     return tuple(flags)
 
 
@@ -271,14 +318,19 @@ def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int,
     """Return judgments with their attempts by id, without answers that the reader must review blind."""
     query = _JUDGMENTS.add_columns(JUDGMENT.c.attempts).where(JUDGMENT.c.id.in_(judgment_ids))
     return {
-        row.id: replace(_judgment(row), attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ()))
+        row.id: replace(
+            _judgment(row), attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ())
+        )
         for row in connection.execute(query)
     }
 
 
 _AUDITS: Select[Any] = (
     select(
-        *(JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "judge_version_id", "correct", "reasoning")),
+        *(
+            JUDGMENT_REVIEW.c[name]
+            for name in ("judgment_id", "judge_version_id", "correct", "reasoning")
+        ),
         JUDGMENT_REVIEW.c.created_at,
         VERSION.c.name,
         VERSION.c.number,
@@ -293,10 +345,21 @@ def _audits(connection: Connection, judgments: tuple[ItemJudgment, ...]) -> tupl
     """Return the latest usable review of each judgment by each supreme judge, the newest first."""
     if not judgments:
         return ()
-    query = _AUDITS.where(JUDGMENT_REVIEW.c.judgment_id.in_([judgment.id for judgment in judgments]))
-    rows = {(row.judgment_id, row.judge_version_id): row for row in connection.execute(with_hidden_rows(query))}
+    query = _AUDITS.where(
+        JUDGMENT_REVIEW.c.judgment_id.in_([judgment.id for judgment in judgments])
+    )
+    rows = {
+        (row.judgment_id, row.judge_version_id): row
+        for row in connection.execute(with_hidden_rows(query))
+    }
     return tuple(
-        ItemAudit(row.judgment_id, version_title(row.name, row.number), row.correct, row.reasoning, row.created_at)
+        ItemAudit(
+            row.judgment_id,
+            version_title(row.name, row.number),
+            row.correct,
+            row.reasoning,
+            row.created_at,
+        )
         for row in reversed(rows.values())
     )
 
@@ -338,10 +401,15 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
             flag_ids=tuple(flags.get(row.id, ())),
             grade=grade_from(row, scores.get(row.id, ()), modes.get(row.id, ())),
             stands=bool(row.stands),
-            schema=None if row.schema_name is None else parsed_schema(row.schema_name, json.dumps(row.schema_fields)),
+            schema=None
+            if row.schema_name is None
+            else parsed_schema(row.schema_name, json.dumps(row.schema_fields)),
         )
         for row in rows
     )
     if hidden.judge:  # these fields refer to the judge
-        return tuple(replace(each, grade=replace(each.grade, claim_marks=(), why_differs=None)) for each in reviews)
+        return tuple(
+            replace(each, grade=replace(each.grade, claim_marks=(), why_differs=None))
+            for each in reviews
+        )
     return reviews

@@ -120,7 +120,8 @@ def set_failed(connection: Connection, job_id: str, why: str) -> None:
 def interrupt_work(connection: Connection, why: str) -> None:
     """Interrupt all jobs and runs that have not ended, while no process works on this database.
 
-    No worker continues such a job. A person who starts the same job or command again continues its run.
+    No worker continues such a job. A person who starts the same job or command again continues its
+    run.
     """
     for job in unfinished_jobs(connection):
         set_failed(connection, job.id, why)
@@ -132,7 +133,9 @@ def interrupt_work(connection: Connection, why: str) -> None:
 
 def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:
     """Request that a job stops; return whether this is the first request."""
-    updated = update(JOB).where(JOB.c.id == job_id, JOB.c.cancelled_at.is_(None)).values(cancelled_at=now)
+    updated = (
+        update(JOB).where(JOB.c.id == job_id, JOB.c.cancelled_at.is_(None)).values(cancelled_at=now)
+    )
     wake_workers(connection)
     return connection.execute(updated).rowcount == 1
 
@@ -159,7 +162,9 @@ def register_worker(connection: Connection, executor_id: str) -> None:
         dead = true()
     connection.execute(delete(WORKER).where(dead))
     record_heartbeat(connection, executor_id)
-    record_event(connection, "start_worker", worker_name(executor_id), details={"process": os.getpid()})
+    record_event(
+        connection, "start_worker", worker_name(executor_id), details={"process": os.getpid()}
+    )
 
 
 def worker_name(executor_id: str) -> str:
@@ -171,8 +176,12 @@ def record_heartbeat(connection: Connection, executor_id: str) -> None:
     """Store that this worker is alive, also after it was suspended for so long that its row was removed."""
     now = utc_now()
     process = {"executor_id": executor_id, "host": socket.gethostname(), "pid": os.getpid()}
-    first = plain_insert(connection, WORKER).values(process | {"started_at": now, "heartbeat_at": now})
-    connection.execute(first.on_conflict_do_update(index_elements=["executor_id"], set_={"heartbeat_at": now}))
+    first = plain_insert(connection, WORKER).values(
+        process | {"started_at": now, "heartbeat_at": now}
+    )
+    connection.execute(
+        first.on_conflict_do_update(index_elements=["executor_id"], set_={"heartbeat_at": now})
+    )
 
 
 def remove_worker(connection: Connection, executor_id: str) -> None:
@@ -184,7 +193,9 @@ def remove_worker(connection: Connection, executor_id: str) -> None:
 
 def record_settings(connection: Connection, executor_id: str, hashes: Mapping[str, str]) -> None:
     """Store the hashes of the settings that a worker uses from now on, by the name of the setting."""
-    record_event(connection, "use_settings", worker_name(executor_id), details={"settings": dict(hashes)})
+    record_event(
+        connection, "use_settings", worker_name(executor_id), details={"settings": dict(hashes)}
+    )
 
 
 class WorkerSettings(NamedTuple):
@@ -233,7 +244,9 @@ def take_turns(connection: Connection, name: str, seconds: float, owed: float) -
     now, taken_until = _NOW[connection.dialect.name], RATE_LIMIT.c.taken_until
     begin = case((taken_until + owed > now, taken_until + owed), else_=now)
     first = plain_insert(connection, RATE_LIMIT).values(name=name, taken_until=now + seconds)
-    taken = first.on_conflict_do_update(index_elements=["name"], set_={"taken_until": begin + seconds})
+    taken = first.on_conflict_do_update(
+        index_elements=["name"], set_={"taken_until": begin + seconds}
+    )
     return float(connection.execute(taken.returning(taken_until - seconds - now)).scalar_one())
 
 
@@ -254,19 +267,31 @@ _SUMS = (*Status, "cost_micro", "unpriced")
 
 
 def add_to_share(
-    connection: Connection, run_id: int, executor_id: str, records: Iterable[StepRecord], now: datetime
+    connection: Connection,
+    run_id: int,
+    executor_id: str,
+    records: Iterable[StepRecord],
+    now: datetime,
 ) -> None:
     """Add judgments to the share of a worker; call it in the transaction that stores them."""
     sums: Counter[str] = Counter()
     for record in records:
         sums.update(
-            {record.status: 1, "cost_micro": record.cost_micro or 0, "unpriced": int(record.cost_micro is None)}
+            {
+                record.status: 1,
+                "cost_micro": record.cost_micro or 0,
+                "unpriced": int(record.cost_micro is None),
+            }
         )
     row = {str(name): sums[name] for name in _SUMS}
-    first = plain_insert(connection, RUN_SHARE).values(row | {"run_id": run_id, "executor_id": executor_id})
+    first = plain_insert(connection, RUN_SHARE).values(
+        row | {"run_id": run_id, "executor_id": executor_id}
+    )
     more = {name: RUN_SHARE.c[name] + count for name, count in row.items()} | {"last_at": now}
     key = ["run_id", "executor_id"]
-    connection.execute(first.values(last_at=now).on_conflict_do_update(index_elements=key, set_=more))
+    connection.execute(
+        first.values(last_at=now).on_conflict_do_update(index_elements=key, set_=more)
+    )
 
 
 def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
@@ -290,9 +315,12 @@ class RunInProgress:
 def runs_in_progress(connection: Connection, since: datetime) -> list[RunInProgress]:
     """Return the running runs that began or stored a result ``since`` a time, newest first.
 
-    Reads one row per worker, not the judgments. Runs without an end, such as those of judging rules, are left out.
+    Reads one row per worker, not the judgments. Runs without an end, such as those of judging
+    rules, are left out.
     """
-    asked = sum((func.coalesce(func.sum(RUN_SHARE.c[status.value]), 0) for status in Status), literal(0))
+    asked = sum(
+        (func.coalesce(func.sum(RUN_SHARE.c[status.value]), 0) for status in Status), literal(0)
+    )
     query = (
         select(RUN.c.id, RUN.c.kind, RUN.c.selected, asked)
         .outerjoin(RUN_SHARE, RUN_SHARE.c.run_id == RUN.c.id)
@@ -301,7 +329,10 @@ def runs_in_progress(connection: Connection, since: datetime) -> list[RunInProgr
         .having(or_(RUN.c.started_at >= since, func.max(RUN_SHARE.c.last_at) >= since))
         .order_by(RUN.c.id.desc())
     )
-    return [RunInProgress(id_, kind, selected, int(done)) for id_, kind, selected, done in connection.execute(query)]
+    return [
+        RunInProgress(id_, kind, selected, int(done))
+        for id_, kind, selected, done in connection.execute(query)
+    ]
 
 
 def shared_counts(connection: Connection, *run_ids: int) -> tuple[Counts, datetime | None]:
@@ -310,7 +341,9 @@ def shared_counts(connection: Connection, *run_ids: int) -> tuple[Counts, dateti
     Reads one row per worker, not the judgments. Tokens are left out.
     """
     sums = (func.coalesce(func.sum(RUN_SHARE.c[str(name)]), 0).label(str(name)) for name in _SUMS)
-    query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(RUN_SHARE.c.run_id.in_(run_ids))
+    query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(
+        RUN_SHARE.c.run_id.in_(run_ids)
+    )
     row = connection.execute(query).one()._asdict()
     last_at = row.pop("last_at")
     return Counts(**{name: int(count) for name, count in row.items()}), last_at

@@ -81,10 +81,13 @@ def version_title(name: str, number: int) -> str:
     return f"{name} v{number}"
 
 
-def ensure_version(connection: Connection, version: JudgeVersion, now: datetime | None = None) -> StoredVersion:
+def ensure_version(
+    connection: Connection, version: JudgeVersion, now: datetime | None = None
+) -> StoredVersion:
     """Return the stored version with this content; store a new one under the next number of its name.
 
-    Two processes with the same version get the same row. Raises ValueError if a parameter is NaN or infinite.
+    Two processes with the same version get the same row. Raises ValueError if a parameter is NaN or
+    infinite.
     """
     from judgeboard.judges.judge import fingerprint, prompt_hash  # loads the providers of models
 
@@ -93,8 +96,11 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
         known = find_version(connection, address)
         if known is not None:
             return known
-        last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(VERSION.c.name == version.name)
-        # The insert is skipped if another process stored this version or number meanwhile: then try again.
+        last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(
+            VERSION.c.name == version.name
+        )
+        # The insert is skipped if another process stored this version or number meanwhile: then try
+        # again.
         connection.execute(
             insert_or_skip(connection, VERSION),
             {
@@ -113,7 +119,9 @@ def find_version(connection: Connection, address: str) -> StoredVersion | None:
     return None if row is None else StoredVersion(*row)
 
 
-def list_versions(connection: Connection, ids: Select[tuple[int]] | None = None) -> list[StoredVersion]:
+def list_versions(
+    connection: Connection, ids: Select[tuple[int]] | None = None
+) -> list[StoredVersion]:
     """Return all judge versions, or the versions whose ids a query selects, sorted by name and number."""
     query = _VERSIONS if ids is None else _VERSIONS.where(VERSION.c.id.in_(ids))
     versions = (StoredVersion(*row) for row in connection.execute(query))
@@ -131,10 +139,14 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
     named = [version for version in versions if which in {version.name, version.title}]
     if named:
         return named[-1]
-    addressed = [version for version in versions if len(which) >= 8 and version.fingerprint.startswith(which)]
+    addressed = [
+        version for version in versions if len(which) >= 8 and version.fingerprint.startswith(which)
+    ]
     if len(addressed) == 1:
         return addressed[0]
-    raise _not_known(f"no judge version {which!r}; {closest_of_all(which, versions)}", which, versions)
+    raise _not_known(
+        f"no judge version {which!r}; {closest_of_all(which, versions)}", which, versions
+    )
 
 
 def choose_version(
@@ -146,16 +158,27 @@ def choose_version(
     except NotFound:
         raise not_found(connection, which, usable, did) from None
     if usable and version.id not in {each.id for each in usable}:
-        raise NotFound(f"{version.title} is not one of the judges that {did}: {closest(version.name, usable)}")
+        raise NotFound(
+            f"{version.title} is not one of the judges that {did}: {closest(version.name, usable)}"
+        )
     return version
 
 
 def not_found(
-    connection: Connection, which: int | str, usable: Sequence[StoredVersion], did: str, *, what: str = "judge version"
+    connection: Connection,
+    which: int | str,
+    usable: Sequence[StoredVersion],
+    did: str,
+    *,
+    what: str = "judge version",
 ) -> NotFound:
     """Return the error of `choose_version`, with the usable versions, or all if there are none."""
     name = str(which)
-    available = f"{did}: {closest(name, usable)}" if usable else closest_of_all(name, list_versions(connection))
+    available = (
+        f"{did}: {closest(name, usable)}"
+        if usable
+        else closest_of_all(name, list_versions(connection))
+    )
     versions = usable or list_versions(connection)
     return _not_known(f"no {what} {which!r}; {available}", name, versions)
 
@@ -167,7 +190,9 @@ def _not_known(message: str, wanted: str, versions: Sequence[StoredVersion]) -> 
 
 def versions_asked_again(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions with repeats, by name and number."""
-    return list_versions(connection, select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0))
+    return list_versions(
+        connection, select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.repeat > 0)
+    )
 
 
 RETIRED, RESTORED = "retire_version", "restore_version"
@@ -185,9 +210,13 @@ class Retired:
 def retired_versions(connection: Connection) -> dict[int, Retired]:
     """Return the retired versions by id."""
     query = select(EVENT.c.kind, EVENT.c.actor, EVENT.c.at, EVENT.c.details)
-    changes = connection.execute(query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id))
+    changes = connection.execute(
+        query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id)
+    )
     latest = {row.details["version"]: row for row in changes}
-    return {id_: Retired(id_, row.actor, row.at) for id_, row in latest.items() if row.kind == RETIRED}
+    return {
+        id_: Retired(id_, row.actor, row.at) for id_, row in latest.items() if row.kind == RETIRED
+    }
 
 
 def setup_mark(connection: Connection) -> tuple[str, ...]:
@@ -196,7 +225,9 @@ def setup_mark(connection: Connection) -> tuple[str, ...]:
         select(func.max(column)).scalar_subquery()
         for column in (VERSION.c.id, RUN.c.id, RUN.c.finished_at, SETTING.c.id)
     ]
-    changed = select(func.max(EVENT.c.id)).where(EVENT.c.kind.in_((RETIRED, RESTORED))).scalar_subquery()
+    changed = (
+        select(func.max(EVENT.c.id)).where(EVENT.c.kind.in_((RETIRED, RESTORED))).scalar_subquery()
+    )
     return tuple(map(str, connection.execute(select(*newest, changed)).one()))
 
 
@@ -220,4 +251,6 @@ def known_judges(connection: Connection, judges: Collection[str]) -> None:
 
 def record_retired(connection: Connection, version_id: int, actor: str, *, retired: bool) -> None:
     """Record that a version is retired or restored."""
-    record_event(connection, RETIRED if retired else RESTORED, actor, details={"version": version_id})
+    record_event(
+        connection, RETIRED if retired else RESTORED, actor, details={"version": version_id}
+    )

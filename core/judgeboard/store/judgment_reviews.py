@@ -33,9 +33,15 @@ def recorded_reviews(
     connection: Connection, judgment_ids: Collection[int]
 ) -> dict[tuple[int, int, int], tuple[str, bool | None]]:
     """Return the status and the result of reviews of these judgments, by supreme version's id, judgment id and ask."""
-    columns = (JUDGMENT_REVIEW.c[name] for name in ("judge_version_id", "judgment_id", "ask", "status", "correct"))
+    columns = (
+        JUDGMENT_REVIEW.c[name]
+        for name in ("judge_version_id", "judgment_id", "ask", "status", "correct")
+    )
     rows = rows_with(connection, select(*columns), JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
-    return {(version, judgment, ask): (status, correct) for version, judgment, ask, status, correct in rows}
+    return {
+        (version, judgment, ask): (status, correct)
+        for version, judgment, ask, status, correct in rows
+    }
 
 
 def store_judgment_reviews(
@@ -47,12 +53,14 @@ def store_judgment_reviews(
 ) -> int:
     """Store reviews with the flags that they raise, and return how many are new.
 
-    A review that is already stored (same judgment, version and ask) does not change. Raises NotFound if a response is
-    not stored.
+    A review that is already stored (same judgment, version and ask) does not change. Raises
+    NotFound if a response is not stored.
     """
     now = now or utc_now()
     stored = 0
-    statement = insert_or_skip(connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask")
+    statement = insert_or_skip(
+        connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask"
+    )
     for batch in batches(reviews):
         responses = read_responses(connection, {review.response_id for review in batch}, lock=True)
         rows = [
@@ -67,7 +75,11 @@ def store_judgment_reviews(
             }
             for review in batch
         ]
-        stored += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
+        stored += connection.execute(
+            statement, rows, execution_options={"preserve_rowcount": True}
+        ).rowcount
         states = read_states(connection, responses)
-        update_flags(connection, states, (RULES[SUPREME_DISAGREES],), rules_in_force(connection), now)
+        update_flags(
+            connection, states, (RULES[SUPREME_DISAGREES],), rules_in_force(connection), now
+        )
     return stored

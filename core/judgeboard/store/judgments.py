@@ -19,7 +19,17 @@ from sqlalchemy import (
     tuple_,
 )
 
-from judgeboard.domain import Attempt, Claim, ClaimStatus, DimensionScore, Feedback, Label, Status, StepRecord, Verdict
+from judgeboard.domain import (
+    Attempt,
+    Claim,
+    ClaimStatus,
+    DimensionScore,
+    Feedback,
+    Label,
+    Status,
+    StepRecord,
+    Verdict,
+)
 from judgeboard.errors import NotFound
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with, upsert
 from judgeboard.store.tables import CURRENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, VERSION
@@ -57,13 +67,19 @@ class ShortJudgment(NamedTuple):
 # Built once, so that SQLAlchemy finds their compiled form without comparing the statements again.
 _IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _RESPONSES = (
-    select(*(RESPONSE.c[name] for name in ShortResponse._fields)).where(RESPONSE.c.id.in_(_IDS)).order_by(RESPONSE.c.id)
+    select(*(RESPONSE.c[name] for name in ShortResponse._fields))
+    .where(RESPONSE.c.id.in_(_IDS))
+    .order_by(RESPONSE.c.id)
 )
-# Only other transactions that lock the row wait for this lock; new foreign keys may still refer to the row.
+# Only other transactions that lock the row wait for this lock; new foreign keys may still refer to
+# the row.
 _RESPONSES_LOCKED = _RESPONSES.with_for_update(key_share=True)
 _JUDGMENTS = (
     select(
-        *(JUDGMENT.c[name] for name in ("response_id", "id", "status", "groundedness", "quality", "label")),
+        *(
+            JUDGMENT.c[name]
+            for name in ("response_id", "id", "status", "groundedness", "quality", "label")
+        ),
         *(VERSION.c[name] for name in ("id", "kind", "name", "number", "fingerprint")),
     )
     .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
@@ -81,8 +97,9 @@ _FEEDBACK = (
 class ResponseState:
     """A response with the judgments and the feedback that current judgments and flags depend on.
 
-    ``by_version`` and ``by_judge`` contain the latest ok judgment (highest id, repeat 0) of each judge version and of
-    each (kind, name); ``failed`` contains the latest unusable judgment of each (kind, name).
+    ``by_version`` and ``by_judge`` contain the latest ok judgment (highest id, repeat 0) of each
+    judge version and of each (kind, name); ``failed`` contains the latest unusable judgment of each
+    (kind, name).
     """
 
     response: ShortResponse
@@ -130,23 +147,37 @@ class NewJudgment:
 
 
 def insert_judgments(
-    connection: Connection, version_id: int, run_id: int | None, items: Sequence[NewJudgment], now: datetime
+    connection: Connection,
+    version_id: int,
+    run_id: int | None,
+    items: Sequence[NewJudgment],
+    now: datetime,
 ) -> int:
     """Insert the judgments that are not stored yet, with their scores; return how many are new."""
-    statement = insert_or_skip(connection, JUDGMENT, "response_id", "judge_version_id", "ask", "repeat")
+    statement = insert_or_skip(
+        connection, JUDGMENT, "response_id", "judge_version_id", "ask", "repeat"
+    )
     rows = [_row(version_id, run_id, item, now) for item in items]
-    inserted = connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
+    inserted = connection.execute(
+        statement, rows, execution_options={"preserve_rowcount": True}
+    ).rowcount
     with_scores = [item for item in items if item.verdict.scores]
     if inserted and with_scores:
         # Insert the scores of these judgments, except judgments that already have scores.
-        without_scores = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
+        without_scores = select(
+            JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id
+        ).where(
             JUDGMENT.c.judge_version_id == version_id,
             JUDGMENT.c.response_id.in_({item.response_id for item in with_scores}),
             ~exists().where(JUDGMENT_SCORE.c.judgment_id == JUDGMENT.c.id),
         )
-        ids = {(response_id, ask, repeat): id_ for response_id, ask, repeat, id_ in connection.execute(without_scores)}
+        ids = {
+            (response_id, ask, repeat): id_
+            for response_id, ask, repeat, id_ in connection.execute(without_scores)
+        }
         rows = [
-            asdict(score) | {"judgment_id": ids[key], "reasoning": storable_or_none(score.reasoning)}
+            asdict(score)
+            | {"judgment_id": ids[key], "reasoning": storable_or_none(score.reasoning)}
             for item in with_scores
             if (key := (item.response_id, item.ask, item.repeat)) in ids
             for score in item.verdict.scores
@@ -173,7 +204,14 @@ def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) 
 def step_values(record: StepRecord, run_id: int | None, now: datetime) -> dict[str, Any]:
     """Return the values of the columns that all tables of steps share."""
     texts = ("raw", "model_reported", "error")
-    values = ("status", "prompt_tokens", "completion_tokens", "cost_micro", "latency_ms", "reply_format")
+    values = (
+        "status",
+        "prompt_tokens",
+        "completion_tokens",
+        "cost_micro",
+        "latency_ms",
+        "reply_format",
+    )
     return {
         "run_id": run_id,
         **{name: getattr(record, name) for name in values},
@@ -217,10 +255,12 @@ def update_current_judgments(connection: Connection, states: Sequence[ResponseSt
         key = tuple_(CURRENT.c.judge_version_id, CURRENT.c.response_id)
         connection.execute(delete(CURRENT).where(key.in_(removed)))
     if changed:
-        # Rows that are no longer current come first: an index allows one current row per judge name.
+        # Rows that are no longer current come first: an index allows one current row per judge
+        # name.
         changed.sort(key=lambda row: row[_IS_CURRENT])
         connection.execute(
-            upsert(connection, CURRENT, *_KEY), [dict(zip(_COLUMNS, row, strict=True)) for row in changed]
+            upsert(connection, CURRENT, *_KEY),
+            [dict(zip(_COLUMNS, row, strict=True)) for row in changed],
         )
     return len(changed) + len(removed)
 
@@ -250,13 +290,17 @@ def _current_rows(state: ResponseState) -> dict[tuple[int, int], tuple[Any, ...]
     }
 
 
-def dimension_scores(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, list[DimensionScore]]:
+def dimension_scores(
+    connection: Connection, judgment_ids: Sequence[int]
+) -> dict[int, list[DimensionScore]]:
     """Return the scores of these judgments in the order in which they were stored, by judgment id."""
-    query = select(JUDGMENT_SCORE.c.judgment_id, *columns_of(DimensionScore, JUDGMENT_SCORE)).order_by(
-        JUDGMENT_SCORE.c.id
-    )
+    query = select(
+        JUDGMENT_SCORE.c.judgment_id, *columns_of(DimensionScore, JUDGMENT_SCORE)
+    ).order_by(JUDGMENT_SCORE.c.id)
     scores: dict[int, list[DimensionScore]] = {}
-    for judgment_id, *score in rows_with(connection, query, JUDGMENT_SCORE.c.judgment_id, judgment_ids):
+    for judgment_id, *score in rows_with(
+        connection, query, JUDGMENT_SCORE.c.judgment_id, judgment_ids
+    ):
         scores.setdefault(judgment_id, []).append(DimensionScore(*score))
     return scores
 
@@ -271,7 +315,10 @@ class RecordedVerdict(NamedTuple):
         """Return whether a verdict has the same content; if this one is forgotten, its texts are not compared."""
         if _decided(self.verdict) != _decided(verdict):
             return False
-        return self.forgotten or (self.verdict.reasoning, self.verdict.raw) == (verdict.reasoning, verdict.raw)
+        return self.forgotten or (self.verdict.reasoning, self.verdict.raw) == (
+            verdict.reasoning,
+            verdict.raw,
+        )
 
 
 def _decided(verdict: Verdict) -> tuple[Any, ...]:
@@ -287,7 +334,9 @@ def recorded_verdicts(
     of_version = JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.in_(response_ids)
     query: Select[Any] = (
         select(JUDGMENT.c.id, JUDGMENT.c.response_id, *(JUDGMENT.c[name] for name in names))
-        .add_columns(RESPONSE.c.answer.is_(None).label("forgotten"), JUDGMENT.c.ask, JUDGMENT.c.repeat)
+        .add_columns(
+            RESPONSE.c.answer.is_(None).label("forgotten"), JUDGMENT.c.ask, JUDGMENT.c.repeat
+        )
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(*of_version)
         .order_by(JUDGMENT.c.ask, JUDGMENT.c.repeat)
@@ -306,7 +355,9 @@ def judgment_ids(
     connection: Connection, version_ids: Collection[int], response_ids: Collection[int]
 ) -> dict[tuple[int, int, int, int], int]:
     """Return the ids of the judgments of these versions and responses, by version id, response id, ask and repeat."""
-    columns = (JUDGMENT.c[name] for name in ("judge_version_id", "response_id", "ask", "repeat", "id"))
+    columns = (
+        JUDGMENT.c[name] for name in ("judge_version_id", "response_id", "ask", "repeat", "id")
+    )
     query = select(*columns).where(JUDGMENT.c.judge_version_id.in_(version_ids))
     rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
     return {(version, response, ask, repeat): id_ for version, response, ask, repeat, id_ in rows}
@@ -317,9 +368,18 @@ def recorded_scores(
 ) -> dict[tuple[int, int], dict[str, float | None]]:
     """Return the scores by dimension of a version's first asks, by (response id, repeat)."""
     query = (
-        select(JUDGMENT.c.response_id, JUDGMENT.c.repeat, JUDGMENT_SCORE.c.dimension, JUDGMENT_SCORE.c.value)
+        select(
+            JUDGMENT.c.response_id,
+            JUDGMENT.c.repeat,
+            JUDGMENT_SCORE.c.dimension,
+            JUDGMENT_SCORE.c.value,
+        )
         .join(JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == JUDGMENT.c.id, isouter=True)
-        .where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.in_(response_ids), JUDGMENT.c.ask == 0)
+        .where(
+            JUDGMENT.c.judge_version_id == version_id,
+            JUDGMENT.c.response_id.in_(response_ids),
+            JUDGMENT.c.ask == 0,
+        )
     )
     recorded: dict[tuple[int, int], dict[str, float | None]] = {}
     for response_id, repeat, dimension, value in connection.execute(query):

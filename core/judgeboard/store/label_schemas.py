@@ -22,7 +22,9 @@ from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema
 
-LABEL_SCHEMA_TITLE = (LABEL_SCHEMA.c.name + " v" + cast(LABEL_SCHEMA.c.number, String)).label("label_schema")
+LABEL_SCHEMA_TITLE = (LABEL_SCHEMA.c.name + " v" + cast(LABEL_SCHEMA.c.number, String)).label(
+    "label_schema"
+)
 _TITLE = re.compile(r"(.+?)(?: v(\d{1,9}))?")
 
 
@@ -42,15 +44,20 @@ class StoredSchema:
         return f"{self.schema.name} v{self.number}"
 
 
-def ensure_schema(connection: Connection, schema: "LabelSchema", by: str, now: datetime) -> StoredSchema:
+def ensure_schema(
+    connection: Connection, schema: "LabelSchema", by: str, now: datetime
+) -> StoredSchema:
     """Return the stored version with this content; store a new one under the next number of its name."""
     while True:
         query = select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.hash == schema.hash)
         row = connection.execute(query).one_or_none()
         if row is not None:
             return _stored(row)
-        last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(LABEL_SCHEMA.c.name == schema.name)
-        # The insert is skipped if another process stored this version or number meanwhile: then try again.
+        last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(
+            LABEL_SCHEMA.c.name == schema.name
+        )
+        # The insert is skipped if another process stored this version or number meanwhile: then try
+        # again.
         connection.execute(
             insert_or_skip(connection, LABEL_SCHEMA),
             {
@@ -66,7 +73,9 @@ def ensure_schema(connection: Connection, schema: "LabelSchema", by: str, now: d
 
 def schema_by_id(connection: Connection, schema_id: int) -> StoredSchema:
     """Return a version, or raise NotFound."""
-    row = connection.execute(select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.id == schema_id)).one_or_none()
+    row = connection.execute(
+        select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.id == schema_id)
+    ).one_or_none()
     if row is None:
         raise NotFound(f"no label schema {schema_id}")
     return _stored(row)
@@ -76,11 +85,26 @@ def schema_named(connection: Connection, title: str) -> StoredSchema:
     """Return the version with this title ("support v2"), or the newest of a name; raise NotFound with all names."""
     match = _TITLE.fullmatch(title.strip())
     name, number = (match[1], match[2]) if match else (title, None)
-    query = select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.name == name).order_by(LABEL_SCHEMA.c.number.desc()).limit(1)
-    row = connection.execute(query if number is None else query.where(LABEL_SCHEMA.c.number == int(number))).first()
+    query = (
+        select(LABEL_SCHEMA)
+        .where(LABEL_SCHEMA.c.name == name)
+        .order_by(LABEL_SCHEMA.c.number.desc())
+        .limit(1)
+    )
+    row = connection.execute(
+        query if number is None else query.where(LABEL_SCHEMA.c.number == int(number))
+    ).first()
     if row is None:
-        names = connection.execute(select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name)).scalars().all()
-        known = f"the schemas are {', '.join(names)}" if names else "store one with `judgeboard queue schema add FILE`"
+        names = (
+            connection.execute(select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name))
+            .scalars()
+            .all()
+        )
+        known = (
+            f"the schemas are {', '.join(names)}"
+            if names
+            else "store one with `judgeboard queue schema add FILE`"
+        )
         raise NotFound(f"no label schema is called {title!r}: {known}")
     return _stored(row)
 
@@ -99,10 +123,15 @@ def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
     from judgeboard.formats.label_schema import FieldType
 
     newest = {each.schema.name: each for each in reversed(list_schemas(connection))}
-    named = [each for stored in newest.values() for each in stored.schema.fields if each.name == field]
+    named = [
+        each for stored in newest.values() for each in stored.schema.fields if each.name == field
+    ]
     return tuple(
         dict.fromkeys(
-            option for each in named if each.type is FieldType.CATEGORY and not each.many for option in each.values
+            option
+            for each in named
+            if each.type is FieldType.CATEGORY and not each.many
+            for option in each.values
         )
     )
 
@@ -120,7 +149,9 @@ def own_label_choices(connection: Connection) -> dict[str, str]:
         levels = dict(field.levels)
         for value in field.values if field.type is not FieldType.SPANS else ():
             text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
-            choices[f"{field.name}={text}"] = f"{field.name}: {text} {levels.get(value) or ''}".strip()
+            choices[f"{field.name}={text}"] = (
+                f"{field.name}: {text} {levels.get(value) or ''}".strip()
+            )
     return choices
 
 
@@ -152,9 +183,9 @@ def field_reviews(
 ) -> list[FieldReview]:
     """Return, for each person and answer that matches, the latest current review that used any version of the schema.
 
-    Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out. If
-    ``implied_labels`` is False, labels that a decision implied are left out too. Without a filter, answers outside the
-    log count.
+    Adjudications, reviews after the reveal and reviews of repeated, test and training items are
+    left out. If ``implied_labels`` is False, labels that a decision implied are left out too.
+    Without a filter, answers outside the log count.
     """
     versions = select(LABEL_SCHEMA.c.id).where(LABEL_SCHEMA.c.name == schema.name)
     columns = ("id", "response_id", "reviewer_id", "groundedness", "quality", "spans", "choices")

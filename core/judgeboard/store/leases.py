@@ -5,7 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput
@@ -45,9 +58,13 @@ def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now
         connection.execute(insert(LEASE), rows)
 
 
-def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
+def active_leases(
+    connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None
+) -> list[Lease]:
     """Return the leases that a reviewer has now, the oldest first."""
-    query = select(Lease).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
+    query = select(Lease).where(
+        LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now
+    )
     if queue_id is not None:
         query = query.where(LEASE.c.queue_id == queue_id)
     return rows_of(connection, query.order_by(LEASE.c.taken_at, LEASE.c.id))
@@ -59,14 +76,20 @@ def find_lease(connection: Connection, item_id: int, reviewer_id: int) -> Lease 
     return next(iter(rows_of(connection, select(Lease).where(*own))), None)
 
 
-def own_lease(connection: Connection, token: str, reviewer_id: int, *, lock: bool = False) -> Lease | None:
+def own_lease(
+    connection: Connection, token: str, reviewer_id: int, *, lock: bool = False
+) -> Lease | None:
     """Return the lease of a token: it may have ended or been used, but is still this reviewer's, of the token's item.
 
-    Returns None for every other token: taking an item again changes its token. Raises BadInput if the text is not a
-    token.
+    Returns None for every other token: taking an item again changes its token. Raises BadInput if
+    the text is not a token.
     """
     item_id, secret = split_token(token)
-    own = LEASE.c.token == secret, LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
+    own = (
+        LEASE.c.token == secret,
+        LEASE.c.queue_item_id == item_id,
+        LEASE.c.reviewer_id == reviewer_id,
+    )
     query = select(Lease).where(*own)
     return next(iter(rows_of(connection, query.with_for_update() if lock else query)), None)
 
@@ -80,7 +103,9 @@ def split_token(token: str) -> tuple[int, str]:
     return int(item), secret
 
 
-def lease_taken_at(connection: Connection, item_id: int, reviewer_id: int, token: str) -> datetime | None:
+def lease_taken_at(
+    connection: Connection, item_id: int, reviewer_id: int, token: str
+) -> datetime | None:
     """Return when a person took a lease of an item with this token, even if it ended; None if they never did."""
     query = select(func.max(TAKEN_LEASE.c.at)).where(
         TAKEN_LEASE.c.queue_item_id == item_id,
@@ -93,7 +118,9 @@ def lease_taken_at(connection: Connection, item_id: int, reviewer_id: int, token
 
 def leases_at(connection: Connection, item_id: int) -> list[Lease]:
     """Return every lease of an item, by slot."""
-    return rows_of(connection, select(Lease).where(LEASE.c.queue_item_id == item_id).order_by(LEASE.c.slot))
+    return rows_of(
+        connection, select(Lease).where(LEASE.c.queue_item_id == item_id).order_by(LEASE.c.slot)
+    )
 
 
 def renew_lease(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
@@ -110,7 +137,8 @@ def release_lease(connection: Connection, lease_id: int) -> None:
 
 def reopen_lease(connection: Connection, review_id: int, until: datetime) -> None:
     """Lease an item again to the author of a review that is being withdrawn."""
-    # A withdrawn review from a bundle is given again on the page, so its lease no longer belongs to the bundle.
+    # A withdrawn review from a bundle is given again on the page, so its lease no longer belongs to
+    # the bundle.
     token = func.replace(LEASE.c.token, OFFLINE, "undone-")
     again = update(LEASE).values(done=False, review_id=None, until=until, token=token)
     connection.execute(again.where(LEASE.c.review_id == review_id))
@@ -126,12 +154,16 @@ def seen_since(connection: Connection, review_id: int) -> tuple[str, ...] | None
     row = connection.execute(query).one_or_none()
     if row is None:
         return None
-    return tuple(what for what, hidden in ((JUDGE, row.blind_judge), (PEOPLE, row.blind_people)) if hidden)
+    return tuple(
+        what for what, hidden in ((JUDGE, row.blind_judge), (PEOPLE, row.blind_people)) if hidden
+    )
 
 
 def use_lease(connection: Connection, lease_id: int, review_id: int) -> None:
     """Store the review of a lease; nobody can take this lease again."""
-    connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(done=True, review_id=review_id))
+    connection.execute(
+        update(LEASE).where(LEASE.c.id == lease_id).values(done=True, review_id=review_id)
+    )
 
 
 def note_reveal(connection: Connection, lease_id: int, now: datetime) -> None:
@@ -146,7 +178,13 @@ def _new_lease(item: Mapping[str, Any], slot: int) -> dict[str, Any]:
 
 
 def assign_lease(
-    connection: Connection, which: ColumnElement[bool], reviewer_id: int, token: str, *, now: datetime, until: datetime
+    connection: Connection,
+    which: ColumnElement[bool],
+    reviewer_id: int,
+    token: str,
+    *,
+    now: datetime,
+    until: datetime,
 ) -> Lease | None:
     """Assign a lease to a reviewer, even if another reviewer had it. None if ``which`` selects no lease."""
     statement = (
@@ -176,7 +214,9 @@ class Skipped:
     at: datetime
 
 
-def insert_skip(connection: Connection, item_id: int, reviewer_id: int, reason: str | None, now: datetime) -> None:
+def insert_skip(
+    connection: Connection, item_id: int, reviewer_id: int, reason: str | None, now: datetime
+) -> None:
     """Store that somebody skipped an item."""
     row = {"queue_item_id": item_id, "reviewer_id": reviewer_id, "reason": reason, "at": now}
     connection.execute(insert(SKIP), row)
@@ -188,25 +228,37 @@ def withdraw_skips(connection: Connection, item_id: int, reviewer_id: int, now: 
     return connection.execute(update(SKIP).where(*own).values(undone_at=now)).rowcount > 0
 
 
-def skipped_by(item_id: ColumnElement[int], reviewer_id: int, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+def skipped_by(
+    item_id: ColumnElement[int], reviewer_id: int, *conditions: ColumnElement[bool]
+) -> ColumnElement[bool]:
     """Return the condition that a person skipped an item and did not undo it; the skip meets the ``conditions``."""
-    return exists().where(SKIP.c.queue_item_id == item_id, SKIP.c.reviewer_id == reviewer_id, NOT_UNDONE, *conditions)
+    return exists().where(
+        SKIP.c.queue_item_id == item_id, SKIP.c.reviewer_id == reviewer_id, NOT_UNDONE, *conditions
+    )
 
 
 def skips_of(connection: Connection, item_id: int) -> list[Skipped]:
     """Return who skipped an item, the earliest first."""
     query = select(SKIP.c.queue_item_id, SKIP.c.reviewer_id, SKIP.c.reason, SKIP.c.at)
-    rows = connection.execute(query.where(SKIP.c.queue_item_id == item_id, NOT_UNDONE).order_by(SKIP.c.id))
+    rows = connection.execute(
+        query.where(SKIP.c.queue_item_id == item_id, NOT_UNDONE).order_by(SKIP.c.id)
+    )
     return [Skipped(*row) for row in rows]
 
 
 def own_progress(
-    connection: Connection, queue_id: int, reviewer_id: int, now: datetime, *, most: int | None = None
+    connection: Connection,
+    queue_id: int,
+    reviewer_id: int,
+    now: datetime,
+    *,
+    most: int | None = None,
 ) -> tuple[int, int]:
     """Return how many items a person did in a queue, and how many are left for them now, counted up to ``most``.
 
-    An item is left if it has an unused lease that nobody else has, and the person neither reviewed nor skipped it.
-    Without ``most`` this reads all unused leases: call it once, when somebody begins.
+    An item is left if it has an unused lease that nobody else has, and the person neither reviewed
+    nor skipped it. Without ``most`` this reads all unused leases: call it once, when somebody
+    begins.
     """
     done = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
@@ -216,7 +268,9 @@ def own_progress(
     return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
 
 
-def count_with_others(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> int:
+def count_with_others(
+    connection: Connection, queue_id: int, reviewer_id: int, now: datetime
+) -> int:
     """Return how many items others have leased that this person may get only if they are released."""
     item_id = UNUSED.c.queue_item_id
     leased = _unused_for(queue_id, reviewer_id).group_by(item_id)
@@ -224,7 +278,9 @@ def count_with_others(connection: Connection, queue_id: int, reviewer_id: int, n
     return int(connection.execute(select(func.count()).select_from(leased.subquery())).scalar_one())
 
 
-def skipped_items(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> list[int]:
+def skipped_items(
+    connection: Connection, queue_id: int, reviewer_id: int, now: datetime
+) -> list[int]:
     """Return the ids of the items that a person skipped in a queue and could review now, the earliest skip first."""
     query = (
         select(SKIP.c.queue_item_id)
@@ -240,7 +296,9 @@ def skipped_items(connection: Connection, queue_id: int, reviewer_id: int, now: 
 def _unused_for(queue_id: int, reviewer_id: int) -> Select[tuple[int]]:
     """Select the items of the unused leases of a queue that a person neither reviewed nor skipped."""
     item_id = UNUSED.c.queue_item_id
-    return select(item_id).where(_unreviewed(queue_id, reviewer_id), ~skipped_by(item_id, reviewer_id))
+    return select(item_id).where(
+        _unreviewed(queue_id, reviewer_id), ~skipped_by(item_id, reviewer_id)
+    )
 
 
 def _unreviewed(queue_id: int, reviewer_id: int) -> ColumnElement[bool]:
@@ -259,7 +317,9 @@ def _available(reviewer_id: int, now: datetime) -> ColumnElement[bool]:
 
 
 def _reviewed_by(item_id: ColumnElement[int], reviewer_id: int) -> ColumnElement[bool]:
-    return exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
+    return exists().where(
+        LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
+    )
 
 
 def is_declined(connection: Connection, item_id: int) -> bool:
@@ -277,7 +337,9 @@ def count_declined(connection: Connection, queue_id: int) -> int:
 
 _ENDED_BY_DECLINE = and_(
     QUEUE_ITEM.c.state == ItemState.AGREED.value,
-    exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE),
+    exists().where(
+        SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE
+    ),
 )
 
 
@@ -297,7 +359,9 @@ def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> 
         QUEUE_ITEM.c.state == ItemState.OPEN.value,
         _ENDED_BY_DECLINE,
     )
-    query = select(func.count(), *(func.count(case((condition, 1))) for condition in conditions)).where(
+    query = select(
+        func.count(), *(func.count(case((condition, 1))) for condition in conditions)
+    ).where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state != ItemState.LEFT.value,
         or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == reviewer_id),
@@ -308,6 +372,7 @@ def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> 
 def work_mark(connection: Connection) -> tuple[int | None, ...]:
     """Return a mark that changes when anybody takes, skips or reviews an item, and with new queues and items."""
     newest = (
-        select(func.max(table.c.id)).scalar_subquery() for table in (REVIEW, SKIP, TAKEN_LEASE, QUEUE, QUEUE_ITEM)
+        select(func.max(table.c.id)).scalar_subquery()
+        for table in (REVIEW, SKIP, TAKEN_LEASE, QUEUE, QUEUE_ITEM)
     )
     return tuple(connection.execute(select(*newest)).one())

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, func, literal, null, select, true
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    func,
+    literal,
+    null,
+    select,
+    true,
+)
 
 from judgeboard.errors import BadInput
 from judgeboard.store.sql_compiler import by_id, by_index
@@ -21,9 +32,10 @@ _MOST_VALUES = 200  # choices of a filter
 class Order:
     """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, or None.
 
-    The number ``then`` (never NULL, the lowest first) orders rows with the same value, and then the lowest ``id`` comes
-    first. Without it, ``id`` has the direction of the value. ``stored`` converts the value in a key to SQL, for
-    comparison with ``value``; without it, values are numbers.
+    The number ``then`` (never NULL, the lowest first) orders rows with the same value, and then the
+    lowest ``id`` comes first. Without it, ``id`` has the direction of the value. ``stored``
+    converts the value in a key to SQL, for comparison with ``value``; without it, values are
+    numbers.
     """
 
     name: str
@@ -88,10 +100,11 @@ class Neighbours:
 class KeyedList:
     """Rows of a table in an order.
 
-    ``own`` conditions are evaluated on the index in every part of the statement. Conditions ``elsewhere`` (text,
-    grades, ...) are evaluated once per statement, in a common table expression. ``aside`` selects a few ids that are
-    left out. ``count_index`` is the narrowest index with the columns of the own conditions. ``gather_index`` is the
-    index to read if there are conditions elsewhere; without it, rows are looked up by id, which is best for few rows.
+    ``own`` conditions are evaluated on the index in every part of the statement. Conditions
+    ``elsewhere`` (text, grades, ...) are evaluated once per statement, in a common table
+    expression. ``aside`` selects a few ids that are left out. ``count_index`` is the narrowest
+    index with the columns of the own conditions. ``gather_index`` is the index to read if there are
+    conditions elsewhere; without it, rows are looked up by id, which is best for few rows.
     """
 
     connection: Connection
@@ -104,13 +117,18 @@ class KeyedList:
     gather_index: str | None = None
 
     def page(
-        self, after: str | None, before: str | None, limit: int, lines: Callable[[list[int]], tuple[Line, ...]]
+        self,
+        after: str | None,
+        before: str | None,
+        limit: int,
+        lines: Callable[[list[int]], tuple[Line, ...]],
     ) -> LinePage[Line]:
         """Return the page after the key ``after``, the page before ``before``, or the first page.
 
-        The list may have changed since the key was created. If fewer than ``limit`` rows are left before ``before``,
-        this is the first page; if none is left after ``after``, the last page. A key of another order gives the first
-        page. ``lines`` reads the lines of ids. Raises BadInput if a key was not created by `ListPosition.key`.
+        The list may have changed since the key was created. If fewer than ``limit`` rows are left
+        before ``before``, this is the first page; if none is left after ``after``, the last page. A
+        key of another order gives the first page. ``lines`` reads the lines of ids. Raises BadInput
+        if a key was not created by `ListPosition.key`.
         """
         start, end = self._position(after), self._position(before)
         if end is not None:
@@ -161,15 +179,25 @@ class KeyedList:
         except (ValueError, RecursionError):
             position = ListPosition("", math.nan, 0)
         is_number = isinstance(position.value, int | float) and abs(position.value) < 2**63
-        is_text = isinstance(position.value, str) and (self.order.stored is not None or name != self.order.name)
-        is_then = position.then is None or (isinstance(position.then, int) and abs(position.then) < 2**63)
+        is_text = isinstance(position.value, str) and (
+            self.order.stored is not None or name != self.order.name
+        )
+        is_then = position.then is None or (
+            isinstance(position.then, int) and abs(position.then) < 2**63
+        )
         if not (is_number or is_text) or not is_then or not 0 <= position.id < 2**63:
-            raise BadInput("the position in this URL is not valid: go back to the first page of the list")
+            raise BadInput(
+                "the position in this URL is not valid: go back to the first page of the list"
+            )
         # A URL from an earlier version has no ``then``.
-        is_of_order = name == self.order.name and (position.then is None) is (self.order.then is None)
+        is_of_order = name == self.order.name and (position.then is None) is (
+            self.order.then is None
+        )
         return position if is_of_order else None
 
-    def _read(self, start: ListPosition | None, limit: int, *, backwards: bool) -> tuple[list[ListPosition], int, int]:
+    def _read(
+        self, start: ListPosition | None, limit: int, *, backwards: bool
+    ) -> tuple[list[ListPosition], int, int]:
         """Return positions in one direction, the total, and the number of rows before the first position.
 
         Counting the rows before a page is slow only for deep pages, which people rarely read.
@@ -184,8 +212,14 @@ class KeyedList:
             ahead_of = self._beyond(start, backwards=True, inclusive=not backwards)
             counted.append(self._counted(ahead_of).label("ahead"))
         counts = select(*counted).subquery("counts")
-        rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
-        positions = [ListPosition(self.order.name, row.value, row.id, row.then) for row in rows if row.id is not None]
+        rows = self.connection.execute(
+            select(counts, page).select_from(counts.outerjoin(page, true()))
+        ).all()
+        positions = [
+            ListPosition(self.order.name, row.value, row.id, row.then)
+            for row in rows
+            if row.id is not None
+        ]
         # Joining the page to the single row of counts keeps the order of the page.
         in_order = positions[::-1] if backwards else positions
         total = rows[0].total
@@ -199,9 +233,15 @@ class KeyedList:
             return None
         columns = [self.order.value.label("value"), self.order.id.label("id")]
         columns += [] if self.order.then is None else [self.order.then.label("then")]
-        query = select(*columns).select_from(self.table).where(*self.own, *self.elsewhere, *self._not_aside())
         query = (
-            by_id(query, self.table) if self.gather_index is None else by_index(query, self.table, self.gather_index)
+            select(*columns)
+            .select_from(self.table)
+            .where(*self.own, *self.elsewhere, *self._not_aside())
+        )
+        query = (
+            by_id(query, self.table)
+            if self.gather_index is None
+            else by_index(query, self.table, self.gather_index)
         )
         return query.cte("found").prefix_with("MATERIALIZED")
 
@@ -213,14 +253,22 @@ class KeyedList:
 
     @property
     def _then(self) -> ColumnElement[int] | None:
-        return self.order.then if self._matches is None or self.order.then is None else self._matches.c.then
+        return (
+            self.order.then
+            if self._matches is None or self.order.then is None
+            else self._matches.c.then
+        )
 
     def _select(
         self, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
     ) -> Select[Any]:
         if self._matches is not None:
             return select(*columns).select_from(self._matches).where(*conditions)
-        query = select(*columns).select_from(self.table).where(*self.own, *self._not_aside(), *conditions)
+        query = (
+            select(*columns)
+            .select_from(self.table)
+            .where(*self.own, *self._not_aside(), *conditions)
+        )
         return query if index is None else by_index(query, self.table, index)
 
     def _sorted(
@@ -231,13 +279,20 @@ class KeyedList:
         if self._then is not None:
             in_order.insert(1, (self._then, False))
         return self._select(columns, conditions, self.order.index).order_by(
-            *(column.desc() if descending is not backwards else column.asc() for column, descending in in_order)
+            *(
+                column.desc() if descending is not backwards else column.asc()
+                for column, descending in in_order
+            )
         )
 
     def _beside(self, position: ListPosition) -> list[ColumnElement[Any]]:
         """The id before ``position`` and the one after it."""
         return [
-            self._sorted([self._columns[1]], [self._beyond(position, backwards=backwards)], backwards=backwards)
+            self._sorted(
+                [self._columns[1]],
+                [self._beyond(position, backwards=backwards)],
+                backwards=backwards,
+            )
             .limit(1)
             .scalar_subquery()
             for backwards in (True, False)
@@ -247,7 +302,8 @@ class KeyedList:
         index = self.order.index if conditions else self.count_index
         if self._matches is not None or self.aside is None:
             return self._select([func.count()], conditions, index).scalar_subquery()
-        # Subtracting the number of the few left-out ids is much faster than excluding them row by row.
+        # Subtracting the number of the few left-out ids is much faster than excluding them row by
+        # row.
         every = select(func.count()).select_from(self.table).where(*self.own, *conditions)
         aside = every.where(self.order.id.in_(self.aside))
         counted = every if index is None else by_index(every, self.table, index)
@@ -256,7 +312,9 @@ class KeyedList:
     def _not_aside(self) -> list[ColumnElement[bool]]:
         return [] if self.aside is None else [self.order.id.not_in(self.aside)]
 
-    def _beyond(self, position: ListPosition, *, backwards: bool, inclusive: bool = False) -> ColumnElement[bool]:
+    def _beyond(
+        self, position: ListPosition, *, backwards: bool, inclusive: bool = False
+    ) -> ColumnElement[bool]:
         """Return the condition for the rows after or before ``position``, including the row itself if ``inclusive``."""
         value, id_ = self._columns
         id_descends = self.order.id_descending is not backwards
@@ -267,7 +325,8 @@ class KeyedList:
         if self.order.value is self.order.id:
             return further_id
         at = position.value if self.order.stored is None else self.order.stored(position.value)
-        # An OR alone gives no range of the index: the first condition gives one, the second removes ties.
+        # An OR alone gives no range of the index: the first condition gives one, the second removes
+        # ties.
         further = further_id
         if self._then is not None and position.then is not None:
             is_after = self._then < position.then if backwards else self._then > position.then

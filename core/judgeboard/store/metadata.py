@@ -1,8 +1,8 @@
 """Metadata of logged answers: conditions on fields, indexes of fields, and the names and values that occur.
 
-Each engine compares a field by one expression, so that an index of this expression serves both the filter and the
-order. SQLite compares the extracted value, PostgreSQL its JSONB. PostgreSQL cannot index long values, so only values of
-up to 200 characters are compared there.
+Each engine compares a field by one expression, so that an index of this expression serves both the
+filter and the order. SQLite compares the extracted value, PostgreSQL its JSONB. PostgreSQL cannot
+index long values, so only values of up to 200 characters are compared there.
 """
 
 import json
@@ -71,7 +71,9 @@ class Jsonb(UserDefinedType[Any]):
         return "JSONB"
 
 
-def metadata_value(connection: Connection, field: str, of: FromClause = RESPONSE) -> ColumnElement[Any]:
+def metadata_value(
+    connection: Connection, field: str, of: FromClause = RESPONSE
+) -> ColumnElement[Any]:
     """Return the expression for a metadata field's value, by which it is compared and sorted; NULL if it is missing."""
     extra, path = of.c.extra, metadata_path(field)
     if connection.dialect.name == "sqlite":
@@ -89,7 +91,9 @@ def _written(value: Any) -> ColumnElement[Any]:
 def sqlite_path(path: Sequence[str | int]) -> str:
     """Return the path to a value in stored JSON as SQLite writes it."""
     # SQLite compares keys with the stored JSON text, in which letters outside ASCII are escaped.
-    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in path)
+    return "$" + "".join(
+        f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in path
+    )
 
 
 def _array(path: Sequence[str | int]) -> str:
@@ -97,12 +101,19 @@ def _array(path: Sequence[str | int]) -> str:
     return "{" + ",".join(json.dumps(str(key), ensure_ascii=False) for key in path) + "}"
 
 
-def has_metadata(connection: Connection, where: RowFilter, of: FromClause) -> list[ColumnElement[bool]]:
+def has_metadata(
+    connection: Connection, where: RowFilter, of: FromClause
+) -> list[ColumnElement[bool]]:
     """Return the filter's conditions on the metadata of a row of ``of``: the response table or an alias of it."""
-    return [or_(*(_matches(connection, each, of) for each in same)) for same in metadata_conditions(where)]
+    return [
+        or_(*(_matches(connection, each, of) for each in same))
+        for same in metadata_conditions(where)
+    ]
 
 
-def _matches(connection: Connection, condition: FieldCondition, of: FromClause) -> ColumnElement[bool]:
+def _matches(
+    connection: Connection, condition: FieldCondition, of: FromClause
+) -> ColumnElement[bool]:
     value = metadata_value(connection, condition.field, of)
     if connection.dialect.name == "sqlite":
         return _matches_on_sqlite(value, condition, of)
@@ -118,7 +129,9 @@ def _matches(connection: Connection, condition: FieldCondition, of: FromClause) 
     return and_(value <= bound, func.jsonb_typeof(value) == "number")
 
 
-def _matches_on_sqlite(value: ColumnElement[Any], condition: FieldCondition, of: FromClause) -> ColumnElement[bool]:
+def _matches_on_sqlite(
+    value: ColumnElement[Any], condition: FieldCondition, of: FromClause
+) -> ColumnElement[bool]:
     if not condition.values:
         return value.is_(None)
     kind = func.json_type(of.c.extra, _written(sqlite_path(metadata_path(condition.field))))
@@ -129,7 +142,9 @@ def _matches_on_sqlite(value: ColumnElement[Any], condition: FieldCondition, of:
 
     def equals(wanted: Scalar) -> ColumnElement[bool]:
         # The extracted value of a boolean is 1 or 0.
-        same: ColumnElement[bool] = value == literal(int(wanted) if isinstance(wanted, bool) else wanted)
+        same: ColumnElement[bool] = value == literal(
+            int(wanted) if isinstance(wanted, bool) else wanted
+        )
         if isinstance(wanted, str):
             return same
         return and_(same, kind == json.dumps(wanted) if isinstance(wanted, bool) else is_number)
@@ -147,7 +162,9 @@ def as_stored(connection: Connection, value: Any) -> ColumnElement[Any]:
 def with_metadata(connection: Connection, where: RowFilter) -> Select[tuple[int]]:
     """Return the ids of the responses whose metadata matches the filter."""
     named = RESPONSE.alias("with_metadata")
-    return select(named.c.id).where(named.c.kind.in_(where.kinds or ("log",)), *has_metadata(connection, where, named))
+    return select(named.c.id).where(
+        named.c.kind.in_(where.kinds or ("log",)), *has_metadata(connection, where, named)
+    )
 
 
 def indexed_fields(connection: Connection) -> frozenset[str]:
@@ -172,7 +189,9 @@ def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
     """Create or drop the index of a metadata field; return whether anything changed. Raises BadInput for a bad name."""
     field = metadata_field(metadata_path(field))
     if len(field.encode()) > MAX_INDEXED or "%" in field:
-        raise BadInput(f"{field!r} cannot have an index: its name can have at most {MAX_INDEXED} bytes and no %")
+        raise BadInput(
+            f"{field!r} cannot have an index: its name can have at most {MAX_INDEXED} bytes and no %"
+        )
     with store.writing() as connection:
         if (field in indexed_fields(connection)) is not drop:
             return False
@@ -180,10 +199,13 @@ def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
             connection.exec_driver_sql(f"DROP INDEX {index_name(field)}")
             return True
         value = metadata_value(connection, field).compile(
-            dialect=connection.dialect, compile_kwargs={"literal_binds": True, "include_table": False}
+            dialect=connection.dialect,
+            compile_kwargs={"literal_binds": True, "include_table": False},
         )
         # With the kind and the id, the index also serves the sorted list.
-        connection.exec_driver_sql(f"CREATE INDEX {index_name(field)} ON response (kind, ({value}), id)")
+        connection.exec_driver_sql(
+            f"CREATE INDEX {index_name(field)} ON response (kind, ({value}), id)"
+        )
         if not store.is_sqlite:
             connection.exec_driver_sql("ANALYZE response")
     return True
@@ -193,7 +215,8 @@ def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
 class MetadataField:
     """A field that occurs, its frequent values as a filter names them, and whether it has an index.
 
-    ``is_group``: it divides answers into at most `MOST_GROUPS` groups, of two answers or more on average.
+    ``is_group``: it divides answers into at most `MOST_GROUPS` groups, of two answers or more on
+    average.
     """
 
     field: str
@@ -206,14 +229,21 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
     """Return the metadata fields of the newest and oldest logged answers and all indexed fields, by name."""
     rows: dict[int, Any] = {}
     for order in (RESPONSE.c.id.desc(), RESPONSE.c.id):
-        query = select(RESPONSE.c.id, RESPONSE.c.extra).where(LOGGED).order_by(order).limit(_SAMPLE // 2)
+        query = (
+            select(RESPONSE.c.id, RESPONSE.c.extra)
+            .where(LOGGED)
+            .order_by(order)
+            .limit(_SAMPLE // 2)
+        )
         rows |= {row.id: row.extra for row in connection.execute(query)}
     indexed = indexed_fields(connection)
     counts = {field: Counter[str]() for field in indexed}
     for extra in rows.values():
         for path, value in _scalars(extra, ()):
             counts.setdefault(metadata_field(path), Counter())[value_text(value)] += 1
-    frequent = sorted(counts, key=lambda field: (field not in indexed, -counts[field].total()))[:_MOST_FIELDS]
+    frequent = sorted(counts, key=lambda field: (field not in indexed, -counts[field].total()))[
+        :_MOST_FIELDS
+    ]
     return tuple(
         MetadataField(
             field,
@@ -228,22 +258,36 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
 def metadata_groups(connection: Connection, field: str, values: Sequence[str]) -> Subquery:
     """Return the logged answers whose field has one of ``values`` (written as in a filter): ``id`` and ``value``."""
     matches = {
-        value: and_(*has_metadata(connection, RowFilter(metadata=(f"{field}={value}",)), RESPONSE)) for value in values
+        value: and_(*has_metadata(connection, RowFilter(metadata=(f"{field}={value}",)), RESPONSE))
+        for value in values
     }
     if field in indexed_fields(connection):  # one index search per value
-        parts = [select(RESPONSE.c.id, literal(value).label("value")).where(LOGGED, matches[value]) for value in values]
+        parts = [
+            select(RESPONSE.c.id, literal(value).label("value")).where(LOGGED, matches[value])
+            for value in values
+        ]
         return union_all(*parts).subquery("metadata_groups")
     every = case(*((matches[value], literal(value)) for value in values)).label("value")
-    return select(RESPONSE.c.id, every).where(LOGGED, or_(*matches.values())).subquery("metadata_groups")
+    return (
+        select(RESPONSE.c.id, every)
+        .where(LOGGED, or_(*matches.values()))
+        .subquery("metadata_groups")
+    )
 
 
 def part_groups(column: str) -> Subquery:
     """Return the logged answers with a value in a column of `PARTS`: ``id`` and ``value``."""
     value = RESPONSE.c[column]
-    return select(RESPONSE.c.id, value.label("value")).where(LOGGED, value.is_not(None)).subquery("part_groups")
+    return (
+        select(RESPONSE.c.id, value.label("value"))
+        .where(LOGGED, value.is_not(None))
+        .subquery("part_groups")
+    )
 
 
-def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:
+def _scalars(
+    value: Any, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:
     """Yield the texts, numbers and booleans in an object that can be filtered, with their paths."""
     if isinstance(value, dict) and len(path) < _DEPTH:
         for key, inner in value.items():
@@ -252,7 +296,9 @@ def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[st
         yield path, value
 
 
-def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str]) -> dict[int, tuple[Any, ...]]:
+def metadata_of(
+    connection: Connection, ids: Sequence[int], fields: Sequence[str]
+) -> dict[int, tuple[Any, ...]]:
     """Return the values of these fields, by response; a missing value is None."""
     paths = [metadata_path(field) for field in fields]
     rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.extra), RESPONSE.c.id, ids)
@@ -265,23 +311,35 @@ def fields_of(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str,
     ``passages`` is "given" or "missing", ``answer length`` a number of characters.
     """
     passages = func.coalesce(cast(RESPONSE.c.passages, String()), "null").label("passages_json")
-    columns = (RESPONSE.c.id, RESPONSE.c.extra, passages, func.length(RESPONSE.c.answer).label("length"))
+    columns = (
+        RESPONSE.c.id,
+        RESPONSE.c.extra,
+        passages,
+        func.length(RESPONSE.c.answer).label("length"),
+    )
     query = select(*columns, *(RESPONSE.c[name] for name in PARTS))
     return {
         row.id: {metadata_field(path): value_text(value) for path, value in _scalars(row.extra, ())}
         | {name.replace("_", " "): getattr(row, name) or MISSING for name in PARTS}
-        | {"passages": "missing" if row.passages_json in {"null", "[]"} else "given", LENGTH: row.length or 0}
+        | {
+            "passages": "missing" if row.passages_json in {"null", "[]"} else "given",
+            LENGTH: row.length or 0,
+        }
         for row in rows_with(connection, query, RESPONSE.c.id, ids)
     }
 
 
 def shown_value(value: Any) -> str | None:
     """Return a metadata value as text (as JSON if it is not a text); None if it is missing."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (
+        value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def value_text(value: Scalar) -> str:
     """Return a value as a filter writes it; quotes mark a text that could mean a missing value or JSON."""
     shown = shown_value(value) or ""
-    quoted = isinstance(value, str) and (shown != shown.strip() or shown in {"", MISSING} or shown[0] == '"')
+    quoted = isinstance(value, str) and (
+        shown != shown.strip() or shown in {"", MISSING} or shown[0] == '"'
+    )
     return json.dumps(shown, ensure_ascii=False) if quoted else shown

@@ -1,14 +1,25 @@
 """Leases the next item of a queue to a reviewer; an item may be for one reviewer alone.
 
-Items for one reviewer (``repeat_for``) are repeats of items that they reviewed, unannounced test items, and items of
-training queues. They decide nothing, and figures about answers leave them out. Test and training items have a gold
-label.
+Items for one reviewer (``repeat_for``) are repeats of items that they reviewed, unannounced test
+items, and items of training queues. They decide nothing, and figures about answers leave them out.
+Test and training items have a gold label.
 """
 
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, insert, literal_column, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+)
 
 from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.rules import sampling_number
@@ -38,17 +49,22 @@ EARLIEST = timedelta(days=7)
 CANDIDATES = 100  # gold labels among which a test item is drawn
 
 
-def own_item(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> NewItem | None:
+def own_item(
+    connection: Connection, queue: Queue, reviewer_id: int, now: datetime
+) -> NewItem | None:
     """Return the test item or repeat that a reviewer gets next, at the queue's rates; None if they get neither.
 
-    The queue's seed, the reviewer and their number of finished items give the random number that decides. Each number
-    of finished items gives at most one item, even if that item is leased ahead, released or skipped.
+    The queue's seed, the reviewer and their number of finished items give the random number that
+    decides. Each number of finished items gives at most one item, even if that item is leased
+    ahead, released or skipped.
     """
     rules = queue.rules
     if not (rules.test_rate or rules.repeat_rate):
         return None
     done = connection.execute(
-        select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
+        select(func.count()).where(
+            LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done
+        )
     ).scalar_one()
     drawn = {
         what: sampling_number(f"{rules.seed}:{what}", str(reviewer_id), str(done))
@@ -58,26 +74,49 @@ def own_item(connection: Connection, queue: Queue, reviewer_id: int, now: dateti
     if not (test or repeat) or _has_open_repeat(connection, queue, reviewer_id):
         return None
     tested = _answer_to_test(connection, queue, reviewer_id, drawn["which"]) if test else None
-    again = _answer_to_repeat(connection, queue, reviewer_id, now) if tested is None and repeat else None
+    again = (
+        _answer_to_repeat(connection, queue, reviewer_id, now)
+        if tested is None and repeat
+        else None
+    )
     response_id = again if tested is None else tested
     if response_id is None:
         return None
-    first = connection.execute(select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)).scalar() or 0.0
-    return NewItem(response_id=response_id, position=first - 1, repeat_for=reviewer_id, test=tested is not None)
+    first = (
+        connection.execute(
+            select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)
+        ).scalar()
+        or 0.0
+    )
+    return NewItem(
+        response_id=response_id, position=first - 1, repeat_for=reviewer_id, test=tested is not None
+    )
 
 
-def _answer_to_test(connection: Connection, queue: Queue, reviewer_id: int, number: float) -> int | None:
+def _answer_to_test(
+    connection: Connection, queue: Queue, reviewer_id: int, number: float
+) -> int | None:
     """Use ``number`` (0 to 1) to choose among the oldest gold labels on answers that the reviewer never reviewed."""
     own = REVIEW.alias("own")
-    reviewed = exists().where(own.c.response_id == REVIEW.c.response_id, own.c.reviewer_id == reviewer_id)
-    golds = connection.execute(_golds(queue, reviewer_id).where(~reviewed).limit(CANDIDATES)).scalars().all()
+    reviewed = exists().where(
+        own.c.response_id == REVIEW.c.response_id, own.c.reviewer_id == reviewer_id
+    )
+    golds = (
+        connection.execute(_golds(queue, reviewer_id).where(~reviewed).limit(CANDIDATES))
+        .scalars()
+        .all()
+    )
     return golds[int(number * len(golds))] if golds else None
 
 
-def _answer_to_repeat(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
+def _answer_to_repeat(
+    connection: Connection, queue: Queue, reviewer_id: int, now: datetime
+) -> int | None:
     """Return the answer that a reviewer reviewed first in a queue, at least a week ago, and that has no repeat yet."""
     again = QUEUE_ITEM.alias("again")
-    served = select(again.c.response_id).where(again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id)
+    served = select(again.c.response_id).where(
+        again.c.queue_id == queue.id, again.c.repeat_for == reviewer_id
+    )
     query = (
         select(QUEUE_ITEM.c.response_id)
         .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
@@ -86,7 +125,9 @@ def _answer_to_repeat(connection: Connection, queue: Queue, reviewer_id: int, no
             QUEUE_ITEM.c.repeat_for.is_(None),
             REVIEW.c.reviewer_id == reviewer_id,
             REVIEW.c.at <= now - EARLIEST,
-            func.coalesce(REVIEW.c.stage, "").not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value)),
+            func.coalesce(REVIEW.c.stage, "").not_in(
+                (Stage.REVEALED.value, Stage.ADJUDICATION.value)
+            ),
             is_current(),
             QUEUE_ITEM.c.response_id.not_in(served),
         )
@@ -115,7 +156,9 @@ def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> 
     )
 
 
-def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int:
+def add_training_items(
+    connection: Connection, queue: Queue, reviewer_id: int, now: datetime
+) -> int:
     """Add the items of a training queue that a person does not have yet; return how many were added."""
     new = [
         NewItem(
@@ -133,7 +176,9 @@ def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, n
 
 def training_answers(connection: Connection, queue: Queue, reviewer_id: int) -> list[int]:
     """Return the answers that a training queue has not given to a person yet, the oldest gold label first."""
-    has = select(func.count()).where(QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id)
+    has = select(func.count()).where(
+        QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id
+    )
     golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.rules.where))
     if queue.rules.max_items is not None:
         golds = golds.limit(max(queue.rules.max_items - connection.execute(has).scalar_one(), 0))
@@ -156,7 +201,11 @@ def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:
             and_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.state.in_(UNFINISHED)),
         ),
     )
-    return _gold_reviews(queue.label_schema_id, REVIEW.c.response_id).where(~known).order_by(REVIEW.c.id)
+    return (
+        _gold_reviews(queue.label_schema_id, REVIEW.c.response_id)
+        .where(~known)
+        .order_by(REVIEW.c.id)
+    )
 
 
 def _gold_reviews(schema_id: int | None, column: ColumnElement[Any]) -> Select[Any]:
@@ -180,11 +229,18 @@ _NOT_DONE: ColumnElement[bool] = literal_column("NOT unused.done")
 
 
 def take_lease(
-    connection: Connection, queue_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+    connection: Connection,
+    queue_id: int,
+    reviewer_id: int,
+    token: str,
+    *,
+    now: datetime,
+    until: datetime,
 ) -> Lease | None:
     """Lease the first free item of a queue to a reviewer, in one statement; None if none is left for them.
 
-    Items that the reviewer reviewed, leased or skipped, and repeats for other reviewers, are left out.
+    Items that the reviewer reviewed, leased or skipped, and repeats for other reviewers, are left
+    out.
     """
     mine = exists().where(
         _OTHER.c.queue_item_id == UNUSED.c.queue_item_id,
@@ -207,16 +263,26 @@ def take_lease(
 
 
 def take_lease_at(
-    connection: Connection, item_id: int, reviewer_id: int, token: str, *, now: datetime, until: datetime
+    connection: Connection,
+    item_id: int,
+    reviewer_id: int,
+    token: str,
+    *,
+    now: datetime,
+    until: datetime,
 ) -> Lease | None:
     """Lease one item to a reviewer; None if it left the queue, is for another reviewer, or has no free lease."""
-    used = exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
+    used = exists().where(
+        LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
+    )
     free = (
         select(UNUSED.c.id)
         .where(
             UNUSED.c.queue_item_id == item_id,
             UNUSED.c.done.is_(False),
-            or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id),
+            or_(
+                UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id
+            ),
             or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
             ~used,
         )
@@ -226,7 +292,12 @@ def take_lease_at(
 
 
 def _take_first(
-    connection: Connection, free: Select[Any], reviewer_id: int, token: str, now: datetime, until: datetime
+    connection: Connection,
+    free: Select[Any],
+    reviewer_id: int,
+    token: str,
+    now: datetime,
+    until: datetime,
 ) -> Lease | None:
     lease = _first_needed(connection, free, reviewer_id, token, now, until)
     if lease is not None:
@@ -237,34 +308,52 @@ def _take_first(
 
 
 def _first_needed(
-    connection: Connection, free: Select[Any], reviewer_id: int, token: str, now: datetime, until: datetime
+    connection: Connection,
+    free: Select[Any],
+    reviewer_id: int,
+    token: str,
+    now: datetime,
+    until: datetime,
 ) -> Lease | None:
     """Take the first of these leases whose item is still needed.
 
-    PostgreSQL does not wait for a row that another transaction is taking, but skips it (SKIP LOCKED).
+    PostgreSQL does not wait for a row that another transaction is taking, but skips it (SKIP
+    LOCKED).
     """
     first = free.limit(1).with_for_update(skip_locked=True)
     which = LEASE.c.id == first.scalar_subquery()
-    while (taken := assign_lease(connection, which, reviewer_id, token, now=now, until=until)) is not None:
-        # Whether an item has an open flag or needs none (pairs, repeats, queues that are not `flagged_only`).
+    while (
+        taken := assign_lease(connection, which, reviewer_id, token, now=now, until=until)
+    ) is not None:
+        # Whether an item has an open flag or needs none (pairs, repeats, queues that are not
+        # `flagged_only`).
         of_item = QUEUE_ITEM_FLAG.c.queue_item_id == taken.queue_item_id
         still_open = exists().where(
             of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value
         )
         any_answer = exists().where(
-            QUEUE_ITEM.c.id == taken.queue_item_id, QUEUE.c.id == QUEUE_ITEM.c.queue_id, QUEUE.c.flagged_only.is_(False)
+            QUEUE_ITEM.c.id == taken.queue_item_id,
+            QUEUE.c.id == QUEUE_ITEM.c.queue_id,
+            QUEUE.c.flagged_only.is_(False),
         )
-        if bool(connection.execute(select(or_(~exists().where(of_item), still_open, any_answer))).scalar_one()):
+        if bool(
+            connection.execute(
+                select(or_(~exists().where(of_item), still_open, any_answer))
+            ).scalar_one()
+        ):
             return taken
         if not _leave(connection, taken, now):
-            return assign_lease(connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until)
+            return assign_lease(
+                connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until
+            )
     return None
 
 
 def _leave(connection: Connection, taken: Lease, now: datetime) -> bool:
     """Release a lease, and remove its item if the answer no longer matches the queue; return whether it was removed."""
     item = item_by_id(connection, taken.queue_item_id)
-    # A transaction that has locked the answer also updates its queues. Waiting for it with this lease could deadlock.
+    # A transaction that has locked the answer also updates its queues. Waiting for it with this
+    # lease could deadlock.
     if item.response_id is None or not lock_free_responses(connection, [item.response_id]):
         return False
     release_lease(connection, taken.id)

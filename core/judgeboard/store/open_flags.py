@@ -6,7 +6,17 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, null, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    exists,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+)
 from sqlalchemy.sql.util import ClauseAdapter
 
 from judgeboard.domain import LISTED, FlagState, with_fields
@@ -25,11 +35,13 @@ from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVI
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 
 
-def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id: int | None = None) -> KeyedList:
+def queue_list(
+    connection: Connection, where: RowFilter, sort: str, reviewer_id: int | None = None
+) -> KeyedList:
     """Return the worst matching open flag of each answer.
 
-    Flags that the reviewer has decided are left out. They are still open if the decision was unsure, or if a queue
-    needs more reviews of the answer.
+    Flags that the reviewer has decided are left out. They are still open if the decision was
+    unsure, or if a queue needs more reviews of the answer.
     """
     order = order_named(sort)
     own, elsewhere = flag_conditions(connection, where)
@@ -45,7 +57,9 @@ def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id:
         own=[OPEN, *own],
         elsewhere=elsewhere,
         aside=None if reviewer_id is None else _done_by(connection, reviewer_id),
-        count_index="ix_flag_open_rule" if replace(where, states=()) == counted else "ix_flag_open_newest",
+        count_index="ix_flag_open_rule"
+        if replace(where, states=()) == counted
+        else "ix_flag_open_newest",
         gather_index=order.index,
     )
 
@@ -53,9 +67,17 @@ def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id:
 def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnElement[bool]]:
     """Return the condition that no worse flag of the answer matches the filter.
 
-    Most rules have at most one open flag on an answer. The flags of one answer differ only in rule, judge and scores.
+    Most rules have at most one open flag on an answer. The flags of one answer differ only in rule,
+    judge and scores.
     """
-    of_flag = (where.rules, where.judge, where.min_score, where.max_score, where.min_quality, where.max_quality)
+    of_flag = (
+        where.rules,
+        where.judge,
+        where.min_score,
+        where.max_score,
+        where.min_quality,
+        where.max_quality,
+    )
     if not any(value not in (None, ()) for value in of_flag):
         return [FLAG.c.leads]
     if len(where.rules) == 1 and where.rules[0] not in each_judge_rules():
@@ -77,7 +99,11 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
         select(REVIEW_FLAG.c.flag_id)
         .join(LEASE, LEASE.c.review_id == REVIEW_FLAG.c.review_id)
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
-        .where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True), FLAG.c.state == FlagState.OPEN.value)
+        .where(
+            LEASE.c.reviewer_id == reviewer_id,
+            LEASE.c.done.is_(True),
+            FLAG.c.state == FlagState.OPEN.value,
+        )
     )
     unsure = (
         select(REVIEW_FLAG.c.flag_id)
@@ -97,7 +123,11 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
             FLAG.c.state == FlagState.OPEN.value,
         )
     )
-    done = [query for query in (in_queue, unsure, decided) if connection.execute(query.limit(1)).first() is not None]
+    done = [
+        query
+        for query in (in_queue, unsure, decided)
+        if connection.execute(query.limit(1)).first() is not None
+    ]
     if len(done) < 2:
         return done[0] if done else None
     return select(FLAG.c.id).where(or_(*(FLAG.c.id.in_(query) for query in done)))
@@ -125,21 +155,39 @@ class QueueFacets:
 def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
     """Return (rule, query type, answers with an open flag of the rule) for every combination that occurs, sorted."""
     columns = FLAG.c.rule, FLAG.c.query_type
-    counts = select(*columns, func.count()).where(OPEN, FLAG.c.rule.not_in(each_judge_rules())).group_by(*columns)
+    counts = (
+        select(*columns, func.count())
+        .where(OPEN, FLAG.c.rule.not_in(each_judge_rules()))
+        .group_by(*columns)
+    )
     distinct = func.count(FLAG.c.response_id.distinct())
-    of_judges = select(*columns, distinct).where(OPEN, FLAG.c.rule.in_(each_judge_rules())).group_by(*columns)
+    of_judges = (
+        select(*columns, distinct)
+        .where(OPEN, FLAG.c.rule.in_(each_judge_rules()))
+        .group_by(*columns)
+    )
     rows = [*connection.execute(counts), *connection.execute(of_judges)]
     return sorted((rule, query_type, count) for rule, query_type, count in rows)
 
 
 def flags_after(
-    connection: Connection, state: FlagState, *, rule: str | None, source: str | None, after: int, limit: int
+    connection: Connection,
+    state: FlagState,
+    *,
+    rule: str | None,
+    source: str | None,
+    after: int,
+    limit: int,
 ) -> list[int]:
     """Return the ids of the next flags above ``after`` in a state, of a rule and a source (None: of any)."""
     query = select(FLAG.c.id).where(FLAG.c.id > after).order_by(FLAG.c.id).limit(limit)
     # Few flags stay open: their own index is much shorter than the table.
     is_open = state is FlagState.OPEN
-    query = by_index(query.where(OPEN), FLAG, "ix_flag_open_newest") if is_open else query.where(FLAG.c.state == state)
+    query = (
+        by_index(query.where(OPEN), FLAG, "ix_flag_open_newest")
+        if is_open
+        else query.where(FLAG.c.state == state)
+    )
     for column, value in ((FLAG.c.rule, rule), (FLAG.c.source, source)):
         query = query if value is None else query.where(column == value)
     return list(connection.execute(query).scalars())
@@ -157,7 +205,8 @@ def queue_facets(connection: Connection) -> QueueFacets:
     )
 
 
-# The engines place NULLs differently, so coalesce puts a missing score or time last; the indexes use it too.
+# The engines place NULLs differently, so coalesce puts a missing score or time last; the indexes
+# use it too.
 _GROUNDEDNESS: ColumnElement[Any] = literal_column("coalesce(flag.groundedness, 2)")
 _ASKED: ColumnElement[Any] = literal_column("coalesce(flag.asked_day, 9999999)")
 ORDERS: dict[str, Order] = {
@@ -172,7 +221,13 @@ ORDERS: dict[str, Order] = {
             descending=True,
             then=_ASKED,
         ),
-        Order("lowest", "lowest groundedness first", _GROUNDEDNESS, FLAG.c.id, "ix_flag_open_groundedness"),
+        Order(
+            "lowest",
+            "lowest groundedness first",
+            _GROUNDEDNESS,
+            FLAG.c.id,
+            "ix_flag_open_groundedness",
+        ),
         Order("oldest", "oldest first", _ASKED, FLAG.c.id, "ix_flag_open_asked"),
     )
 }
@@ -190,7 +245,8 @@ def order_named(name: str) -> Order:
 class QueueLine:
     """An answer with its open flags, the worst first; ``flag_id`` is its worst flag that matches the filter.
 
-    The scores are the primary judge's scores when that flag was raised, or its current scores if there were none then.
+    The scores are the primary judge's scores when that flag was raised, or its current scores if
+    there were none then.
     """
 
     flag_id: int
@@ -225,41 +281,74 @@ def queue_page(
 
 
 def listed_answers(
-    connection: Connection, where: RowFilter, sort: str = "worst", *, most: int, reviewer_id: int | None = None
+    connection: Connection,
+    where: RowFilter,
+    sort: str = "worst",
+    *,
+    most: int,
+    reviewer_id: int | None = None,
 ) -> tuple[int, ...]:
     """Return the answers of the first ``most`` lines of the list, by id."""
     flag_ids = queue_list(connection, where, sort, reviewer_id).page(None, None, most, tuple).lines
     query = select(FLAG.c.response_id)
-    return tuple(sorted({row.response_id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}))
+    return tuple(
+        sorted({row.response_id for row in rows_with(connection, query, FLAG.c.id, flag_ids)})
+    )
 
 
 def neighbours(
-    connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
+    connection: Connection,
+    where: RowFilter,
+    sort: str,
+    flag_id: int,
+    reviewer_id: int | None = None,
 ) -> Neighbours | None:
     """Return the position of a flag's answer in a list and the flags beside it, or None if there is no such flag."""
     position = _position(connection, sort, flag_id)
-    return None if position is None else queue_list(connection, where, sort, reviewer_id).around(position)
+    return (
+        None
+        if position is None
+        else queue_list(connection, where, sort, reviewer_id).around(position)
+    )
 
 
 def flag_after(
-    connection: Connection, where: RowFilter, sort: str, flag_id: int, reviewer_id: int | None = None
+    connection: Connection,
+    where: RowFilter,
+    sort: str,
+    flag_id: int,
+    reviewer_id: int | None = None,
 ) -> int | None:
     """Return the flag after a decided flag in a list, or at the end of the list the flag before it, or None."""
     position = _position(connection, sort, flag_id)
-    return None if position is None else queue_list(connection, where, sort, reviewer_id).next_to(position)
+    return (
+        None
+        if position is None
+        else queue_list(connection, where, sort, reviewer_id).next_to(position)
+    )
 
 
 def _position(connection: Connection, sort: str, flag_id: int) -> ListPosition | None:
     order = order_named(sort)
     then = null() if order.then is None else order.then
-    row = connection.execute(select(order.value, FLAG.c.id, then).where(FLAG.c.id == flag_id)).one_or_none()
+    row = connection.execute(
+        select(order.value, FLAG.c.id, then).where(FLAG.c.id == flag_id)
+    ).one_or_none()
     return None if row is None else ListPosition(order.name, *row)
 
 
 def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, ...]:
     own = (
         FLAG.c[name]
-        for name in ("id", "response_id", "severity", "groundedness", "quality", "query_type", "judge_name")
+        for name in (
+            "id",
+            "response_id",
+            "severity",
+            "groundedness",
+            "quality",
+            "query_type",
+            "judge_name",
+        )
     )
     of_answer = (RESPONSE.c[name] for name in ("external_id", "source", "asked_at", *LISTED))
     query = select(*own, *of_answer, QUESTION, ANSWER)
@@ -268,7 +357,9 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
     response_ids = [row.response_id for row in rows]
     feedback = latest_feedback(connection, response_ids)
     scored = _scored_since(connection, [row.response_id for row in rows if row.judge_name is None])
-    named = (FLAG.c[name] for name in ("id", "response_id", "severity", "rule", "details", "params"))
+    named = (
+        FLAG.c[name] for name in ("id", "response_id", "severity", "rule", "details", "params")
+    )
     beside = select(*named).where(OPEN, FLAG.c.response_id.in_(response_ids))
     reasons: dict[int, list[Any]] = {}
     for reason in sorted(connection.execute(beside), key=lambda flag: (-flag.severity, flag.id)):
@@ -279,7 +370,10 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
             row,
             flag_id=row.id,
             rules=tuple(dict.fromkeys(reason.rule for reason in reasons[row.response_id])),
-            why=tuple(why(reason.rule, reason.details, reason.params) for reason in reasons[row.response_id]),
+            why=tuple(
+                why(reason.rule, reason.details, reason.params)
+                for reason in reasons[row.response_id]
+            ),
             groundedness=scores.groundedness,
             quality=scores.quality,
             user_feedback=feedback.get(row.response_id),
@@ -295,6 +389,8 @@ def _scored_since(connection: Connection, response_ids: Sequence[int]) -> dict[i
     if not response_ids:
         return {}
     query = select(CURRENT.c.response_id, CURRENT.c.groundedness, CURRENT.c.quality).where(
-        CURRENT.c.response_id.in_(response_ids), CURRENT.c.judge_name == primary_judge(connection), CURRENT_OF_NAME
+        CURRENT.c.response_id.in_(response_ids),
+        CURRENT.c.judge_name == primary_judge(connection),
+        CURRENT_OF_NAME,
     )
     return {row.response_id: row for row in connection.execute(query)}

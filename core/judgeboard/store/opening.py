@@ -44,7 +44,8 @@ _REVISION = re.compile(r"\d{4}", re.ASCII)
 def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
     """Open the database; with ``create``, create a missing one, and the folder of a SQLite file.
 
-    Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be opened.
+    Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it
+    cannot be opened.
     """
     url = database_url(database)
     is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
@@ -56,7 +57,8 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
             check_usable(store)
     except BaseException:
         if is_new:
-            # Remove a SQLite file that has no schema, as after a full disk; another process may have given it one.
+            # Remove a SQLite file that has no schema, as after a full disk; another process may
+            # have given it one.
             path = Path(str(store.engine.url.database))
             files = (path, *(path.with_name(f"{path.name}{end}") for end in BESIDE))
             try:
@@ -97,7 +99,8 @@ def check_usable(store: Store) -> None:
 def current_revision(store: Store) -> str | None:
     """Return the schema's revision, or None without a schema. A SQLite file and what stands beside it stay unchanged.
 
-    Raises UnusableDatabase if the database has the tables of another program, or if it cannot be read.
+    Raises UnusableDatabase if the database has the tables of another program, or if it cannot be
+    read.
     """
     try:
         if store.is_sqlite:
@@ -116,13 +119,20 @@ _SERVED_TABLES = """
     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
     AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
 """
-_OURS = {"alembic_version", "response", "judgment"}  # of every revision; another program may use Alembic, too
+_OURS = {
+    "alembic_version",
+    "response",
+    "judgment",
+}  # of every revision; another program may use Alembic, too
 
 
 def _revision(execute: Callable[[str], Iterable[Any]], tables: str, shown: str) -> str | None:
     names = {name for (name,) in execute(tables)}
     if names >= _OURS:
-        return next((str(revision) for (revision,) in execute("SELECT version_num FROM alembic_version")), None)
+        return next(
+            (str(revision) for (revision,) in execute("SELECT version_num FROM alembic_version")),
+            None,
+        )
     if names:
         raise UnusableDatabase(f"{shown} has the tables of another program: use another database")
     return None
@@ -133,7 +143,9 @@ def _file_revision(url: URL, path: Path) -> str | None:
     # SQLite reads its log only with the index beside it, which it would create.
     way = "mode=ro" if index.exists() else "immutable=1"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True, timeout=BUSY_SECONDS)) as file:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True, timeout=BUSY_SECONDS)
+        ) as file:
             revision = _revision(file.execute, "SELECT name FROM sqlite_master", str(url.database))
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGE:
@@ -151,10 +163,12 @@ def _file_revision(url: URL, path: Path) -> str | None:
 def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: None) -> str | None:
     """Create or upgrade the schema in one transaction; return its previous revision.
 
-    Then compute the facts that answers lack, in batches that are transactions of their own: an upgrade that was killed
-    continues where it stopped. ``progress`` gets the number of answers so far, and the share of the log that is done.
+    Then compute the facts that answers lack, in batches that are transactions of their own: an
+    upgrade that was killed continues where it stopped. ``progress`` gets the number of answers so
+    far, and the share of the log that is done.
 
-    Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the database refuses.
+    Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the
+    database refuses.
     """
     metadata_of_packages()  # Alembic reads the entry points of all packages
     from judgeboard.store.migrations.run import run_upgrade  # Alembic loads slowly

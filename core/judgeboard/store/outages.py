@@ -12,12 +12,16 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from judgeboard.settings.masking import masked
 
-CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
+CANNOT_WRITE = (
+    "unable to open database file",
+    "attempt to write a readonly database",
+)  # messages of SQLite
 LOCKED = "database is locked"
 FULL = "database or disk is full"
 _ADVICE = {
     **dict.fromkeys(
-        CANNOT_WRITE, "this user needs write access to the file and its folder; grant it, or use --db with a copy"
+        CANNOT_WRITE,
+        "this user needs write access to the file and its folder; grant it, or use --db with a copy",
     ),
     LOCKED: "another process writes to it; try again when it has finished",
     FULL: "free some disk space and try again",
@@ -25,7 +29,8 @@ _ADVICE = {
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 WAIT_SECONDS = 60.0  # for a database that cannot be used
 AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away
-# Pauses before another try if the database is locked, full or restarts: the replies are paid for and must not be lost.
+# Pauses before another try if the database is locked, full or restarts: the replies are paid for
+# and must not be lost.
 TRY_AGAIN_SECONDS = (1.0, 5.0)
 _log = logging.getLogger("judgeboard.store")
 P = ParamSpec("P")
@@ -34,7 +39,8 @@ R = TypeVar("R")
 
 def is_outage(error: BaseException) -> bool:
     """Return whether the database cannot be used now, so that the same data may be stored later."""
-    # The engine of jobs raises errors of the driver itself, which a process with SQLite never loads.
+    # The engine of jobs raises errors of the driver itself, which a process with SQLite never
+    # loads.
     names = {kind.__name__ for kind in type(error).__mro__}
     return (
         OperationalError.__name__ in names
@@ -67,8 +73,9 @@ def outage_words(error: Exception) -> str | None:
 class Outage:
     """Logs once that a database cannot be used, and once that it can be used again, for all threads of a process.
 
-    A try tells of the database only since it began (``began``, of the monotonic clock): one that began before an outage
-    does not show its end, and one that began before the end shows no new outage.
+    A try tells of the database only since it began (``began``, of the monotonic clock): one that
+    began before an outage does not show its end, and one that began before the end shows no new
+    outage.
     """
 
     def __init__(self) -> None:
@@ -92,15 +99,18 @@ class Outage:
         with self._guard:
             if self._away_since is not None and began >= self._away_since:
                 self._back_since = time.monotonic()
-                _log.warning("the database can be used again, after %.0f s", self._back_since - self._away_since)
+                _log.warning(
+                    "the database can be used again, after %.0f s",
+                    self._back_since - self._away_since,
+                )
                 self._away_since = None
 
 
 class Patience:
     """How long the threads of a run wait together for a database that cannot be used: ``seconds`` for each outage.
 
-    A SQLite database that another process has locked is waited for without an end. `give_up` ends all waiting. When a
-    try ``began`` counts as for an `Outage`.
+    A SQLite database that another process has locked is waited for without an end. `give_up` ends
+    all waiting. When a try ``began`` counts as for an `Outage`.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -138,7 +148,9 @@ def tried_again(do: Callable[P, R]) -> Callable[P, R]:
             try:
                 return do(*args, **kwargs)
             except OperationalError as error:
-                _log.info("%s; trying again", str(error.orig).partition("\n")[0])  # the store or the worker warns
+                _log.info(
+                    "%s; trying again", str(error.orig).partition("\n")[0]
+                )  # the store or the worker warns
                 time.sleep(pause)
         return do(*args, **kwargs)
 

@@ -52,7 +52,8 @@ from judgeboard.store.tables import (
 _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
 _EARLIER = -1
 
-# Queries group by these column names, because PostgreSQL treats two equal expressions with parameters as different.
+# Queries group by these column names, because PostgreSQL treats two equal expressions with
+# parameters as different.
 _CLOSED: ColumnElement[int] = literal_column("closed")
 _DECIDED_ON: ColumnElement[int] = literal_column("decided")
 _MINE: ColumnElement[int] = literal_column("mine")
@@ -63,7 +64,8 @@ _INDEX: ColumnElement[int] = literal_column("day_index")
 class DayCounts:
     """Counts of answers on a UTC day; ``open_answers`` had open flags at its end. Superseded flags do not count.
 
-    ``flagged`` counts answers that got their first flag. ``decided`` counts an answer once per person who decided.
+    ``flagged`` counts answers that got their first flag. ``decided`` counts an answer once per
+    person who decided.
     """
 
     day: date
@@ -93,7 +95,9 @@ def count_open_flags(connection: Connection, *, before: datetime | None = None) 
     return int(connection.execute(by_index(query, FLAG, "ix_flag_open_rule")).scalar_one())
 
 
-def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> list[DayCounts]:
+def day_counts(
+    connection: Connection, reviewer_id: int | None, days: Sequence[date]
+) -> list[DayCounts]:
     """Return the counts of consecutive days up to now; withdrawn decisions do not count."""
     answers, decisions = _answers(connection, days), _decisions(connection, reviewer_id, days)
     leading = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads)
@@ -103,7 +107,9 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
         today = [each for each in decisions if each.decided == index]
         # Answers flagged later were not open on that day; answers decided later still were.
         open_answers = now - sum(each.n for each in answers if each.is_open and each.made > index)
-        open_answers += sum(each.n for each in answers if not each.is_open and each.made <= index < each.closed)
+        open_answers += sum(
+            each.n for each in answers if not each.is_open and each.made <= index < each.closed
+        )
         counts.append(
             DayCounts(
                 day=day,
@@ -140,7 +146,9 @@ def judge_days(connection: Connection, judge: str, days: Sequence[date]) -> list
 def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]:
     """Count the answers flagged or decided on these days, by state (open or not), flag day and decision day."""
     decided_on = _day_index(REVIEW.c.at, days)
-    of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(*_decides_since(days))
+    of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(
+        *_decides_since(days)
+    )
     closed = by_index(of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at").subquery()
     made = _day_index(FLAG.c.created_at, days)
     touched = select(FLAG.c.response_id).where(FLAG.c.created_at >= _start(days[0]))
@@ -164,7 +172,9 @@ def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]
     return connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all()
 
 
-def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> Sequence[Row[Any]]:
+def _decisions(
+    connection: Connection, reviewer_id: int | None, days: Sequence[date]
+) -> Sequence[Row[Any]]:
     """Count decided answers by the index of their day, each answer once per person."""
     decided = _day_index(REVIEW.c.at, days).label("decided")
     by_person = select(decided, REVIEW.c.reviewer_id).where(*_decides_since(days))
@@ -187,7 +197,9 @@ def _decides_since(days: Sequence[date]) -> list[ColumnElement[bool]]:
 
 def _day_index(moment: ColumnElement[datetime | None], days: Sequence[date]) -> ColumnElement[int]:
     """Return the index of a moment's day among consecutive days; later moments belong to the last day."""
-    ends: list[Any] = [(moment < _start(day + timedelta(days=1)), index) for index, day in enumerate(days[:-1])]
+    ends: list[Any] = [
+        (moment < _start(day + timedelta(days=1)), index) for index, day in enumerate(days[:-1])
+    ]
     return case((moment < _start(days[0]), _EARLIER), *ends, else_=len(days) - 1)
 
 
@@ -215,20 +227,27 @@ def work_state(connection: Connection, now: datetime) -> WorkState:
     return WorkState(
         responses=count_log(connection),
         any_judged=any_judged(connection),
-        decided_today=sum(each.n for each in _decisions(connection, None, [now.astimezone(UTC).date()])),
-        last_flag_at=connection.execute(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)).scalar(),
+        decided_today=sum(
+            each.n for each in _decisions(connection, None, [now.astimezone(UTC).date()])
+        ),
+        last_flag_at=connection.execute(
+            select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)
+        ).scalar(),
     )
 
 
 # Two ranges of an index; <> would read every row.
-_NOT_LOGGED: ColumnElement[bool] = literal_column("(response.kind < 'log' OR response.kind > 'log')")
+_NOT_LOGGED: ColumnElement[bool] = literal_column(
+    "(response.kind < 'log' OR response.kind > 'log')"
+)
 
 
 def quadrant(answers: int, signals: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
     """Return the number of all logged ``answers`` by (judge side, user side), without empty cells.
 
-    The judge is low, high or none (no usable verdict), the user down, middle, up or none (no feedback). Each cell
-    counts the answers of `RowFilter(judge_side=…, user=…)`. ``signals`` are those of `signal_counts`.
+    The judge is low, high or none (no usable verdict), the user down, middle, up or none (no
+    feedback). Each cell counts the answers of `RowFilter(judge_side=…, user=…)`. ``signals`` are
+    those of `signal_counts`.
     """
     counts = dict(signals)
     counts["none", "none"] = answers - sum(counts.values())
@@ -238,9 +257,13 @@ def quadrant(answers: int, signals: Mapping[tuple[str, str], int]) -> dict[tuple
 def signal_counts(connection: Connection) -> dict[tuple[str, str], int]:
     """Return the cells of `quadrant` with a verdict or feedback."""
     counts = _judged(connection)
-    # Feedback on answers without a verdict: all feedback minus the feedback on answers with a verdict.
+    # Feedback on answers without a verdict: all feedback minus the feedback on answers with a
+    # verdict.
     made = select(RESPONSE.c.id).where(_NOT_LOGGED)
-    counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
+    counters = [
+        func.count().filter(on_side).label(side)
+        for side, on_side in feedback_side_conditions().items()
+    ]
     query = select(*counters).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
     for user, n in dict(connection.execute(query).one()._asdict()).items():
         counts["none", user] = n - sum(counts.get((judge, user), 0) for judge in ("low", "high"))
@@ -250,12 +273,20 @@ def signal_counts(connection: Connection) -> dict[tuple[str, str], int]:
 def _judged(connection: Connection) -> dict[tuple[str, str], int]:
     # One pass with a counter for each side is several times faster than grouping by an expression.
     sides = quality_side_conditions(CURRENT.c.user_quality)
-    counters: list[Any] = [func.count().filter(on_side).label(side) for side, on_side in sides.items()]
-    query = by_index(select(*counters).where(*of_judge(connection, RowFilter())), CURRENT, "ix_current_judgment_score")
+    counters: list[Any] = [
+        func.count().filter(on_side).label(side) for side, on_side in sides.items()
+    ]
+    query = by_index(
+        select(*counters).where(*of_judge(connection, RowFilter())),
+        CURRENT,
+        "ix_current_judgment_score",
+    )
     every = connection.execute(query).one()
     low = connection.execute(query.where(is_low(thresholds(connection)))).one()
     counts = {("low", side): n for side, n in zip(sides, low, strict=True)}
-    return counts | {("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)}
+    return counts | {
+        ("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)
+    }
 
 
 _DAYS = 7
@@ -265,7 +296,8 @@ _DAYS = 7
 class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
-    ``judge`` is the name of the primary judge, None before the first judgment; ``judged`` are its counts.
+    ``judge`` is the name of the primary judge, None before the first judgment; ``judged`` are its
+    counts.
     """
 
     days: tuple[DayCounts, ...]
@@ -308,13 +340,19 @@ class Grader:
 @kept_while_reading
 def count_log(connection: Connection, where: RowFilter | None = None) -> int:
     """Return the number of logged answers that match."""
-    query = select(func.count()).select_from(RESPONSE).where(*response_conditions(connection, where or RowFilter()))
+    query = (
+        select(func.count())
+        .select_from(RESPONSE)
+        .where(*response_conditions(connection, where or RowFilter()))
+    )
     return int(connection.execute(query).scalar_one())
 
 
 def count_labels(connection: Connection) -> dict[str, int]:
     """Return the number of current reviews by label; both labels are always included."""
-    query = select(REVIEW.c.label, func.count()).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+    query = select(REVIEW.c.label, func.count()).join(
+        RESPONSE, RESPONSE.c.id == REVIEW.c.response_id
+    )
     query = query.where(LOGGED, is_current(), REVIEW.c.label.is_not(None)).group_by(REVIEW.c.label)
     return dict.fromkeys(map(str, Label), 0) | dict(connection.execute(query).all())
 
@@ -336,13 +374,17 @@ def count_judgments(connection: Connection) -> dict[int, Counts]:
     """Return the counts and costs of judgments of logged answers by judge version; every ask and repeat counts."""
     keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
     sums = func.count(), func.count(JUDGMENT.c.cost_micro), func.sum(JUDGMENT.c.cost_micro)
-    query = select(*keys, *sums).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
+    query = (
+        select(*keys, *sums).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
+    )
     counted: dict[int, Counter[str]] = {}
     for version_id, status, n, priced, cost in connection.execute(query.group_by(*keys)):
         counts = counted.setdefault(version_id, Counter())
         counts.update({status: n, "unpriced": n - priced, "cost_micro": int(cost or 0)})
     return {
-        id_: replace(Counts.of(counts), cost_micro=counts["cost_micro"], unpriced=counts["unpriced"])
+        id_: replace(
+            Counts.of(counts), cost_micro=counts["cost_micro"], unpriced=counts["unpriced"]
+        )
         for id_, counts in counted.items()
     }
 
@@ -350,7 +392,11 @@ def count_judgments(connection: Connection) -> dict[int, Counts]:
 def count_tied(connection: Connection) -> dict[int, int]:
     """Return the number of unparsable judgments of logged answers that are ties of a jury, by judge version."""
     version, logged = JUDGMENT.c.judge_version_id, RESPONSE.c.id == JUDGMENT.c.response_id
-    query = select(version, func.count()).join(RESPONSE, logged).where(LOGGED, JUDGMENT.c.error == SPLIT)
+    query = (
+        select(version, func.count())
+        .join(RESPONSE, logged)
+        .where(LOGGED, JUDGMENT.c.error == SPLIT)
+    )
     return {version_id: int(n) for version_id, n in connection.execute(query.group_by(version))}
 
 
@@ -369,7 +415,9 @@ def count_without_groundedness(connection: Connection) -> dict[int, int]:
 def count_open_graded(connection: Connection) -> int:
     """Return the number of open flags on answers that a person graded: an imported grade closes no flag."""
     graded = exists().where(REVIEW.c.response_id == FLAG.c.response_id, is_current())
-    query = select(func.count()).select_from(FLAG).where(FLAG.c.state == FlagState.OPEN.value, graded)
+    query = (
+        select(func.count()).select_from(FLAG).where(FLAG.c.state == FlagState.OPEN.value, graded)
+    )
     return int(connection.execute(query).scalar_one())
 
 
@@ -379,4 +427,7 @@ def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
     query = select(FLAG.c.rule, FLAG.c.state, func.count()).group_by(FLAG.c.rule, FLAG.c.state)
     for rule, state, n in connection.execute(query):
         counts.setdefault(rule, Counter())[state] = n
-    return {rule: {state.value: states[state.value] for state in FlagState} for rule, states in counts.items()}
+    return {
+        rule: {state.value: states[state.value] for state in FlagState}
+        for rule, states in counts.items()
+    }

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Boolean, ColumnElement, Connection, and_, cast, exists, func, literal, or_, select
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    and_,
+    cast,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+)
 
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.day_sums import DaySums, Groups, NewestValues
@@ -20,11 +31,15 @@ from judgeboard.store.tables import RESPONSE, REVIEW, REVIEW_SCORE
 def has_own_label(connection: Connection, condition: FieldCondition) -> ColumnElement[bool]:
     """Return the condition that a review has a value in a field of its label schema, or of a rubric."""
     field, operator, _, values = condition
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [
+        value for value in values if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
     scored = select(REVIEW_SCORE.c.review_id).where(REVIEW_SCORE.c.dimension == field)
     score = REVIEW_SCORE.c.value
     if not operator:
-        return or_(REVIEW.c.id.in_(scored.where(score.is_not(None))), _chosen(connection, condition))
+        return or_(
+            REVIEW.c.id.in_(scored.where(score.is_not(None))), _chosen(connection, condition)
+        )
     if operator != "=":
         in_range = score >= numbers[0] if operator == ">=" else score <= numbers[0]
         return or_(REVIEW.c.id.in_(scored.where(in_range)), _chosen(connection, condition))
@@ -44,20 +59,31 @@ def _chosen(connection: Connection, condition: FieldCondition) -> ColumnElement[
         elif operator == "=":
             matches = or_(*(_is_value(each.c.value, each.c.type, value) for value in values))
         else:
-            at_end = each.c.value >= literal(values[0]) if operator == ">=" else each.c.value <= literal(values[0])
+            at_end = (
+                each.c.value >= literal(values[0])
+                if operator == ">="
+                else each.c.value <= literal(values[0])
+            )
             matches = and_(each.c.type.in_(("integer", "real")), at_end)
         return exists(select(1).select_from(each).where(matches))
     chosen = cast(REVIEW.c.choices, Jsonb()).op("->", return_type=Jsonb())(field)
     if not operator:
         return chosen.is_not(None)
     if operator == "=":
-        return or_(*(chosen.op("@>", return_type=Boolean())(as_stored(connection, value)) for value in values))
+        return or_(
+            *(
+                chosen.op("@>", return_type=Boolean())(as_stored(connection, value))
+                for value in values
+            )
+        )
     is_number = func.jsonb_typeof(chosen) == "number"
     bound = as_stored(connection, values[0])
     return and_(is_number, chosen >= bound if operator == ">=" else chosen <= bound)
 
 
-def _is_value(value: ColumnElement[Any], kind: ColumnElement[str], wanted: Scalar) -> ColumnElement[bool]:
+def _is_value(
+    value: ColumnElement[Any], kind: ColumnElement[str], wanted: Scalar
+) -> ColumnElement[bool]:
     if isinstance(wanted, bool):  # json_each has 1 or 0 as its value
         return kind == json.dumps(wanted)
     kinds = ("text",) if isinstance(wanted, str) else ("integer", "real")
@@ -84,7 +110,9 @@ class OwnLabel:
         return f"{self.field}={('no', 'yes')[self.value] if isinstance(self.value, bool) else self.value}"
 
 
-def own_label_values(connection: Connection, own_label: OwnLabel, groups: Groups = None) -> NewestValues:
+def own_label_values(
+    connection: Connection, own_label: OwnLabel, groups: Groups = None
+) -> NewestValues:
     """Return the values of the logged answers that people labelled in a field; the latest current review counts.
 
     The value is the number, or for a share 1 or 0. With ``groups``, only their answers are read.
@@ -92,22 +120,35 @@ def own_label_values(connection: Connection, own_label: OwnLabel, groups: Groups
     name = RESPONSE.c.query_type if groups is None else groups.c.value
     query = (
         select(
-            REVIEW.c.id, REVIEW.c.response_id, REVIEW.c.choices, name, RESPONSE.c.evidence_group, RESPONSE.c.asked_day
+            REVIEW.c.id,
+            REVIEW.c.response_id,
+            REVIEW.c.choices,
+            name,
+            RESPONSE.c.evidence_group,
+            RESPONSE.c.asked_day,
         )
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
-        .where(LOGGED, is_current(), has_own_label(connection, FieldCondition(own_label.field, "", "", ())))
+        .where(
+            LOGGED,
+            is_current(),
+            has_own_label(connection, FieldCondition(own_label.field, "", "", ())),
+        )
         .order_by(REVIEW.c.id)
     )
     if groups is not None:
         query = query.join(groups, groups.c.id == REVIEW.c.response_id)
     latest = {row.response_id: row for row in connection.execute(query)}
     rows = [latest[response_id] for response_id in sorted(latest)]
-    scores = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.value).where(REVIEW_SCORE.c.dimension == own_label.field)
+    scores = select(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.value).where(
+        REVIEW_SCORE.c.dimension == own_label.field
+    )
     values = {row.id: (row.choices or {}).get(own_label.field) for row in rows}
     values |= dict(rows_with(connection, scores, REVIEW_SCORE.c.review_id, values))
     numbers = [_number(own_label, values[row.id]) for row in rows]
     kept = [place for place, number in enumerate(numbers) if number is not None]
-    names, codes = np.unique(np.array([rows[place][3] for place in kept], dtype=str), return_inverse=True)
+    names, codes = np.unique(
+        np.array([rows[place][3] for place in kept], dtype=str), return_inverse=True
+    )
 
     def whole_numbers(column: int, missing: int) -> IntArray:
         cells = (rows[place][column] for place in kept)
@@ -127,12 +168,19 @@ def _number(own_label: OwnLabel, value: Any) -> float | None:
     if own_label.value is not None:
         values = value if isinstance(value, list) else [value]
         wanted = own_label.value
-        return float(any(each == wanted and isinstance(each, bool) == isinstance(wanted, bool) for each in values))
+        return float(
+            any(
+                each == wanted and isinstance(each, bool) == isinstance(wanted, bool)
+                for each in values
+            )
+        )
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number else None
 
 
-def own_label_sums(connection: Connection, own_label: OwnLabel, groups: Groups = None) -> list[DaySums]:
+def own_label_sums(
+    connection: Connection, own_label: OwnLabel, groups: Groups = None
+) -> list[DaySums]:
     """Return the sums of the values of labelled answers, by group and day."""
     labelled = own_label_values(connection, own_label, groups)
     numbers = defaultdict[tuple[str, int | None], list[float]](list)
@@ -141,6 +189,10 @@ def own_label_sums(connection: Connection, own_label: OwnLabel, groups: Groups =
     ):
         numbers[labelled.names.names[code], None if day == NO_DAY else day].append(number)
     return [
-        DaySums(group, day, None, len(of_day), sum(of_day), sum(number * number for number in of_day))
-        for (group, day), of_day in sorted(numbers.items(), key=lambda item: (item[0][0], item[0][1] or NO_DAY))
+        DaySums(
+            group, day, None, len(of_day), sum(of_day), sum(number * number for number in of_day)
+        )
+        for (group, day), of_day in sorted(
+            numbers.items(), key=lambda item: (item[0][0], item[0][1] or NO_DAY)
+        )
     ]

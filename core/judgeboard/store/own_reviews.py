@@ -1,7 +1,7 @@
 """One person's reviews: drafts, the list, a whole review, and the reviews to compare the latest ones with.
 
-A person has one draft per answer or pair, which is deleted when the review is stored. The subject of a draft is the id
-of an answer, or minus the id of a pair.
+A person has one draft per answer or pair, which is deleted when the review is stored. The subject
+of a draft is the id of an answer, or minus the id of a pair.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +10,18 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from judgeboard.domain import GRADE_TEXTS, Preference, Stage, with_fields
 from judgeboard.store.listing import KeyedList, LinePage, Order
@@ -37,7 +48,9 @@ from judgeboard.store.tables import (
     REVIEW,
 )
 
-NEWEST = Order("reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True)
+NEWEST = Order(
+    "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True
+)
 # SQLite uses the index only if this text equals the index's condition.
 IS_GOLD: ColumnElement[bool] = literal_column("review.stage = 'adjudication'")
 LATEST = 1_000
@@ -49,9 +62,10 @@ LATEST = 1_000
 class OwnReview:
     """A review in the list; ``flags`` are the flags that it decides, ``queue`` is the name of its queue.
 
-    ``preferences`` on a pair are by aspect and name the stored answers. A review has no preferences if its decision was
-    refused and only its note was stored. ``revealed_id`` is the review that its author gave after the reveal, and
-    ``revealed`` is the decision of that review. Each text of a grade has a field too (`GRADE_TEXTS`).
+    ``preferences`` on a pair are by aspect and name the stored answers. A review has no preferences
+    if its decision was refused and only its note was stored. ``revealed_id`` is the review that its
+    author gave after the reveal, and ``revealed`` is the decision of that review. Each text of a
+    grade has a field too (`GRADE_TEXTS`).
     """
 
     review_id: int
@@ -83,7 +97,9 @@ class OwnReview:
 
 def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[str, Any] | None:
     """Return the content of a person's draft, or None."""
-    query = select(DRAFT.c.content).where(DRAFT.c.reviewer_id == reviewer_id, _about(DRAFT.c, [subject]))
+    query = select(DRAFT.c.content).where(
+        DRAFT.c.reviewer_id == reviewer_id, _about(DRAFT.c, [subject])
+    )
     return connection.execute(query).scalar_one_or_none()
 
 
@@ -106,19 +122,23 @@ def move_drafts(connection: Connection, from_id: int, to_id: int) -> None:
         theirs.c.reviewer_id == to_id,
         or_(theirs.c.response_id == DRAFT.c.response_id, theirs.c.pair_id == DRAFT.c.pair_id),
     )
-    connection.execute(update(DRAFT).where(DRAFT.c.reviewer_id == from_id, ~there).values(reviewer_id=to_id))
+    connection.execute(
+        update(DRAFT).where(DRAFT.c.reviewer_id == from_id, ~there).values(reviewer_id=to_id)
+    )
 
 
 def delete_drafts(connection: Connection, reviewer_id: int, subjects: Collection[int]) -> None:
     """Delete a person's drafts on at most 1,000 answers, or as many pairs."""
-    connection.execute(delete(DRAFT).where(DRAFT.c.reviewer_id == reviewer_id, _about(DRAFT.c, subjects)))
+    connection.execute(
+        delete(DRAFT).where(DRAFT.c.reviewer_id == reviewer_id, _about(DRAFT.c, subjects))
+    )
 
 
 def _about(columns: Any, subjects: Collection[int]) -> ColumnElement[bool]:
     """Return the condition that a row is about one of these subjects: all are answers, or all are pairs."""
-    condition: ColumnElement[bool] = (columns.pair_id if min(subjects, default=1) < 0 else columns.response_id).in_(
-        [abs(subject) for subject in subjects]
-    )
+    condition: ColumnElement[bool] = (
+        columns.pair_id if min(subjects, default=1) < 0 else columns.response_id
+    ).in_([abs(subject) for subject in subjects])
     return condition
 
 
@@ -147,9 +167,16 @@ def own_reviews_page(
     return listed.page(after, before, limit, partial(_lines, connection))
 
 
-def latest_graded_review(connection: Connection, response_id: int, reviewer_id: int) -> Review | None:
+def latest_graded_review(
+    connection: Connection, response_id: int, reviewer_id: int
+) -> Review | None:
     """Return a person's newest current review of an answer with a grade, or None."""
-    own = (REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade())
+    own = (
+        REVIEW.c.response_id == response_id,
+        REVIEW.c.reviewer_id == reviewer_id,
+        is_current(),
+        has_grade(),
+    )
     review_id = connection.execute(select(func.max(REVIEW.c.id)).where(*own)).scalar()
     return None if review_id is None else find_review(connection, review_id)
 
@@ -159,7 +186,10 @@ _REVEALED = REVIEW.alias("revealed")
 
 def _revealed(column: str) -> ColumnElement[Any]:
     """A column of the author's current review of the same item after the reveal."""
-    of_item = _REVEALED.c.queue_item_id == REVIEW.c.queue_item_id, _REVEALED.c.reviewer_id == REVIEW.c.reviewer_id
+    of_item = (
+        _REVEALED.c.queue_item_id == REVIEW.c.queue_item_id,
+        _REVEALED.c.reviewer_id == REVIEW.c.reviewer_id,
+    )
     query = select(_REVEALED.c[column]).where(
         *of_item, _REVEALED.c.stage == Stage.REVEALED.value, is_current(_REVEALED)
     )
@@ -187,7 +217,9 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
     )
     preferences: dict[int, dict[str, Preference]] = {}
     sides = PREFERENCE_SCORE.c.review_id.in_(review_ids), PREFERENCE_SCORE.c.preference.is_not(None)
-    for score in connection.execute(select(PREFERENCE_SCORE).where(*sides).order_by(PREFERENCE_SCORE.c.id)):
+    for score in connection.execute(
+        select(PREFERENCE_SCORE).where(*sides).order_by(PREFERENCE_SCORE.c.id)
+    ):
         preferences.setdefault(score.review_id, {})[score.aspect] = score.preference
     flags = flags_decided(connection, review_ids)
     by_id = {
@@ -206,8 +238,8 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
 class GivenReview:
     """A person's review, from before the reveal if the judge was hidden; ``queue_item_id`` is None outside queues.
 
-    ``repeat_for`` is the person if the item is a repeat or a test item (``test``). The test items of ``training``
-    queues are announced.
+    ``repeat_for`` is the person if the item is a repeat or a test item (``test``). The test items
+    of ``training`` queues are announced.
     """
 
     id: int
@@ -226,8 +258,8 @@ class GivenReview:
 class ComparedReviews:
     """A review with the reviews to compare it with; ``own`` is the same review as `reviews_on_items` returns it.
 
-    ``gold`` is the adjudication by somebody else, ``first`` the person's earlier review of a repeated item; None if
-    there is none. ``others`` are by other people on the same item.
+    ``gold`` is the adjudication by somebody else, ``first`` the person's earlier review of a
+    repeated item; None if there is none. ``others`` are by other people on the same item.
     """
 
     review: GivenReview
@@ -239,12 +271,19 @@ class ComparedReviews:
 
 def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]:
     """Return a person's latest current reviews, the newest first, without adjudications and reviews after a reveal."""
-    first = REVIEW.c.stage.is_(None) | REVIEW.c.stage.not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value))
+    first = REVIEW.c.stage.is_(None) | REVIEW.c.stage.not_in(
+        (Stage.REVEALED.value, Stage.ADJUDICATION.value)
+    )
     query = (
         select(*columns_of(GivenReview, REVIEW, QUEUE_ITEM, QUEUE))
         .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
         .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
-        .where(REVIEW.c.reviewer_id == reviewer_id, first, REVIEW.c.import_batch_id.is_(None), is_current())
+        .where(
+            REVIEW.c.reviewer_id == reviewer_id,
+            first,
+            REVIEW.c.import_batch_id.is_(None),
+            is_current(),
+        )
         .order_by(REVIEW.c.id.desc())
         .limit(LATEST)
     )
@@ -254,7 +293,11 @@ def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]
 
 def reviewers_in_queues(connection: Connection) -> list[int]:
     """Return everybody who ever leased an item of a queue."""
-    return list(connection.execute(select(LEASE.c.reviewer_id).where(LEASE.c.reviewer_id > 0).distinct()).scalars())
+    return list(
+        connection.execute(
+            select(LEASE.c.reviewer_id).where(LEASE.c.reviewer_id > 0).distinct()
+        ).scalars()
+    )
 
 
 def compared_reviews(
@@ -263,9 +306,14 @@ def compared_reviews(
     """Return the reviews that a person gave in queues, each with the reviews to compare it with."""
     in_queues = [review for review in reviews if review.queue_item_id is not None]
     again = [review for review in in_queues if review.repeat_for is not None]
-    gold_items = gold_items_of(connection, {review.response_id or 0 for review in again if review.test})
+    gold_items = gold_items_of(
+        connection, {review.response_id or 0 for review in again if review.test}
+    )
     first_items = _first_items(connection, [review for review in again if not review.test])
-    items = {review.queue_item_id or 0 for review in in_queues} | {*gold_items.values(), *first_items.values()}
+    items = {review.queue_item_id or 0 for review in in_queues} | {
+        *gold_items.values(),
+        *first_items.values(),
+    }
     on_items = {
         item: of_item
         for batch in batches(sorted(items), AT_ONCE)
@@ -285,8 +333,17 @@ def compared_reviews(
                 review,
                 own,
                 gold=None if gold is None or gold.reviewer_id == reviewer_id else gold,
-                first=next((each for each in of_first if each.reviewer_id == reviewer_id and _before(each)), None),
-                others=tuple(each for each in on_item if each.reviewer_id != reviewer_id and _before(each)),
+                first=next(
+                    (
+                        each
+                        for each in of_first
+                        if each.reviewer_id == reviewer_id and _before(each)
+                    ),
+                    None,
+                ),
+                others=tuple(
+                    each for each in on_item if each.reviewer_id != reviewer_id and _before(each)
+                ),
             )
         )
     return compared
@@ -310,9 +367,14 @@ def _first_items(connection: Connection, repeats: Collection[GivenReview]) -> Ma
     query = select(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.queue_id, QUEUE_ITEM.c.id).where(
         QUEUE_ITEM.c.repeat_for.is_(None)
     )
-    rows = rows_with(connection, query, QUEUE_ITEM.c.response_id, {review.response_id or 0 for review in repeats})
+    rows = rows_with(
+        connection, query, QUEUE_ITEM.c.response_id, {review.response_id or 0 for review in repeats}
+    )
     items = {(row.response_id, row.queue_id): row.id for row in rows}
-    return {review.id: items.get((review.response_id or 0, review.queue_id or 0), 0) for review in repeats}
+    return {
+        review.id: items.get((review.response_id or 0, review.queue_id or 0), 0)
+        for review in repeats
+    }
 
 
 def _gold(reviews: Collection[QueueReview]) -> QueueReview | None:

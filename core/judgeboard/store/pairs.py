@@ -34,7 +34,9 @@ from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, S
 from judgeboard.text import some_of
 
 
-def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool = False) -> list[PairItem]:
+def load_pairs(
+    connection: Connection, ids: Collection[int], *, hidden_too: bool = False
+) -> list[PairItem]:
     """Return these pairs by id; ``hidden_too`` includes pairs that the reader must review blind."""
     a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
@@ -58,7 +60,9 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
     for row in rows:
         passages = row.passages_a if row.passages_a == row.passages_b else None
         turns, other_turns = map(earlier_turns, (row.messages_a, row.messages_b))
-        items.append(record_of(PairItem, row, passages=passages, turns=turns if turns == other_turns else ()))
+        items.append(
+            record_of(PairItem, row, passages=passages, turns=turns if turns == other_turns else ())
+        )
     return items
 
 
@@ -69,7 +73,9 @@ def matching_pairs(connection: Connection, where: RowFilter) -> frozenset[int] |
     return frozenset(connection.execute(select(PAIR.c.id).where(*pair_conditions(where))).scalars())
 
 
-def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def ids_of_pairs(
+    connection: Connection, keys: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
     """Return the ids of the pairs with these keys that are stored, by (source, external id)."""
     return {key: known.id for key, known in _find(connection, keys).items()}
 
@@ -112,31 +118,44 @@ def sides_named(connection: Connection, names: Collection[str]) -> dict[str, lis
     sides: dict[str, list[Named]] = {}
     for side, response in (("a", PAIR.c.response_a_id), ("b", PAIR.c.response_b_id)):
         name = PAIR.c.extra[UNLOGGED[side]].as_string()
-        query = select(name, response, PAIR.c.source).where(response.is_not(None)).order_by(PAIR.c.id)
+        query = (
+            select(name, response, PAIR.c.source).where(response.is_not(None)).order_by(PAIR.c.id)
+        )
         for external_id, *row in rows_with(connection, query, name, names):
             sides.setdefault(external_id, []).append(Named(*row))
     return sides
 
 
 def store_sides(
-    connection: Connection, pairs: Sequence[Pair], origins: Origins, batch_id: int | None, now: datetime
+    connection: Connection,
+    pairs: Sequence[Pair],
+    origins: Origins,
+    batch_id: int | None,
+    now: datetime,
 ) -> list[Sides | str]:
     """Store the answers of these pairs; return, per pair, the ids of its two answers, or the reason why it has none.
 
-    A side is stored as derived from the response that its pair names (``origins_of``) if both have the same answer.
+    A side is stored as derived from the response that its pair names (``origins_of``) if both have
+    the same answer.
     """
     responses: list[Response] = []
     for pair in pairs:
         if pair.sides is None and pair.answer_a is not None and pair.answer_b is not None:
-            responses.append(_side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or "")))
-            responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
+            responses.append(
+                _side(pair, "a", pair.answer_a, pair.model_a, origins.get(pair.response_a or ""))
+            )
+            responses.append(
+                _side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or ""))
+            )
     result = store_responses(connection, responses, batch_id, now)
     clashes = {key_of(responses[index]) for index in result.differing}
     stored = dict(zip(map(key_of, responses), result.ids, strict=True))
     return [_of(pair, stored, clashes) for pair in pairs]
 
 
-def _of(pair: Pair, stored: dict[tuple[str, str], int], clashes: set[tuple[str, str]]) -> Sides | str:
+def _of(
+    pair: Pair, stored: dict[tuple[str, str], int], clashes: set[tuple[str, str]]
+) -> Sides | str:
     if pair.sides is not None:
         return pair.sides
     if pair.answer_a is None:
@@ -148,9 +167,13 @@ def _of(pair: Pair, stored: dict[tuple[str, str], int], clashes: set[tuple[str, 
     return stored[a], stored[b]
 
 
-def _side(pair: Pair, side: str, answer: str, model: str | None, origins: list[Origin] | None) -> Response:
+def _side(
+    pair: Pair, side: str, answer: str, model: str | None, origins: list[Origin] | None
+) -> Response:
     same = [origin for origin in origins or () if origin.answer == answer]
-    same.sort(key=lambda origin: (origin.source != pair.source, origin.id))  # the pair's own log first
+    same.sort(
+        key=lambda origin: (origin.source != pair.source, origin.id)
+    )  # the pair's own log first
     return Response(
         source=pair.source,
         external_id=side_id(pair.external_id, side),
@@ -166,7 +189,9 @@ def _side(pair: Pair, side: str, answer: str, model: str | None, origins: list[O
 
 def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
     """Return the stored responses to which pairs refer for their answers, by external id."""
-    names = {name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None}
+    names = {
+        name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None
+    }
     origins: dict[str, list[Origin]] = {}
     query = select(RESPONSE.c.external_id, *columns_of(Origin, RESPONSE))
     for external_id, *origin in rows_with(connection, query, RESPONSE.c.external_id, names):
@@ -200,14 +225,18 @@ class _Known(NamedTuple):
 
 
 def store_pairs(
-    connection: Connection, pairs: Sequence[Pair], batch_id: int | None = None, now: datetime | None = None
+    connection: Connection,
+    pairs: Sequence[Pair],
+    batch_id: int | None = None,
+    now: datetime | None = None,
 ) -> StoredPairs:
     """Store pairs that are new by (source, external id).
 
-    A known pair with equal texts is unchanged, even if it has no answers (a sampled question) but the stored pair has
-    them. A known pair with other texts or another gold label is not stored. Answers become responses of kind
-    ``pair_side``, unless ``sides`` names stored ones. All reads and writes are in batches. Raises BadInput if a text
-    contains NUL or a lone surrogate, which one of the engines cannot store.
+    A known pair with equal texts is unchanged, even if it has no answers (a sampled question) but
+    the stored pair has them. A known pair with other texts or another gold label is not stored.
+    Answers become responses of kind ``pair_side``, unless ``sides`` names stored ones. All reads
+    and writes are in batches. Raises BadInput if a text contains NUL or a lone surrogate, which one
+    of the engines cannot store.
     """
     now = now or utc_now()
     result = StoredPairs()
@@ -217,11 +246,17 @@ def store_pairs(
 
 
 def _store_batch(
-    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, result: StoredPairs
+    connection: Connection,
+    pairs: Sequence[Pair],
+    batch_id: int | None,
+    now: datetime,
+    result: StoredPairs,
 ) -> None:
     start = len(result.ids)
     for pair in pairs:
-        check_storable(f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS))
+        check_storable(
+            f"pair {pair.external_id!r}", ((name, getattr(pair, name)) for name in _TEXTS)
+        )
     hashes = [pair_hash(pair) for pair in pairs]
     first: dict[tuple[str, str], int] = {}
     for index, pair in enumerate(pairs):
@@ -257,7 +292,9 @@ def _insert(
     if not new:
         return {}
     origins = origins_of(connection, [pairs[index] for index in new.values()])
-    sides = store_sides(connection, [pairs[index] for index in new.values()], origins, batch_id, now)
+    sides = store_sides(
+        connection, [pairs[index] for index in new.values()], origins, batch_id, now
+    )
     refused: dict[tuple[str, str], str] = {}
     rows = []
     for (key, index), ids_or_reason in zip(new.items(), sides, strict=True):
@@ -271,7 +308,8 @@ def _insert(
                 **{name: getattr(pair, name) for name in _COPIED},
                 "response_a_id": ids_or_reason[0],
                 "response_b_id": ids_or_reason[1],
-                "extra": pair.metadata | {key: name for key, name in names.items() if name and name not in origins},
+                "extra": pair.metadata
+                | {key: name for key, name in names.items() if name and name not in origins},
                 "content_hash": hashes[index],
                 "import_batch_id": batch_id,
                 "imported_at": now,
@@ -289,7 +327,9 @@ _TEXTS = (
 _COPIED = ("source", "external_id", "query_type", "question", "options", "reference", "gold")
 
 
-def _find(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], _Known]:
+def _find(
+    connection: Connection, keys: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], _Known]:
     rows = rows_by_key(connection, PAIR, keys, *columns_of(_Known, PAIR))
     return {key: record_of(_Known, row) for key, row in rows.items()}
 
@@ -309,9 +349,9 @@ def _clash(pair: Pair, content_hash: str, stored: _Known) -> tuple[str, str] | N
 class SameQuestions(NamedTuple):
     """The answers ``a`` and ``b`` (ids) to each question, with its type.
 
-    ``where`` is the filter of all answers of both sides. ``only_one`` counts the answers whose question the other side
-    did not answer. ``repeated`` counts the answers whose question occurs several times on a side and cannot be told
-    apart by its passages.
+    ``where`` is the filter of all answers of both sides. ``only_one`` counts the answers whose
+    question the other side did not answer. ``repeated`` counts the answers whose question occurs
+    several times on a side and cannot be told apart by its passages.
     """
 
     a: IntArray
@@ -325,17 +365,22 @@ class SameQuestions(NamedTuple):
 def same_questions(connection: Connection, a: str, b: str) -> SameQuestions:
     """Return the pairs of answers of two sources, or of two generators, to the same question.
 
-    Two questions are the same if their texts are equal. If a text occurs several times on a side, the passages must be
-    equal too. Raises BadInput if both names are equal, and NotFound if they are neither two sources nor two generators.
+    Two questions are the same if their texts are equal. If a text occurs several times on a side,
+    the passages must be equal too. Raises BadInput if both names are equal, and NotFound if they
+    are neither two sources nor two generators.
     """
     if a == b:
         raise BadInput(f"{a!r} cannot be compared with itself: name two sources or two generators")
     columns = (RESPONSE.c.source, RESPONSE.c.generator_model)
     names_in = [_names(connection, each) for each in columns]
-    column = next((each for each, names in zip(columns, names_in, strict=True) if {a, b} <= {*names}), None)
+    column = next(
+        (each for each, names in zip(columns, names_in, strict=True) if {a, b} <= {*names}), None
+    )
     if column is None:
         listed = "; generators: ".join(some_of(names) for names in names_in if names) or "none"
-        raise NotFound(f"{a!r} and {b!r} are neither two sources nor two generators of the log. Sources: {listed}")
+        raise NotFound(
+            f"{a!r} and {b!r} are neither two sources nor two generators of the log. Sources: {listed}"
+        )
     query = select(
         RESPONSE.c.id,
         RESPONSE.c.query,
@@ -347,18 +392,28 @@ def same_questions(connection: Connection, a: str, b: str) -> SameQuestions:
     rows = np.flatnonzero(side == 0), np.flatnonzero(side == 1)
     once = [_single(texts.codes[each]) for each in rows]
     by_text = _matched(texts.codes, rows[0][once[0]], rows[1][once[1]])
-    left = [np.setdiff1d(each, pair, assume_unique=True) for each, pair in zip(rows, by_text, strict=True)]
+    left = [
+        np.setdiff1d(each, pair, assume_unique=True)
+        for each, pair in zip(rows, by_text, strict=True)
+    ]
     left = [each[_single(evidence[each])] for each in left]
     by_evidence = _matched(evidence, left[0], left[1])
     at_a, at_b = (np.concatenate(pair) for pair in zip(by_text, by_evidence, strict=True))
     shared = np.isin(texts.codes, np.intersect1d(texts.codes[rows[0]], texts.codes[rows[1]]))
     where = RowFilter(sources=(a, b)) if column is RESPONSE.c.source else RowFilter(models=(a, b))
     repeated = int(shared.sum()) - 2 * len(at_a)
-    return SameQuestions(ids[at_a], ids[at_b], types.at(at_a), where, int((~shared).sum()), repeated)
+    return SameQuestions(
+        ids[at_a], ids[at_b], types.at(at_a), where, int((~shared).sum()), repeated
+    )
 
 
 def _names(connection: Connection, column: ColumnElement[Any]) -> list[str]:
-    query = select(column).where(LOGGED, column.is_not(None)).group_by(column).order_by(func.count().desc())
+    query = (
+        select(column)
+        .where(LOGGED, column.is_not(None))
+        .group_by(column)
+        .order_by(func.count().desc())
+    )
     return list(connection.execute(query).scalars())
 
 

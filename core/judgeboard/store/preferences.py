@@ -34,7 +34,14 @@ from judgeboard.store.grades import (
 )
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, is_current
-from judgeboard.store.statements import TextColumn, batches, columns_of, read_columns, record_of, rows_with
+from judgeboard.store.statements import (
+    TextColumn,
+    batches,
+    columns_of,
+    read_columns,
+    record_of,
+    rows_with,
+)
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT_SCORE,
@@ -91,8 +98,8 @@ def store_preferences(
 ) -> list[bool]:
     """Store preferences of imported people; return whether each is new.
 
-    A person has one preference per pair and order shown. A preference that adds nothing to the current preference is
-    not new. Any other preference replaces the current one.
+    A person has one preference per pair and order shown. A preference that adds nothing to the
+    current preference is not new. Any other preference replaces the current one.
     """
     now = now or utc_now()
     new: list[bool] = []
@@ -101,7 +108,9 @@ def store_preferences(
     return new
 
 
-def load_preferences(connection: Connection, pair_ids: Collection[int] | None = None) -> list[CurrentPreference]:
+def load_preferences(
+    connection: Connection, pair_ids: Collection[int] | None = None
+) -> list[CurrentPreference]:
     """Return the current preferences on these pairs (default: all), the oldest first."""
     query = (
         select(
@@ -122,16 +131,25 @@ def load_preferences(connection: Connection, pair_ids: Collection[int] | None = 
 def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
     """Return whether gold, models, other people and the judge were ever revealed to a person on a pair.
 
-    A review outside a queue always reveals them. A review in a queue reveals them only if its author then looked.
+    A review outside a queue always reveals them. A review in a queue reveals them only if its
+    author then looked.
     """
-    preferred = exists().where(PREFERENCE_SCORE.c.review_id == REVIEW.c.id) | REVIEW.c.decision.is_not(None)
+    preferred = exists().where(
+        PREFERENCE_SCORE.c.review_id == REVIEW.c.id
+    ) | REVIEW.c.decision.is_not(None)
     query = (
         select(REVIEW.c.queue_item_id, REVIEW.c.seen, LEASE.c.revealed_at)
-        .outerjoin(LEASE, and_(LEASE.c.queue_item_id == REVIEW.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id))
+        .outerjoin(
+            LEASE,
+            and_(
+                LEASE.c.queue_item_id == REVIEW.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id
+            ),
+        )
         .where(REVIEW.c.pair_id == pair_id, REVIEW.c.reviewer_id == reviewer_id, preferred)
     )
     return any(
-        row.queue_item_id is None or row.seen or row.revealed_at is not None for row in connection.execute(query)
+        row.queue_item_id is None or row.seen or row.revealed_at is not None
+        for row in connection.execute(query)
     )
 
 
@@ -185,7 +203,10 @@ def _adds(review: Review, known: Review) -> bool:
     """Return whether a review has any part that the known review does not have."""
     return not review.grade.notes.items() <= known.grade.notes.items() or any(
         aspect not in known.preferences
-        or any(value not in {None, getattr(known.preferences[aspect], name)} for name, value in asdict(part).items())
+        or any(
+            value not in {None, getattr(known.preferences[aspect], name)}
+            for name, value in asdict(part).items()
+        )
         for aspect, part in review.preferences.items()
     )
 
@@ -197,7 +218,10 @@ def _request_key(preference: PreferenceOf) -> str:
     aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
     names = preference.source, preference.external_id, choice.annotator
     added = {name: text for name, text in choice.grade.notes.items() if name != "note"}
-    more = [*([added] if added else []), *([preference.review.content] if preference.review else [])]
+    more = [
+        *([added] if added else []),
+        *([preference.review.content] if preference.review else []),
+    ]
     return import_key([*names, choice.shown, aspects, choice.grade.note, at, *more])
 
 
@@ -232,10 +256,15 @@ def pair_facts(connection: Connection) -> PairFacts:
     )
     conditions = PREFERENCE_SCORE.c.review_id == latest.c.id, PREFERENCE_SCORE.c.aspect == OVERALL
     adjudications = (
-        select(latest.c.pair_id, PREFERENCE_SCORE.c.preference).join(PREFERENCE_SCORE, and_(*conditions)).subquery()
+        select(latest.c.pair_id, PREFERENCE_SCORE.c.preference)
+        .join(PREFERENCE_SCORE, and_(*conditions))
+        .subquery()
     )
     known = func.coalesce(adjudications.c.preference, PAIR.c.gold)
-    gold = case(*((known == side, literal(code)) for code, side in enumerate(SIDES) if side), else_=literal(0))
+    gold = case(
+        *((known == side, literal(code)) for code, side in enumerate(SIDES) if side),
+        else_=literal(0),
+    )
     query = (
         select(PAIR.c.id, PAIR.c.query_type, PAIR.c.source, gold)
         .join(adjudications, adjudications.c.pair_id == PAIR.c.id, isouter=True)
@@ -257,31 +286,42 @@ def dimensions_of_version(connection: Connection, version_id: int) -> frozenset[
     return frozenset(connection.execute(query.distinct()).scalars())
 
 
-def score_differences(connection: Connection, version_id: int, dimension: str | None) -> tuple[IntArray, FloatArray]:
+def score_differences(
+    connection: Connection, version_id: int, dimension: str | None
+) -> tuple[IntArray, FloatArray]:
     """Return the pairs, by id, whose two answers a version scored, and its score of B minus its score of A.
 
-    The score of a side is the score of the answer itself, otherwise the score of the logged answer from which it is
-    derived. Differences are rounded to 1e-9, because float noise would make or break ties. Without ``dimension`` the
-    score is the quality.
+    The score of a side is the score of the answer itself, otherwise the score of the logged answer
+    from which it is derived. Differences are rounded to 1e-9, because float noise would make or
+    break ties. Without ``dimension`` the score is the quality.
     """
     value = CURRENT.c.quality if dimension is None else JUDGMENT_SCORE.c.value
-    scores = select(CURRENT.c.response_id, value).where(CURRENT.c.judge_version_id == version_id, value.is_not(None))
+    scores = select(CURRENT.c.response_id, value).where(
+        CURRENT.c.judge_version_id == version_id, value.is_not(None)
+    )
     if dimension is not None:
-        scores = scores.join(JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id).where(
-            JUDGMENT_SCORE.c.dimension == dimension
-        )
+        scores = scores.join(
+            JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id
+        ).where(JUDGMENT_SCORE.c.dimension == dimension)
     scored, values = read_columns(connection, scores.order_by(CURRENT.c.response_id))
     a, b = RESPONSE.alias(), RESPONSE.alias()
     sides = (
         select(
-            PAIR.c.id, a.c.id, func.coalesce(a.c.derived_from, a.c.id), b.c.id, func.coalesce(b.c.derived_from, b.c.id)
+            PAIR.c.id,
+            a.c.id,
+            func.coalesce(a.c.derived_from, a.c.id),
+            b.c.id,
+            func.coalesce(b.c.derived_from, b.c.id),
         )
         .join(a, a.c.id == PAIR.c.response_a_id)
         .join(b, b.c.id == PAIR.c.response_b_id)
         .order_by(PAIR.c.id)
     )
     pairs, *answers = read_columns(connection, sides)
-    of_a, of_b = (_score(own, origin, scored, values.astype(np.float64)) for own, origin in (answers[:2], answers[2:]))
+    of_a, of_b = (
+        _score(own, origin, scored, values.astype(np.float64))
+        for own, origin in (answers[:2], answers[2:])
+    )
     both = ~np.isnan(of_a) & ~np.isnan(of_b)
     return pairs[both], np.round((of_b - of_a)[both] / TIE) * TIE
 
@@ -302,7 +342,9 @@ _CODES = {Preference.A: 0, Preference.B: 1, Preference.TIE: 2, None: NONE}
 
 def is_one_order(version: StoredVersion, rows: Iterable[BothOrders]) -> bool:
     """Return whether a version was asked about each pair in one order only; ``rows`` are all its pairs."""
-    return version.kind not in TWO_ORDER_KINDS and not any(row.asked_ab and row.asked_ba for row in rows)
+    return version.kind not in TWO_ORDER_KINDS and not any(
+        row.asked_ab and row.asked_ba for row in rows
+    )
 
 
 def order_verdicts(rows: Sequence[BothOrders], *, one_order: bool) -> OrderVerdicts:
@@ -328,11 +370,14 @@ class Votes:
 def votes_by_pair(preferences: Iterable[CurrentPreference]) -> Mapping[tuple[int, str], Votes]:
     """Return the preferences of people on each (pair, aspect).
 
-    One preference counts per person: the latest blind preference, otherwise the latest. A grade counts for the side
-    that it favours.
+    One preference counts per person: the latest blind preference, otherwise the latest. A grade
+    counts for the side that it favours.
     """
     counted = counted_preferences(preferences)
-    return {key: _votes([side_of(each) for each in of_person.values()]) for key, of_person in counted.items()}
+    return {
+        key: _votes([side_of(each) for each in of_person.values()])
+        for key, of_person in counted.items()
+    }
 
 
 def counted_preferences(

@@ -27,7 +27,16 @@ from judgeboard.store.queue_items import (
 )
 from judgeboard.store.queues import ANSWERS, PAIRS, Queue, QueueRules, list_queues
 from judgeboard.store.reviews import is_current, lock_free_responses
-from judgeboard.store.statements import LOGGED, OPEN, any_row, batches, columns_of, listed, record_of, rows_with
+from judgeboard.store.statements import (
+    LOGGED,
+    OPEN,
+    any_row,
+    batches,
+    columns_of,
+    listed,
+    record_of,
+    rows_with,
+)
 from judgeboard.store.strata import DrawnAnswer
 from judgeboard.store.tables import (
     CURRENT,
@@ -66,7 +75,8 @@ class Matching:
 class CreatedQueue:
     """A new queue: its items (``joined``), randomly sampled items among them, and missing sampled items (``short``).
 
-    ``labelled`` items of a planned draw have a label of people already, which is of no random sample.
+    ``labelled`` items of a planned draw have a label of people already, which is of no random
+    sample.
     """
 
     queue: Queue
@@ -100,33 +110,48 @@ def _place(answer: Matching, position_of: Mapping[int, float]) -> tuple[float, f
     return position_of[answer.response_id], day, answer.response_id
 
 
-def add_drawn(connection: Connection, queue: Queue, drawn: Sequence[DrawnAnswer], now: datetime) -> CreatedQueue:
+def add_drawn(
+    connection: Connection, queue: Queue, drawn: Sequence[DrawnAnswer], now: datetime
+) -> CreatedQueue:
     """Add the answers of a planned draw to its new queue, flagged or not."""
     answers = {
-        each.response_id: Matching(each.response_id, each.source, each.external_id, each.asked_day, 0.0, ())
+        each.response_id: Matching(
+            each.response_id, each.source, each.external_id, each.asked_day, 0.0, ()
+        )
         for each in drawn
     }
     _add_flags(connection, answers)
     new = [
-        replace(_new_item(queue.rules, answers[each.response_id], each.position, sampled=True), stratum=each.stratum)
+        replace(
+            _new_item(queue.rules, answers[each.response_id], each.position, sampled=True),
+            stratum=each.stratum,
+        )
         for each in drawn
     ]
     insert_items(connection, queue.id, new, now)
-    labelled = REVIEW.c.response_id.in_(listed(connection, list(answers))), REVIEW.c.label.is_not(None), is_current()
+    labelled = (
+        REVIEW.c.response_id.in_(listed(connection, list(answers))),
+        REVIEW.c.label.is_not(None),
+        is_current(),
+    )
     return CreatedQueue(
         queue,
         len(new),
         labelled=int(
-            connection.execute(select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)).scalar_one()
+            connection.execute(
+                select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)
+            ).scalar_one()
         ),
     )
 
 
-def add_answers(connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime) -> int:
+def add_answers(
+    connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime
+) -> int:
     """Add at most 1,000 answers to a queue; return how many of its items come from this action.
 
-    The answers stay in the queue even if its filter does not match them. Forgotten answers and answers that are already
-    in the queue are not added.
+    The answers stay in the queue even if its filter does not match them. Forgotten answers and
+    answers that are already in the queue are not added.
     """
     items = unfinished_items(connection, queue.id, response_ids)
     waiting = {id_: item for id_, item in items.items() if item.state is not ItemState.LEFT}
@@ -135,31 +160,41 @@ def add_answers(connection: Connection, queue: Queue, response_ids: Collection[i
     answers = {id_: Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows}
     _add_flags(connection, answers)
     position_of = positions(connection, queue.rules, answers.values())
-    new = [replace(_new_item(queue.rules, answer, position_of[id_]), bulk=bulk) for id_, answer in answers.items()]
+    new = [
+        replace(_new_item(queue.rules, answer, position_of[id_]), bulk=bulk)
+        for id_, answer in answers.items()
+    ]
     insert_items(connection, queue.id, new, now)
     return len(new) + sum(item.bulk == bulk for item in waiting.values())
 
 
 def _add_flags(connection: Connection, answers: dict[int, Matching]) -> None:
     """Replace the answers that have open flags by records with these flags."""
-    flagged = _answers(connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(answers)))])
+    flagged = _answers(
+        connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(answers)))]
+    )
     answers.update({answer.response_id: answer for answer in flagged})
 
 
 def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add every pair with two answers that matches the queue's filter (query type, source and external id).
 
-    Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or random.
+    Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or
+    random.
     """
     rules = queue.rules
     conditions = _pair_conditions(rules.where)
     if rules.order not in PAIR_ORDERS:
         raise BadInput(f"pairs are ordered by oldest or random, not {rules.order.value}")
-    query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(*conditions).order_by(PAIR.c.id)
+    query = (
+        select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(*conditions).order_by(PAIR.c.id)
+    )
     new = [
         NewItem(
             pair_id=id_,
-            position=float(id_) if rules.order is QueueOrder.OLDEST else sampling_number(f"{rules.seed}:order", *key),
+            position=float(id_)
+            if rules.order is QueueOrder.OLDEST
+            else sampling_number(f"{rules.seed}:order", *key),
             reviews_needed=reviews_needed(rules, *key),
         )
         for id_, *key in connection.execute(query)
@@ -178,18 +213,23 @@ def count_matching(
         query = select(func.count()).select_from(PAIR).where(*_pair_conditions(where))
     elif flagged_only:
         own, elsewhere = flag_conditions(connection, where)
-        flagged = select(func.count(FLAG.c.response_id.distinct())).join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
+        flagged = select(func.count(FLAG.c.response_id.distinct())).join(
+            RESPONSE, RESPONSE.c.id == FLAG.c.response_id
+        )
         query = flagged.where(OPEN, *own, *elsewhere, RESPONSE.c.answer.is_not(None))
     else:
-        query = select(func.count()).select_from(RESPONSE).where(*_answer_conditions(connection, where))
+        query = (
+            select(func.count()).select_from(RESPONSE).where(*_answer_conditions(connection, where))
+        )
     return int(connection.execute(query).scalar_one())
 
 
 def follow_queues(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
     """Update every open queue to agree with the open flags of these answers.
 
-    An answer that no longer matches leaves, unless somebody has leased or reviewed it there. The random sample is
-    updated only if these answers can change it, because an update reads the whole queue.
+    An answer that no longer matches leaves, unless somebody has leased or reviewed it there. The
+    random sample is updated only if these answers can change it, because an update reads the whole
+    queue.
     """
     if not response_ids:
         return
@@ -220,24 +260,33 @@ def matching_answers(
     return _answers(connection, conditions)
 
 
-def positions(connection: Connection, rules: QueueRules, answers: Iterable[Matching]) -> dict[int, float]:
+def positions(
+    connection: Connection, rules: QueueRules, answers: Iterable[Matching]
+) -> dict[int, float]:
     """Return the position of each answer in a queue: the lowest comes first."""
     answers = list(answers)
     match rules.order:
         case QueueOrder.SEVERITY:
             return {answer.response_id: -answer.severity for answer in answers}
         case QueueOrder.OLDEST:
-            return {answer.response_id: UNDATED if answer.asked_day is None else answer.asked_day for answer in answers}
+            return {
+                answer.response_id: UNDATED if answer.asked_day is None else answer.asked_day
+                for answer in answers
+            }
         case QueueOrder.RANDOM:
             return {
-                answer.response_id: sampling_number(f"{rules.seed}:order", answer.source, answer.external_id)
+                answer.response_id: sampling_number(
+                    f"{rules.seed}:order", answer.source, answer.external_id
+                )
                 for answer in answers
             }
         case QueueOrder.DISAGREEMENT:
             spread = _spread(connection, answers, CURRENT, CURRENT.c.is_current.is_(True))
         case QueueOrder.INSTABILITY:
             by_version = JUDGMENT.c.judge_version_id
-            spread = _spread(connection, answers, JUDGMENT, JUDGMENT.c.status == Status.OK, by=(by_version,))
+            spread = _spread(
+                connection, answers, JUDGMENT, JUDGMENT.c.status == Status.OK, by=(by_version,)
+            )
     return {answer.response_id: -spread.get(answer.response_id, 0.0) for answer in answers}
 
 
@@ -250,9 +299,14 @@ def reviews_needed(rules: QueueRules, source: str, external_id: str) -> int:
 def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
     """Return how many randomly sampled answers are in a queue, and how many are missing for its sampling rate."""
     query = select(QUEUE_ITEM.c.sampled, func.count()).where(
-        QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.state != ItemState.LEFT.value, QUEUE_ITEM.c.repeat_for.is_(None)
+        QUEUE_ITEM.c.queue_id == queue.id,
+        QUEUE_ITEM.c.state != ItemState.LEFT.value,
+        QUEUE_ITEM.c.repeat_for.is_(None),
     )
-    counts = {bool(sampled): count for sampled, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))}
+    counts = {
+        bool(sampled): count
+        for sampled, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))
+    }
     sampled = counts.get(True, 0)
     return sampled, max(wanted(queue.rules.sampling_rate, counts.get(False, 0)) - sampled, 0)
 
@@ -265,34 +319,51 @@ def wanted(rate: float, others: int) -> int:
 def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, int]:
     """Add the missing answers of a queue's random sample; return how many were added and how many are still missing.
 
-    The answers have open random-sample flags, and the query types, sources and days of the queue's own answers. Only
-    the seed and the answer decide the order. Each answer gets the position of one of the queue's own answers, so that
-    reviewers cannot recognise it.
+    The answers have open random-sample flags, and the query types, sources and days of the queue's
+    own answers. Only the seed and the answer decide the order. Each answer gets the position of one
+    of the queue's own answers, so that reviewers cannot recognise it.
     """
     missing = count_sampled(connection, queue)[1]
     if not missing:
         return 0, 0
     known = _in_queue(connection, queue)
     # A filter for the query types, sources and days of the queue's own answers.
-    stored = select(RESPONSE).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id).where(_own(queue)).subquery()
+    stored = (
+        select(RESPONSE)
+        .join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
+        .where(_own(queue))
+        .subquery()
+    )
     types = connection.execute(select(stored.c.query_type).distinct()).scalars().all()
     sources = connection.execute(select(stored.c.source).distinct()).scalars().all()
-    first, last = connection.execute(select(func.min(stored.c.asked_day), func.max(stored.c.asked_day))).one()
+    first, last = connection.execute(
+        select(func.min(stored.c.asked_day), func.max(stored.c.asked_day))
+    ).one()
     own, elsewhere = flag_conditions(
         connection,
         RowFilter(
-            query_types=tuple(types), sources=tuple(sources), day_from=first, day_to=last, rules=(RANDOM_SAMPLE,)
+            query_types=tuple(types),
+            sources=tuple(sources),
+            day_from=first,
+            day_to=last,
+            rules=(RANDOM_SAMPLE,),
         ),
     )
     answers = _answers(connection, [OPEN, *own, *elsewhere])
     candidates = [answer for answer in answers if answer.response_id not in known]
     if not candidates:
         return 0, missing
-    candidates.sort(key=lambda answer: sampling_number(f"{queue.rules.seed}:sample", answer.source, answer.external_id))
-    free = lock_free_responses(connection, [answer.response_id for answer in candidates[:missing]]) - _in_queue(
-        connection, queue
+    candidates.sort(
+        key=lambda answer: sampling_number(
+            f"{queue.rules.seed}:sample", answer.source, answer.external_id
+        )
     )
-    missing = count_sampled(connection, queue)[1]  # another transaction may have added some before they were locked
+    free = lock_free_responses(
+        connection, [answer.response_id for answer in candidates[:missing]]
+    ) - _in_queue(connection, queue)
+    missing = count_sampled(connection, queue)[
+        1
+    ]  # another transaction may have added some before they were locked
     chosen = [answer for answer in candidates if answer.response_id in free][:missing]
     in_order = select(QUEUE_ITEM.c.position).where(_own(queue)).order_by(QUEUE_ITEM.c.position)
     existing = connection.execute(in_order).scalars().all()
@@ -311,14 +382,19 @@ def values_without_rows(
 ) -> list[str]:
     """Return the values that occur nowhere yet.
 
-    ``column`` is rule (of flags), dimension (scored by a judge or a person), or a column of logged answers or of pairs.
+    ``column`` is rule (of flags), dimension (scored by a judge or a person), or a column of logged
+    answers or of pairs.
     """
     columns = {
         "rule": (FLAG.c.rule,),
         "dimension": (JUDGMENT_SCORE.c.dimension, REVIEW_SCORE.c.dimension),
     }.get(column) or ((PAIR if of_pairs else RESPONSE).c[column],)
     kept = (LOGGED,) if columns[0].table is RESPONSE else ()
-    return [value for value in values if not any(any_row(connection, each == value, *kept) for each in columns)]
+    return [
+        value
+        for value in values
+        if not any(any_row(connection, each == value, *kept) for each in columns)
+    ]
 
 
 def any_pairs(connection: Connection) -> bool:
@@ -326,15 +402,24 @@ def any_pairs(connection: Connection) -> bool:
     return any_row(connection, PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
 
 
-def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime) -> bool:
+def _follow(
+    connection: Connection, queue: Queue, response_ids: Sequence[int], now: datetime
+) -> bool:
     """Update a queue for these answers; return whether any joined or left."""
     items = unfinished_items(connection, queue.id, response_ids)
     is_full = queue.rules.max_items is not None  # nothing joins it after its creation
     if is_full and not items:
         return False
     matching = matching_answers(connection, queue.rules, response_ids)
-    answers = {answer.response_id: answer for answer in _not_done(connection, queue, response_ids, matching)}
-    new = [] if is_full else [answer for response_id, answer in answers.items() if response_id not in items]
+    answers = {
+        answer.response_id: answer
+        for answer in _not_done(connection, queue, response_ids, matching)
+    }
+    new = (
+        []
+        if is_full
+        else [answer for response_id, answer in answers.items() if response_id not in items]
+    )
     changed = _join(connection, queue, new, now) > 0
     known = {response_id: answer for response_id, answer in answers.items() if response_id in items}
     if not items:
@@ -350,8 +435,12 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
         if not item.sampled and position_of[response_id] < item.position:
             # Move an item and its leases to another position in its queue.
             position = position_of[response_id]
-            connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(position=position))
-            connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item.id).values(position=position))
+            connection.execute(
+                update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(position=position)
+            )
+            connection.execute(
+                update(LEASE).where(LEASE.c.queue_item_id == item.id).values(position=position)
+            )
     if not queue.rules.flagged_only:
         return changed
     return _leave(connection, list(items.values()), known, flags, now) or changed
@@ -362,7 +451,10 @@ def _not_done(
 ) -> list[Matching]:
     """Leave out flags of finished items of the queue: they are open only because another queue keeps them open."""
     done = finished_flags(connection, queue.id, response_ids) if answers else set()
-    left = [replace(answer, flag_ids=tuple(flag for flag in answer.flag_ids if flag not in done)) for answer in answers]
+    left = [
+        replace(answer, flag_ids=tuple(flag for flag in answer.flag_ids if flag not in done))
+        for answer in answers
+    ]
     return [answer for answer in left if answer.flag_ids]
 
 
@@ -379,7 +471,9 @@ def _leave(
     for item in waiting:
         matching = known.get(item.response_id or 0)
         stale[item.id] = flags[item.id] - set(() if matching is None else matching.flag_ids)
-    sampled = _still_sampled(connection, {flag for item in waiting if item.sampled for flag in stale[item.id]})
+    sampled = _still_sampled(
+        connection, {flag for item in waiting if item.sampled for flag in stale[item.id]}
+    )
     suspects = [item for item in waiting if stale[item.id] - sampled]
     touched = touched_items(connection, [item.id for item in suspects], now) if suspects else set()
     left = False
@@ -387,7 +481,10 @@ def _leave(
         if item.id in touched:
             continue
         # Unlink these flags from an item.
-        links = QUEUE_ITEM_FLAG.c.queue_item_id == item.id, QUEUE_ITEM_FLAG.c.flag_id.in_(stale[item.id] - sampled)
+        links = (
+            QUEUE_ITEM_FLAG.c.queue_item_id == item.id,
+            QUEUE_ITEM_FLAG.c.flag_id.in_(stale[item.id] - sampled),
+        )
         connection.execute(delete(QUEUE_ITEM_FLAG).where(*links))
         if not flags[item.id] - (stale[item.id] - sampled) and (item.response_id or 0) not in known:
             set_item_state(connection, item, ItemState.LEFT, now)
@@ -408,7 +505,9 @@ def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add the first answers in the queue's order, flagged or not; with random order they are a simple random sample."""
     query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.rules.where))
     first: list[tuple[tuple[float, float, int], Matching]] = []
-    for rows in connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions():
+    for rows in connection.execute(
+        query, execution_options={"yield_per": READ_AT_ONCE}
+    ).partitions():
         answers = [Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows]
         position_of = positions(connection, queue.rules, answers)
         first += [(_place(answer, position_of), answer) for answer in answers]
@@ -416,7 +515,10 @@ def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     chosen = {answer.response_id: answer for _, answer in first}
     _add_flags(connection, chosen)
     is_random = queue.rules.order is QueueOrder.RANDOM
-    new = [_new_item(queue.rules, chosen[id_], position, sampled=is_random) for (position, _, id_), _ in first]
+    new = [
+        _new_item(queue.rules, chosen[id_], position, sampled=is_random)
+        for (position, _, id_), _ in first
+    ]
     insert_items(connection, queue.id, new, now)
     return CreatedQueue(queue, len(new))
 
@@ -426,10 +528,16 @@ def _answer_conditions(connection: Connection, where: RowFilter) -> list[ColumnE
 
 
 def _pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
-    return [PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None), *pair_conditions(where)]
+    return [
+        PAIR.c.response_a_id.is_not(None),
+        PAIR.c.response_b_id.is_not(None),
+        *pair_conditions(where),
+    ]
 
 
-def _new_item(rules: QueueRules, answer: Matching, position: float, *, sampled: bool = False) -> NewItem:
+def _new_item(
+    rules: QueueRules, answer: Matching, position: float, *, sampled: bool = False
+) -> NewItem:
     return NewItem(
         response_id=answer.response_id,
         position=position,
@@ -450,7 +558,9 @@ def _answers(connection: Connection, conditions: Collection[ColumnElement[bool]]
     for row in connection.execute(query):
         known = by_response.get(row.response_id) or record_of(Matching, row, flag_ids=())
         severity = max(known.severity, row.severity)
-        by_response[row.response_id] = replace(known, severity=severity, flag_ids=(*known.flag_ids, row.id))
+        by_response[row.response_id] = replace(
+            known, severity=severity, flag_ids=(*known.flag_ids, row.id)
+        )
     return list(by_response.values())
 
 
@@ -463,17 +573,23 @@ def _spread(
 ) -> dict[int, float]:
     """Return the highest minus the lowest groundedness by answer; with ``by``, the largest difference of a group."""
     score, response_id = table.c.groundedness, table.c.response_id
-    query = select(response_id, func.max(score) - func.min(score)).where(condition, score.is_not(None))
+    query = select(response_id, func.max(score) - func.min(score)).where(
+        condition, score.is_not(None)
+    )
     query = query.group_by(response_id, *by)
     spread: dict[int, float] = {}
-    for id_, difference in rows_with(connection, query, response_id, [answer.response_id for answer in answers]):
+    for id_, difference in rows_with(
+        connection, query, response_id, [answer.response_id for answer in answers]
+    ):
         spread[id_] = max(difference, spread.get(id_, 0.0))
     return spread
 
 
 def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collection[int]) -> bool:
     """Return whether any of these answers has an open random-sample flag and was never in the queue."""
-    there = exists().where(QUEUE_ITEM.c.response_id == FLAG.c.response_id, QUEUE_ITEM.c.queue_id == queue.id)
+    there = exists().where(
+        QUEUE_ITEM.c.response_id == FLAG.c.response_id, QUEUE_ITEM.c.queue_id == queue.id
+    )
     is_open = FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN.value
     return any_row(connection, *is_open, FLAG.c.rule == RANDOM_SAMPLE, ~there)
 
@@ -489,9 +605,15 @@ def _still_sampled(connection: Connection, flag_ids: Collection[int]) -> set[int
 
 
 def _in_queue(connection: Connection, queue: Queue) -> set[int]:
-    return set(connection.execute(select(QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.queue_id == queue.id)).scalars())
+    return set(
+        connection.execute(
+            select(QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.queue_id == queue.id)
+        ).scalars()
+    )
 
 
 def _own(queue: Queue) -> ColumnElement[bool]:
     first_time = and_(QUEUE_ITEM.c.sampled.is_(False), QUEUE_ITEM.c.repeat_for.is_(None))
-    return and_(QUEUE_ITEM.c.queue_id == queue.id, first_time, QUEUE_ITEM.c.state != ItemState.LEFT.value)
+    return and_(
+        QUEUE_ITEM.c.queue_id == queue.id, first_time, QUEUE_ITEM.c.state != ItemState.LEFT.value
+    )

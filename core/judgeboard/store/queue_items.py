@@ -18,7 +18,16 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import OVERALL, Decision, FlagState, Grade, ItemState, QueueState, Shown, Stage
+from judgeboard.domain import (
+    OVERALL,
+    Decision,
+    FlagState,
+    Grade,
+    ItemState,
+    QueueState,
+    Shown,
+    Stage,
+)
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, seen_since
 from judgeboard.store.responses import WHOLE_QUESTION
@@ -32,7 +41,15 @@ from judgeboard.store.reviews import (
     set_flag_states,
 )
 from judgeboard.store.sql_compiler import by_index, with_hidden_rows
-from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_of, rows_with
+from judgeboard.store.statements import (
+    any_row,
+    batches,
+    columns_of,
+    insert_or_skip,
+    record_of,
+    rows_of,
+    rows_with,
+)
 from judgeboard.store.tables import (
     FLAG,
     LEASE,
@@ -67,11 +84,15 @@ class NewItem:
     bulk: str | None = None
 
 
-_FLAGS_OF_ITEMS = select(QUEUE_ITEM_FLAG.c.flag_id).join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
+_FLAGS_OF_ITEMS = select(QUEUE_ITEM_FLAG.c.flag_id).join(
+    QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id
+)
 _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 
 
-def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem], now: datetime) -> list[int]:
+def insert_items(
+    connection: Connection, queue_id: int, items: Sequence[NewItem], now: datetime
+) -> list[int]:
     """Store items of different subjects, with their flags and a lease per needed review; return their ids in order."""
     ids: list[int] = []
     for batch in batches(items):
@@ -80,12 +101,22 @@ def insert_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
             | {"queue_id": queue_id, "state": ItemState.OPEN, "joined_at": now}
             for item in batch
         ]
-        # Ids are found by subject: SQLite needs one statement per row to return them in the order of parameters.
-        returning = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id, QUEUE_ITEM.c.id)
-        id_of = {(response_id, pair_id): id_ for response_id, pair_id, id_ in connection.execute(returning, rows)}
+        # Ids are found by subject: SQLite needs one statement per row to return them in the order
+        # of parameters.
+        returning = insert(QUEUE_ITEM).returning(
+            QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id, QUEUE_ITEM.c.id
+        )
+        id_of = {
+            (response_id, pair_id): id_
+            for response_id, pair_id, id_ in connection.execute(returning, rows)
+        }
         stored = [id_of[item.response_id, item.pair_id] for item in batch]
-        insert_leases(connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)])
-        link_flags(connection, {id_: item.flag_ids for id_, item in zip(stored, batch, strict=True)})
+        insert_leases(
+            connection, [row | {"id": id_} for id_, row in zip(stored, rows, strict=True)]
+        )
+        link_flags(
+            connection, {id_: item.flag_ids for id_, item in zip(stored, batch, strict=True)}
+        )
         ids += stored
     return ids
 
@@ -94,7 +125,9 @@ def link_flags(connection: Connection, flags: dict[int, tuple[int, ...]]) -> Non
     """Link more flags to items, by item id."""
     rows = [{"queue_item_id": item, "flag_id": flag} for item, ids in flags.items() for flag in ids]
     if rows:
-        connection.execute(insert_or_skip(connection, QUEUE_ITEM_FLAG, "queue_item_id", "flag_id"), rows)
+        connection.execute(
+            insert_or_skip(connection, QUEUE_ITEM_FLAG, "queue_item_id", "flag_id"), rows
+        )
 
 
 def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set[int]]:
@@ -118,13 +151,19 @@ def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
     """Return the flags that the reviews of an item decide: the item's flags, and others that the reviews covered."""
     covered = select(REVIEW_FLAG.c.flag_id).join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
     query = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item_id)
-    return sorted(connection.execute(query.union(covered.where(REVIEW.c.queue_item_id == item_id))).scalars())
+    return sorted(
+        connection.execute(query.union(covered.where(REVIEW.c.queue_item_id == item_id))).scalars()
+    )
 
 
 def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
     """Return the flags of a queue's unfinished items whose answer has a decision, in the order of locks (by answer)."""
-    decided = exists().where(REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None))
-    query = _FLAGS_OF_ITEMS.where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided)
+    decided = exists().where(
+        REVIEW.c.response_id == QUEUE_ITEM.c.response_id, REVIEW.c.decision.is_not(None)
+    )
+    query = _FLAGS_OF_ITEMS.where(
+        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), decided
+    )
     in_order = query.order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
     return list(connection.execute(in_order).scalars())
 
@@ -138,7 +177,9 @@ def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> Q
     return items[0]
 
 
-def unfinished_items(connection: Connection, queue_id: int, response_ids: Collection[int]) -> dict[int, QueueItem]:
+def unfinished_items(
+    connection: Connection, queue_id: int, response_ids: Collection[int]
+) -> dict[int, QueueItem]:
     """Return, by answer, its unfinished item in a queue, otherwise its unreviewed item that left last."""
     reviewed = exists().where(LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.done.is_(True))
     items = (
@@ -147,22 +188,29 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
             QUEUE_ITEM.c.queue_id == queue_id,
             QUEUE_ITEM.c.response_id.in_(response_ids),
             QUEUE_ITEM.c.repeat_for.is_(None),
-            QUEUE_ITEM.c.state.in_(UNFINISHED) | ((QUEUE_ITEM.c.state == ItemState.LEFT.value) & ~reviewed),
+            QUEUE_ITEM.c.state.in_(UNFINISHED)
+            | ((QUEUE_ITEM.c.state == ItemState.LEFT.value) & ~reviewed),
         )
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
-    query = by_index(items, QUEUE_ITEM, "ix_queue_item_of_response")  # otherwise SQLite reads all unfinished items
+    query = by_index(
+        items, QUEUE_ITEM, "ix_queue_item_of_response"
+    )  # otherwise SQLite reads all unfinished items
     return {item.response_id: item for item in rows_of(connection, query)}
 
 
-def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:
+def finished_flags(
+    connection: Connection, queue_id: int, response_ids: Collection[int]
+) -> set[int]:
     """Return the flags of finished items of these answers in a queue."""
     done = _FLAGS_OF_ITEMS.where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.response_id.in_(response_ids),
         QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
     )
-    query = by_index(done, QUEUE_ITEM, "ix_queue_item_of_response")  # otherwise SQLite reads all finished items
+    query = by_index(
+        done, QUEUE_ITEM, "ix_queue_item_of_response"
+    )  # otherwise SQLite reads all finished items
     return set(connection.execute(query).scalars())
 
 
@@ -178,22 +226,33 @@ def set_item_state(
 ) -> None:
     """Store the state of an item, and keep ``leases`` unused leases, one per review that it still needs."""
     if state is not item.state:
-        connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(state=state.value))
+        connection.execute(
+            update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(state=state.value)
+        )
     fit_leases(connection, item.model_dump(), leases, now)
 
 
 def items_of_bulk(connection: Connection, bulk: str) -> list[int]:
     """Return the open items that a bulk action added."""
     added = QUEUE_ITEM.c.bulk == bulk, QUEUE_ITEM.c.state == ItemState.OPEN.value
-    return list(connection.execute(select(QUEUE_ITEM.c.id).where(*added).order_by(QUEUE_ITEM.c.id)).scalars())
+    return list(
+        connection.execute(
+            select(QUEUE_ITEM.c.id).where(*added).order_by(QUEUE_ITEM.c.id)
+        ).scalars()
+    )
 
 
 def remove_items(connection: Connection, item_ids: Collection[int], now: datetime) -> int:
     """Remove items (at most 1,000) that are neither leased nor reviewed; return how many were removed."""
     ids = set(item_ids) - touched_items(connection, item_ids, now)
-    connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id.in_(ids)).values(state=ItemState.LEFT.value))
+    connection.execute(
+        update(QUEUE_ITEM).where(QUEUE_ITEM.c.id.in_(ids)).values(state=ItemState.LEFT.value)
+    )
     connection.execute(delete(LEASE).where(LEASE.c.queue_item_id.in_(ids)))
-    close_flags(connection, [flag_id for of_item in flags_of(connection, ids).values() for flag_id in of_item])
+    close_flags(
+        connection,
+        [flag_id for of_item in flags_of(connection, ids).values() for flag_id in of_item],
+    )
     return len(ids)
 
 
@@ -229,7 +288,9 @@ def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tup
     return [(name, item_id, needed) for name, item_id, needed in connection.execute(query)]
 
 
-def reviewed_in_queues(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> dict[int, str]:
+def reviewed_in_queues(
+    connection: Connection, response_ids: Collection[int], reviewer_id: int
+) -> dict[int, str]:
     """Return, by answer, the name of an open queue in which a person has reviewed the answer's unfinished item."""
     query = (
         select(QUEUE_ITEM.c.response_id, QUEUE.c.name)
@@ -251,25 +312,31 @@ def held_flags(connection: Connection, flag_ids: Collection[int]) -> set[int]:
     """Return which of these flags an unfinished item of an open queue keeps open."""
     query = _FLAGS_OF_ITEMS.join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
     query = query.where(QUEUE.c.state == QueueState.OPEN.value, QUEUE_ITEM.c.state.in_(UNFINISHED))
-    return {row.flag_id for row in rows_with(connection, query, QUEUE_ITEM_FLAG.c.flag_id, flag_ids)}
+    return {
+        row.flag_id for row in rows_with(connection, query, QUEUE_ITEM_FLAG.c.flag_id, flag_ids)
+    }
 
 
 def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[int, FlagState]:
     """Return the state of each of these flags after its reviews, without flags that are not decided yet.
 
-    A flag is not decided while a queue needs more reviews. Otherwise the latest of these counts: a decision outside
-    queues, the decision on which the reviews of an item agree, an adjudication. A review after the reveal does not
-    count.
+    A flag is not decided while a queue needs more reviews. Otherwise the latest of these counts: a
+    decision outside queues, the decision on which the reviews of an item agree, an adjudication. A
+    review after the reveal does not count.
     """
     finished = exists().where(
         QUEUE_ITEM.c.id == REVIEW.c.queue_item_id,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.state.in_((ItemState.AGREED.value, ItemState.ADJUDICATED.value)),
-        (QUEUE_ITEM.c.state == ItemState.AGREED.value) | (REVIEW.c.stage == Stage.ADJUDICATION.value),
+        (QUEUE_ITEM.c.state == ItemState.AGREED.value)
+        | (REVIEW.c.stage == Stage.ADJUDICATION.value),
     )
-    covers = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id, REVIEW_FLAG.c.flag_id == FLAG.c.id)
+    covers = exists().where(
+        REVIEW_FLAG.c.review_id == REVIEW.c.id, REVIEW_FLAG.c.flag_id == FLAG.c.id
+    )
     of_item = exists().where(
-        QUEUE_ITEM_FLAG.c.queue_item_id == REVIEW.c.queue_item_id, QUEUE_ITEM_FLAG.c.flag_id == FLAG.c.id
+        QUEUE_ITEM_FLAG.c.queue_item_id == REVIEW.c.queue_item_id,
+        QUEUE_ITEM_FLAG.c.flag_id == FLAG.c.id,
     )
     query = (
         select(FLAG.c.id, REVIEW.c.decision)
@@ -284,21 +351,26 @@ def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[in
         .order_by(REVIEW.c.id)
     )
     undecided = set(flag_ids) - held_flags(connection, flag_ids)
-    return {id_: STATE_AFTER[decision] for id_, decision in rows_with(connection, query, FLAG.c.id, undecided)}
+    return {
+        id_: STATE_AFTER[decision]
+        for id_, decision in rows_with(connection, query, FLAG.c.id, undecided)
+    }
 
 
 def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
     """Close the open flags that are decided and that no queue keeps open any more."""
     query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids), FLAG.c.state == FlagState.OPEN.value)
-    set_flag_states(connection, decided_states(connection, connection.execute(query).scalars().all()))
+    set_flag_states(
+        connection, decided_states(connection, connection.execute(query).scalars().all())
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class QueueReview:
     """One person's current review of an item.
 
-    ``decision`` is a preference if the item is a pair, and ``shown`` is the order in which its author saw the answers.
-    Its ``grade`` is read without failure modes.
+    ``decision`` is a preference if the item is a pair, and ``shown`` is the order in which its
+    author saw the answers. Its ``grade`` is read without failure modes.
     """
 
     id: int
@@ -317,14 +389,22 @@ def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:
     return reviews_on_items(connection, [item_id])[item_id]
 
 
-def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[int, list[QueueReview]]:
+def reviews_on_items(
+    connection: Connection, item_ids: Collection[int]
+) -> dict[int, list[QueueReview]]:
     """Return the current reviews of each of at most 1,000 items, the oldest first."""
     query = (
         select(
             REVIEW.c.queue_item_id,
-            func.coalesce(type_coerce(REVIEW.c.decision, String), PREFERENCE_SCORE.c.preference).label("decision"),
+            func.coalesce(
+                type_coerce(REVIEW.c.decision, String), PREFERENCE_SCORE.c.preference
+            ).label("decision"),
             REVIEWER.c.name.label("reviewer"),
-            *(column for column in columns_of(QueueReview, REVIEW) if column is not REVIEW.c.decision),
+            *(
+                column
+                for column in columns_of(QueueReview, REVIEW)
+                if column is not REVIEW.c.decision
+            ),
             *columns_of(Grade, REVIEW),
         )
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
@@ -341,9 +421,18 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
     reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
     for row in rows:
         grade = grade_from(row, scores.get(row.id, ()))
-        # `record_of` would take a sixth of this function's time, and a person's work reads thousands of reviews.
+        # `record_of` would take a sixth of this function's time, and a person's work reads
+        # thousands of reviews.
         review = QueueReview(
-            row.id, row.reviewer_id, row.reviewer, row.stage, row.decision, grade, row.seconds, row.shown, row.at
+            row.id,
+            row.reviewer_id,
+            row.reviewer,
+            row.stage,
+            row.decision,
+            grade,
+            row.seconds,
+            row.shown,
+            row.at,
         )
         reviews[row.queue_item_id].append(review)
     return reviews
@@ -352,11 +441,16 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
     """Return whether stored reviews and reveals show that a person saw the judge, or other reviews, on an answer."""
     own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
-    decision = connection.execute(select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))).scalars()
+    decision = connection.execute(
+        select(REVIEW.c.seen).where(own, REVIEW.c.seen.is_not(None))
+    ).scalars()
     if any(what in seen for seen in decision):
         return True
     revealed = select(REVIEW.c.id).join(LEASE, LEASE.c.review_id == REVIEW.c.id).where(own)
-    return any(what in (seen_since(connection, id_) or ()) for id_ in connection.execute(revealed).scalars().all())
+    return any(
+        what in (seen_since(connection, id_) or ())
+        for id_ in connection.execute(revealed).scalars().all()
+    )
 
 
 def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> Review | None:
@@ -377,10 +471,15 @@ _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}
 def had_all_reviews(connection: Connection, item: QueueItem, reviewer_id: int) -> bool:
     """Return whether an open item once had all its reviews, so that nothing was hidden until one was withdrawn."""
     columns = (REVIEW.c.id, REVIEW.c.reviewer_id, REVIEW.c.decision, REVIEW.c.replaces)
-    query = select(*columns).where(REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id)
+    query = select(*columns).where(
+        REVIEW.c.queue_item_id == item.id, REVIEW.c.reviewer_id != reviewer_id
+    )
     current: dict[int, int] = {}
     for row in connection.execute(query.order_by(REVIEW.c.id)):
-        if row.decision == Decision.WITHDRAWN.value and len(set(current.values())) >= item.reviews_needed:
+        if (
+            row.decision == Decision.WITHDRAWN.value
+            and len(set(current.values())) >= item.reviews_needed
+        ):
             return True
         current.pop(row.replaces, None)
         if row.decision != Decision.WITHDRAWN.value:
@@ -393,17 +492,23 @@ def leased_where_visible(
 ) -> bool:
     """Return whether a person leased the same answer in a queue that shows ``what`` before this queue hid it.
 
-    A queue that is assigned to the person hides it when the item joins; other queues, when the person leases the item
-    (``taken_at``).
+    A queue that is assigned to the person hides it when the item joins; other queues, when the
+    person leases the item (``taken_at``).
     """
-    access = exists().where(QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
+    access = exists().where(
+        QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id
+    )
     joined = connection.execute(
         select(QUEUE_ITEM.c.joined_at).where(QUEUE_ITEM.c.id == item.id, access)
     ).scalar_one_or_none()
     in_sight = (
         select(QUEUE_ITEM.c.id)
         .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
-        .where(QUEUE_ITEM.c.response_id == item.response_id, QUEUE_ITEM.c.id != item.id, _HIDES[what].is_(False))
+        .where(
+            QUEUE_ITEM.c.response_id == item.response_id,
+            QUEUE_ITEM.c.id != item.id,
+            _HIDES[what].is_(False),
+        )
     )
     # Reads the few items of this answer, not all that the reviewer ever leased.
     elsewhere = LEASE.c.queue_item_id.in_(in_sight), LEASE.c.taken_at <= (joined or taken_at)
@@ -424,6 +529,8 @@ class AnswerText:
 
 def answer_texts(connection: Connection, response_ids: Collection[int]) -> dict[int, AnswerText]:
     """Return the texts of these answers by id."""
-    query = select(RESPONSE.c.id.label("response_id"), WHOLE_QUESTION, *columns_of(AnswerText, RESPONSE))
+    query = select(
+        RESPONSE.c.id.label("response_id"), WHOLE_QUESTION, *columns_of(AnswerText, RESPONSE)
+    )
     rows = rows_with(connection, with_hidden_rows(query), RESPONSE.c.id, response_ids)
     return {row.response_id: record_of(AnswerText, row) for row in rows}

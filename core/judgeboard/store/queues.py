@@ -46,8 +46,24 @@ from judgeboard.text import number_words, unstorable
 ANSWERS, PAIRS = "answers", "pairs"
 _JSON_KEYS = (  # the columns in the order in which commands have always written them
     *("id", "name", "subject", "state", "filter", "sort", "reviews_needed", "overlap", "seed"),
-    *("blind_people", "blind_judge", "reveal", "grades", "optional_grades", "flagged_only", "max_items"),
-    *("drawn_from", "plan", "sampling_rate", "repeat_rate", "test_rate", "training", "implied_labels"),
+    *(
+        "blind_people",
+        "blind_judge",
+        "reveal",
+        "grades",
+        "optional_grades",
+        "flagged_only",
+        "max_items",
+    ),
+    *(
+        "drawn_from",
+        "plan",
+        "sampling_rate",
+        "repeat_rate",
+        "test_rate",
+        "training",
+        "implied_labels",
+    ),
     *("lease_seconds", "guidelines", "created_by", "created_at", "label_schema_id", "label_schema"),
 )
 
@@ -97,19 +113,21 @@ class RuleKeywords(PlainRuleKeywords, total=False):
 class QueueRules:
     """Which items a queue has, and how they are reviewed.
 
-    ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
-    items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0 to below 1) is the share of randomly
-    sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
-    after a week. ``test_rate`` is the probability of a test item: an unannounced answer with a gold label. In a
-    ``training`` queue each person gets all answers with gold labels (up to ``max_items``) in random order, and sees the
-    gold label after each review. A review that is not unsure must have the ``grades``, and may have the
-    ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension. With ``implied_labels``, a
-    review without a label gets one, whatever the rule: hallucinated if it confirms, grounded if it dismisses. None
-    means that the settings decide (`implying_rules`). ``reveal`` shows the judge after a blind review. A queue of pairs
-    is always blind. A queue with ``max_items`` (1 to 100,000) gets the first items of its order when it is created, and
-    no items later. Without ``flagged_only``, answers without a flag are included. In random order the items are then a
-    simple random sample. Raises BadInput if a value is outside its range, or the order of a queue that hides the judge
-    uses scores.
+    ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to
+    1) is the share of items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0
+    to below 1) is the share of randomly sampled answers. ``repeat_rate`` (0 to below 1) is the
+    probability that reviewers get one of their own items again after a week. ``test_rate`` is the
+    probability of a test item: an unannounced answer with a gold label. In a ``training`` queue
+    each person gets all answers with gold labels (up to ``max_items``) in random order, and sees
+    the gold label after each review. A review that is not unsure must have the ``grades``, and may
+    have the ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension.
+    With ``implied_labels``, a review without a label gets one, whatever the rule: hallucinated if
+    it confirms, grounded if it dismisses. None means that the settings decide (`implying_rules`).
+    ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. A queue with
+    ``max_items`` (1 to 100,000) gets the first items of its order when it is created, and no items
+    later. Without ``flagged_only``, answers without a flag are included. In random order the items
+    are then a simple random sample. Raises BadInput if a value is outside its range, or the order
+    of a queue that hides the judge uses scores.
     """
 
     name: str
@@ -142,29 +160,41 @@ class QueueRules:
         try:
             object.__setattr__(self, "order", QueueOrder(self.order))
         except ValueError:
-            raise BadInput(f"the order must be one of {', '.join(QueueOrder)}, not {self.order!r}") from None
+            raise BadInput(
+                f"the order must be one of {', '.join(QueueOrder)}, not {self.order!r}"
+            ) from None
         if self.subject not in {"answers", "pairs"}:
             raise BadInput(f"the items of a queue must be answers or pairs, not {self.subject!r}")
         if self.subject == "pairs":
             object.__setattr__(self, "blind_judge", True)
             object.__setattr__(self, "blind_people", True)
         if self.training:
-            for name, value in (("flagged_only", False), ("blind_people", True), ("order", QueueOrder.RANDOM)):
+            for name, value in (
+                ("flagged_only", False),
+                ("blind_people", True),
+                ("order", QueueOrder.RANDOM),
+            ):
                 object.__setattr__(self, name, value)
         if not 1 <= self.needed <= MOST_REVIEWS:
-            raise BadInput(f"the number of reviews per item must be 1 to {MOST_REVIEWS}, not {self.needed}")
+            raise BadInput(
+                f"the number of reviews per item must be 1 to {MOST_REVIEWS}, not {self.needed}"
+            )
         _check_share("overlap", self.overlap, whole=True)
         _check_share("sampling rate", self.sampling_rate)
         _check_share("repeat rate", self.repeat_rate)
         _check_share("test rate", self.test_rate)
         if not 10 <= self.lease_seconds <= 86_400:
-            raise BadInput(f"a lease lasts from 10 seconds to a day, not {self.lease_seconds} seconds")
+            raise BadInput(
+                f"a lease lasts from 10 seconds to a day, not {self.lease_seconds} seconds"
+            )
         if self.blind_judge and self.order in FROM_SCORES:
             raise BadInput(
                 f"the order {self.order.value} ({ORDER_LABELS[self.order]}) uses judges' scores, which this "
                 "queue hides: order by oldest or random"
             )
-        optional = tuple(grade for grade in dict.fromkeys(self.optional_grades) if grade not in self.grades)
+        optional = tuple(
+            grade for grade in dict.fromkeys(self.optional_grades) if grade not in self.grades
+        )
         object.__setattr__(self, "optional_grades", optional)
         self._check_size()
         self._check_texts()
@@ -175,22 +205,32 @@ class QueueRules:
         if self.training and (self.test_rate or self.repeat_rate):
             raise BadInput("a training queue has no test items and no repeats: set both rates to 0")
         if self.max_items is not None and not 1 <= self.max_items <= MOST_ITEMS:
-            raise BadInput(f"the number of items must be 1 to {MOST_ITEMS:,}, not {self.max_items:,}")
+            raise BadInput(
+                f"the number of items must be 1 to {MOST_ITEMS:,}, not {self.max_items:,}"
+            )
         if self.flagged_only:
             return
         if self.subject == "pairs":
             raise BadInput("pairs have no flags: leave out the choice of flagged answers")
         if self.max_items is None and not self.training:
-            raise MissingOption("a queue of all answers needs a number of items: give --limit", "--limit", "200")
+            raise MissingOption(
+                "a queue of all answers needs a number of items: give --limit", "--limit", "200"
+            )
         if self.sampling_rate:
-            raise BadInput("only a queue of flagged answers can have a share of randomly sampled answers")
+            raise BadInput(
+                "only a queue of flagged answers can have a share of randomly sampled answers"
+            )
         if self.order is QueueOrder.SEVERITY:
-            raise BadInput("answers without a flag have no severity: choose another order, for example random")
+            raise BadInput(
+                "answers without a flag have no severity: choose another order, for example random"
+            )
 
     def _check_texts(self) -> None:
         for grade in (*self.grades, *self.optional_grades):
             if not grade.strip() or len(grade) > LONGEST_KEY or not grade.isprintable():
-                raise BadInput("a grade must be label, groundedness, quality or the name of a rubric's dimension")
+                raise BadInput(
+                    "a grade must be label, groundedness, quality or the name of a rubric's dimension"
+                )
         if self.guidelines is not None and len(self.guidelines) > LONGEST_GUIDELINES:
             raise BadInput(f"guidelines have at most {LONGEST_GUIDELINES:,} characters")
         for what, text in (("the guidelines", self.guidelines), ("the seed", self.seed)):
@@ -236,10 +276,18 @@ _COLUMNS |= {"where": "filter", "order": "sort", "needed": "reviews_needed"}
 def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ...]:
     """Return the orders that a queue can have, the default first. A queue ``blind`` to the judge uses no scores."""
     if not blind and not flagged_only:
-        return (QueueOrder.RANDOM, QueueOrder.OLDEST, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
+        return (
+            QueueOrder.RANDOM,
+            QueueOrder.OLDEST,
+            QueueOrder.DISAGREEMENT,
+            QueueOrder.INSTABILITY,
+        )
     if not blind:
         return tuple(QueueOrder)
-    return (QueueOrder.RANDOM, *(order for order in QueueOrder if order not in (*FROM_SCORES, QueueOrder.RANDOM)))
+    return (
+        QueueOrder.RANDOM,
+        *(order for order in QueueOrder if order not in (*FROM_SCORES, QueueOrder.RANDOM)),
+    )
 
 
 def _check_share(name: str, value: float, *, whole: bool = False) -> None:
@@ -252,9 +300,10 @@ def _check_share(name: str, value: float, *, whole: bool = False) -> None:
 class Queue(NamedTuple):
     """A queue as stored. A label schema replaces the grades of its ``rules``.
 
-    ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None. A queue with
-    ``max_items`` has the first of the ``drawn_from`` answers or pairs that matched at its creation. The ``plan`` of a
-    planned queue has its strata (`DrawnStratum`). It is no dataclass, because `to_json` writes those field by field.
+    ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None. A
+    queue with ``max_items`` has the first of the ``drawn_from`` answers or pairs that matched at
+    its creation. The ``plan`` of a planned queue has its strata (`DrawnStratum`). It is no
+    dataclass, because `to_json` writes those field by field.
     """
 
     id: int
@@ -288,12 +337,16 @@ class Queue(NamedTuple):
         return {key: columns[key] for key in _JSON_KEYS}
 
 
-_QUEUES = select(QUEUE, LABEL_SCHEMA_TITLE).outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == QUEUE.c.label_schema_id)
+_QUEUES = select(QUEUE, LABEL_SCHEMA_TITLE).outerjoin(
+    LABEL_SCHEMA, LABEL_SCHEMA.c.id == QUEUE.c.label_schema_id
+)
 
 
 def insert_queue(connection: Connection, row: dict[str, Any]) -> int | None:
     """Store a queue and return its id, or None if a queue has its name already."""
-    return connection.execute(insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id), row).scalar_one_or_none()
+    return connection.execute(
+        insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id), row
+    ).scalar_one_or_none()
 
 
 def find_queue(connection: Connection, name: str) -> Queue | None:
@@ -307,7 +360,11 @@ def queue_named(connection: Connection, name: str) -> Queue:
     queue = find_queue(connection, name)
     if queue is None:
         names = connection.execute(select(QUEUE.c.name).order_by(QUEUE.c.name)).scalars().all()
-        there = f"the queues are {', '.join(names)}" if names else "make one with `judgeboard queue create`"
+        there = (
+            f"the queues are {', '.join(names)}"
+            if names
+            else "make one with `judgeboard queue create`"
+        )
         raise NotFound(f"no queue is called {name!r}: {there}")
     return queue
 
@@ -317,7 +374,9 @@ def queue_by_id(connection: Connection, queue_id: int) -> Queue:
     return _queue(connection.execute(_QUEUES.where(QUEUE.c.id == queue_id)).one())
 
 
-def list_queues(connection: Connection, *, only_open: bool = False, subject: str | None = None) -> list[Queue]:
+def list_queues(
+    connection: Connection, *, only_open: bool = False, subject: str | None = None
+) -> list[Queue]:
     """Return the queues: open ones first, then the newest first."""
     query = _QUEUES.order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
     if only_open:
@@ -336,13 +395,17 @@ def assign(connection: Connection, queue_id: int, reviewer_ids: Sequence[int]) -
     """Assign a queue to people."""
     if reviewer_ids:
         rows = [{"queue_id": queue_id, "reviewer_id": each} for each in reviewer_ids]
-        connection.execute(insert_or_skip(connection, QUEUE_ASSIGNMENT, "queue_id", "reviewer_id"), rows)
+        connection.execute(
+            insert_or_skip(connection, QUEUE_ASSIGNMENT, "queue_id", "reviewer_id"), rows
+        )
 
 
 def unassign(connection: Connection, queue_id: int, reviewer_ids: Collection[int]) -> None:
     """Remove people from a queue."""
     mine = QUEUE_ASSIGNMENT.c.queue_id == queue_id
-    connection.execute(delete(QUEUE_ASSIGNMENT).where(mine, QUEUE_ASSIGNMENT.c.reviewer_id.in_(reviewer_ids)))
+    connection.execute(
+        delete(QUEUE_ASSIGNMENT).where(mine, QUEUE_ASSIGNMENT.c.reviewer_id.in_(reviewer_ids))
+    )
 
 
 def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
@@ -358,7 +421,9 @@ def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
     query = _QUEUES.add_columns(QUEUE_ASSIGNMENT.c.reviewer_id.label("assignee")).join(
         QUEUE_ASSIGNMENT, QUEUE_ASSIGNMENT.c.queue_id == QUEUE.c.id
     )
-    for row in connection.execute(query.where(QUEUE.c.state == QueueState.OPEN.value).order_by(QUEUE.c.id)):
+    for row in connection.execute(
+        query.where(QUEUE.c.state == QueueState.OPEN.value).order_by(QUEUE.c.id)
+    ):
         queues.setdefault(row.assignee, []).append(_queue(row))
     return queues
 
@@ -391,14 +456,19 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
         .where(QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.repeat_for.is_(None))
         .group_by(QUEUE_ITEM.c.state, several)
     )
-    return [ItemCount(state, bool(more), n, int(needed)) for state, more, n, needed in connection.execute(query)]
+    return [
+        ItemCount(state, bool(more), n, int(needed))
+        for state, more, n, needed in connection.execute(query)
+    ]
 
 
 def count_leases(connection: Connection, queue_id: int, now: datetime) -> tuple[int, int]:
     """Return how many items are leased now, and the number of reviews in a queue, both without repeats."""
     leased = case((_is_leased(now), LEASE.c.queue_item_id))
     query = select(func.count(leased.distinct()), func.count(case((LEASE.c.done, 1))))
-    items, reviews = connection.execute(query.where(_of_people(queue_id), LEASE.c.repeat_for.is_(None))).one()
+    items, reviews = connection.execute(
+        query.where(_of_people(queue_id), LEASE.c.repeat_for.is_(None))
+    ).one()
     return items, reviews
 
 
@@ -436,14 +506,22 @@ def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
     )
     # The middle value, or the two middle values.
     middle = and_(2 * ranked.c.rank >= ranked.c.count, 2 * ranked.c.rank <= ranked.c.count + 2)
-    query = select(ranked.c.reviewer_id, func.avg(ranked.c.seconds)).where(middle).group_by(ranked.c.reviewer_id)
+    query = (
+        select(ranked.c.reviewer_id, func.avg(ranked.c.seconds))
+        .where(middle)
+        .group_by(ranked.c.reviewer_id)
+    )
     return {reviewer_id: float(value) for reviewer_id, value in connection.execute(query)}
 
 
 def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
     """Return the number of items that each person (by id) skipped in a queue."""
-    here = exists().where(QUEUE_ITEM.c.id == SKIP.c.queue_item_id, QUEUE_ITEM.c.queue_id == queue_id)
-    query = select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(here, NOT_UNDONE)
+    here = exists().where(
+        QUEUE_ITEM.c.id == SKIP.c.queue_item_id, QUEUE_ITEM.c.queue_id == queue_id
+    )
+    query = select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(
+        here, NOT_UNDONE
+    )
     return dict(connection.execute(query.group_by(SKIP.c.reviewer_id)).all())
 
 
@@ -477,7 +555,10 @@ _CONFLICTS: Select[Any] = (
     select(
         QUEUE_ITEM.c.id.label("item_id"),
         QUEUE.c.name.label("queue"),
-        *(QUEUE_ITEM.c[name] for name in ("response_id", "pair_id", "state", "reviews_needed", "joined_at")),
+        *(
+            QUEUE_ITEM.c[name]
+            for name in ("response_id", "pair_id", "state", "reviews_needed", "joined_at")
+        ),
         _CONFLICT_ID.label("external_id"),
         func.coalesce(RESPONSE.c.query_type, PAIR.c.query_type).label("query_type"),
         case((QUEUE_ITEM.c.pair_id.is_(None), QUESTION), else_=PAIR.c.question).label("question"),
@@ -493,7 +574,12 @@ def conflict_rows(
     connection: Connection, queue_id: int | None = None, *, after: int = 0, limit: int = 50
 ) -> list[ConflictRow]:
     """Return the open conflicts of a queue, or of all open queues, by id, with ids above ``after``."""
-    query = _open_conflicts(queue_id).where(QUEUE_ITEM.c.id > after).order_by(QUEUE_ITEM.c.id).limit(limit)
+    query = (
+        _open_conflicts(queue_id)
+        .where(QUEUE_ITEM.c.id > after)
+        .order_by(QUEUE_ITEM.c.id)
+        .limit(limit)
+    )
     return [record_of(ConflictRow, row) for row in connection.execute(query)]
 
 
@@ -506,14 +592,22 @@ def count_conflicts(connection: Connection, queue_id: int | None = None) -> int:
 def _open_conflicts(queue_id: int | None) -> Select[Any]:
     is_open = select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value).correlate(None)
     return _CONFLICTS.where(
-        QUEUE_ITEM.c.queue_id.in_(is_open) if queue_id is None else QUEUE_ITEM.c.queue_id == queue_id,
+        QUEUE_ITEM.c.queue_id.in_(is_open)
+        if queue_id is None
+        else QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state == ItemState.CONFLICT.value,
     )
 
 
 def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int) -> list[ConflictRow]:
     """Return the conflicts on items that a person reviewed, including adjudicated ones, the newest first."""
-    reviewed = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
+    reviewed = select(LEASE.c.queue_item_id).where(
+        LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
+    )
     differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT.value, ItemState.ADJUDICATED.value))
-    query = _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed).order_by(QUEUE_ITEM.c.id.desc()).limit(limit)
+    query = (
+        _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed)
+        .order_by(QUEUE_ITEM.c.id.desc())
+        .limit(limit)
+    )
     return [record_of(ConflictRow, row) for row in connection.execute(query)]

@@ -34,12 +34,15 @@ _COLUMNS = (
 def ratings_table(version: StoredVersion) -> ExportTable:
     """Return the current reviews of answers, each beside the current verdict of a judge version.
 
-    An answer without a review has one row with the verdict, if there is one. The columns of a person or of the judge
-    are empty where there is no review or no verdict. Reviews of test items are left out.
+    An answer without a review has one row with the verdict, if there is one. The columns of a
+    person or of the judge are empty where there is no review or no verdict. Reviews of test items
+    are left out.
     """
     grades = [column.name for column in _GRADE]
     of_answer = and_(REVIEW.c.response_id == RESPONSE.c.id, is_current(), ~is_test())
-    of_version = and_(CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == version.id)
+    of_version = and_(
+        CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == version.id
+    )
     rated = or_(exists().where(of_answer), exists().where(of_version))
     joined = (
         select(

@@ -22,10 +22,23 @@ from judgeboard.store.filter_conditions import (
     text_conditions,
     verdict_conditions,
 )
-from judgeboard.store.filters import METADATA, PARTS, SCORE_FIELDS, RowFilter, metadata_field, metadata_path
+from judgeboard.store.filters import (
+    METADATA,
+    PARTS,
+    SCORE_FIELDS,
+    RowFilter,
+    metadata_field,
+    metadata_path,
+)
 from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
-from judgeboard.store.metadata import as_stored, index_name, indexed_fields, metadata_value, with_metadata
+from judgeboard.store.metadata import (
+    as_stored,
+    index_name,
+    indexed_fields,
+    metadata_value,
+    with_metadata,
+)
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import (
@@ -41,7 +54,8 @@ from judgeboard.store.statements import (
 )
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 
-# The expression of the index. Answers without a time come first in it, and last if the newest answers come first.
+# The expression of the index. Answers without a time come first in it, and last if the newest
+# answers come first.
 _ASKED: ColumnElement[Any] = literal_column(f"coalesce(response.asked_day, {NO_DAY})")
 _LAST_DAY = 9_999_999
 # The columns of answers that the list reads from its index alone, and those that it counts by.
@@ -51,9 +65,15 @@ _LISTED, _COUNTED = (
 )
 _FEW = 5_000  # looking up so many ids is faster than reading an index of the whole log
 
-NEWEST = Order("newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True)
+NEWEST = Order(
+    "newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True
+)
 LOWEST = Order(
-    "lowest", "lowest groundedness first", CURRENT.c.groundedness, CURRENT.c.response_id, "ix_current_judgment_score"
+    "lowest",
+    "lowest groundedness first",
+    CURRENT.c.groundedness,
+    CURRENT.c.response_id,
+    "ix_current_judgment_score",
 )
 OLDEST = replace(NEWEST, name="oldest", words="oldest first", descending=False)
 HIGHEST = replace(LOWEST, name="highest", words="highest groundedness first", descending=True)
@@ -94,7 +114,11 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
     order = order_of(connection, where, sort)
     narrow = where.response_ids is not None or bool(where.ids)
     searches: list[tuple[Select[Any], dict[str, Any]]] = []
-    if where.text is not None and len(where.text) >= SHORTEST and connection.dialect.name == "sqlite":
+    if (
+        where.text is not None
+        and len(where.text) >= SHORTEST
+        and connection.dialect.name == "sqlite"
+    ):
         searches.append((indexed_matches(where.text), {"text": None}))
     if where.metadata:
         searches.append((with_metadata(connection, where), {"metadata": ()}))
@@ -108,7 +132,9 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
     by_time = order.value is NEWEST.value
     own = text_conditions(where, _LISTED) + day_conditions(where, RESPONSE.c.asked_day)
     if where.day_from is not None or where.day_to is not None:
-        own.append(_ASKED.between(where.day_from or 0, _LAST_DAY if where.day_to is None else where.day_to))
+        own.append(
+            _ASKED.between(where.day_from or 0, _LAST_DAY if where.day_to is None else where.day_to)
+        )
     elsewhere = subquery_conditions(connection, where, RESPONSE.c.id)
     elsewhere += other_text_conditions(where, _LISTED, RESPONSE.c.id)
     only_share = by_time and all(name in _COUNTED for name in where.texts)
@@ -166,7 +192,9 @@ def logged_values(connection: Connection, part: str) -> tuple[str, ...]:
     if part == "query_type":  # its index begins with the kind
         return occurring_values(connection, column, LOGGED)
     return tuple(
-        value for value in occurring_values(connection, column) if any_row(connection, column == value, LOGGED)
+        value
+        for value in occurring_values(connection, column)
+        if any_row(connection, column == value, LOGGED)
     )
 
 
@@ -186,8 +214,8 @@ class JudgedLine:
 class ResponseLine:
     """An answer in the list; ``judged`` is the verdict of the filter's judge, by default the primary judge's.
 
-    ``judges`` counts the judge names with a usable verdict, ``reviews`` the people with a current review; ``flag_id``
-    is the open flag with the highest severity.
+    ``judges`` counts the judge names with a usable verdict, ``reviews`` the people with a current
+    review; ``flag_id`` is the open flag with the highest severity.
     """
 
     response_id: int
@@ -215,15 +243,25 @@ def response_page(
     limit: int = 50,
 ) -> LinePage[ResponseLine]:
     """Return a page of the answers (`KeyedList.page`) in one of ``ORDERS``, or raise BadInput."""
-    return response_list(connection, where, sort).page(after, before, limit, partial(_lines, connection, where))
+    return response_list(connection, where, sort).page(
+        after, before, limit, partial(_lines, connection, where)
+    )
 
 
-def _lines(connection: Connection, where: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
-    names = dict.fromkeys(("id", "external_id", "source", "query_type", "generator_model", "asked_at", *LISTED))
-    query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
+def _lines(
+    connection: Connection, where: RowFilter, ids: Sequence[int]
+) -> tuple[ResponseLine, ...]:
+    names = dict.fromkeys(
+        ("id", "external_id", "source", "query_type", "generator_model", "asked_at", *LISTED)
+    )
+    query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(
+        RESPONSE.c.id.in_(ids)
+    )
     feedback, judged = latest_feedback(connection, ids), _judged(connection, where, ids)
     counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)
-    judges = _by_id(connection, counted.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True)))
+    judges = _by_id(
+        connection, counted.where(CURRENT.c.response_id.in_(ids), CURRENT.c.is_current.is_(True))
+    )
     people = func.count(REVIEW.c.reviewer_id.distinct())
     reviewed = select(REVIEW.c.response_id, people).group_by(REVIEW.c.response_id)
     reviews = _by_id(connection, reviewed.where(REVIEW.c.response_id.in_(ids), is_current()))
@@ -247,13 +285,20 @@ def _lines(connection: Connection, where: RowFilter, ids: Sequence[int]) -> tupl
 
 def _judged(connection: Connection, where: RowFilter, ids: Sequence[int]) -> dict[int, JudgedLine]:
     query: Select[Any] = (
-        select(CURRENT.c.response_id, *columns_of(JudgedLine, CURRENT), VERSION.c.name, VERSION.c.number)
+        select(
+            CURRENT.c.response_id,
+            *columns_of(JudgedLine, CURRENT),
+            VERSION.c.name,
+            VERSION.c.number,
+        )
         .join(VERSION, VERSION.c.id == CURRENT.c.judge_version_id)
         .where(CURRENT.c.response_id.in_(ids), *of_judge(connection, where))
         .order_by(CURRENT.c.judgment_id)
     )
     return {
-        row.response_id: record_of(JudgedLine, row, version_title=version_title(row.name, row.number))
+        row.response_id: record_of(
+            JudgedLine, row, version_title=version_title(row.name, row.number)
+        )
         for row in connection.execute(query)
     }
 
@@ -287,13 +332,25 @@ def response_facts(connection: Connection, ids: IntArray) -> ResponseFacts:
         func.coalesce(RESPONSE.c.generator_model, UNKNOWN),
         func.coalesce(RESPONSE.c.asked_day, NO_DAY),
     )
-    query = select(*columns).where(RESPONSE.c.id.in_(listed(connection, ids.tolist()))).order_by(RESPONSE.c.id)
+    query = (
+        select(*columns)
+        .where(RESPONSE.c.id.in_(listed(connection, ids.tolist())))
+        .order_by(RESPONSE.c.id)
+    )
     return ResponseFacts(*read_columns(connection, query))
 
 
 def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:
     """Return the ids of the responses that have a flag of a rule, ascending, by rule; superseded flags do not count."""
-    flagged = FLAG.c.response_id.in_(listed(connection, ids.tolist())), FLAG.c.state != FlagState.SUPERSEDED.value
-    query = select(FLAG.c.rule, FLAG.c.response_id).where(*flagged).distinct().order_by(FLAG.c.response_id)
+    flagged = (
+        FLAG.c.response_id.in_(listed(connection, ids.tolist())),
+        FLAG.c.state != FlagState.SUPERSEDED.value,
+    )
+    query = (
+        select(FLAG.c.rule, FLAG.c.response_id)
+        .where(*flagged)
+        .distinct()
+        .order_by(FLAG.c.response_id)
+    )
     rules, response_ids = read_columns(connection, query)
     return {rule: response_ids[rules.codes == code] for code, rule in enumerate(rules.names)}

@@ -7,7 +7,18 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, literal, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Table,
+    case,
+    func,
+    insert,
+    literal,
+    select,
+)
 
 from judgeboard.domain import LOG_FIELDS, Feedback, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
@@ -15,7 +26,14 @@ from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.answer_facts import store_facts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import columns_that
-from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key, rows_with
+from judgeboard.store.statements import (
+    columns_of,
+    insert_or_skip,
+    listed,
+    record_of,
+    rows_by_key,
+    rows_with,
+)
 from judgeboard.store.tables import FEEDBACK, RESPONSE, WITHDRAWN_ROW
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
 
@@ -37,7 +55,16 @@ QUESTION: ColumnElement[str | None] = text_start(WHOLE_QUESTION).label("question
 ANSWER: ColumnElement[str | None] = text_start(RESPONSE.c.answer).label("answer")
 
 
-TEXTS = ("source", "external_id", "query_type", "query", "answer", "reference", "passages", *LOG_FIELDS)
+TEXTS = (
+    "source",
+    "external_id",
+    "query_type",
+    "query",
+    "answer",
+    "reference",
+    "passages",
+    *LOG_FIELDS,
+)
 
 
 def check_storable(of: str, values: Iterable[tuple[str, Any]]) -> None:
@@ -51,8 +78,9 @@ def check_storable(of: str, values: Iterable[tuple[str, Any]]) -> None:
 def content(response: Response) -> dict[str, Any]:
     """Return the content of a response as JSON values, for its hash.
 
-    Source, external id, feedback and ``derived_from`` are not part of the content. The keys are hashed too: renaming
-    one changes the hash of every stored response. So a field that came later is left out where it is None.
+    Source, external id, feedback and ``derived_from`` are not part of the content. The keys are
+    hashed too: renaming one changes the hash of every stored response. So a field that came later
+    is left out where it is None.
     """
     cost = response.generator_cost
     later = {name: getattr(response, name) for name in LOG_FIELDS}
@@ -80,14 +108,20 @@ def content_hash(response: Response) -> str:
 
 def evidence_group(query: str, passages: Sequence[str] | None) -> int:
     """Return the first 8 bytes of the SHA-256 of a query with its passages as a signed integer, for a BIGINT column."""
-    evidence = _canonical([query, None if passages is None else list(passages)])  # None differs from an empty list
+    evidence = _canonical(
+        [query, None if passages is None else list(passages)]
+    )  # None differs from an empty list
     return int.from_bytes(hashlib.sha256(evidence).digest()[:8], "big", signed=True)
 
 
 def pair_hash(pair: Pair) -> str:
     """Return two SHA-256 hashes with ":" between: question, options and reference; answers (empty without answers)."""
     question = [pair.question, None if pair.options is None else list(pair.options), pair.reference]
-    answers = "" if pair.answer_a is None else hashlib.sha256(_canonical([pair.answer_a, pair.answer_b])).hexdigest()
+    answers = (
+        ""
+        if pair.answer_a is None
+        else hashlib.sha256(_canonical([pair.answer_a, pair.answer_b])).hexdigest()
+    )
     return f"{hashlib.sha256(_canonical(question)).hexdigest()}:{answers}"
 
 
@@ -111,7 +145,9 @@ def key_of(stored: Response | Pair) -> tuple[str, str]:
     return stored.source, stored.external_id
 
 
-def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], KnownResponse]:
+def find_responses(
+    connection: Connection, keys: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], KnownResponse]:
     """Return the stored responses with these keys."""
     rows = rows_by_key(connection, RESPONSE, keys, *columns_of(KnownResponse, RESPONSE))
     return {key: record_of(KnownResponse, row) for key, row in rows.items()}
@@ -124,9 +160,13 @@ class StoredContent(NamedTuple):
     query: str | None
 
 
-def stored_contents(connection: Connection, response_ids: Collection[int]) -> dict[int, StoredContent]:
+def stored_contents(
+    connection: Connection, response_ids: Collection[int]
+) -> dict[int, StoredContent]:
     """Return the hashes and questions of these responses by id; at most 1,000 at once."""
-    query = select(RESPONSE.c.id, *columns_of(StoredContent, RESPONSE)).where(RESPONSE.c.id.in_(response_ids))
+    query = select(RESPONSE.c.id, *columns_of(StoredContent, RESPONSE)).where(
+        RESPONSE.c.id.in_(response_ids)
+    )
     return {id_: StoredContent(*content) for id_, *content in connection.execute(query)}
 
 
@@ -137,36 +177,51 @@ def imports_of(connection: Connection, response_ids: Collection[int]) -> set[int
     return {*connection.execute(query).scalars()}
 
 
-def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Response]:
+def find_contents(
+    connection: Connection, keys: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], Response]:
     """Return the stored responses with these keys that are not forgotten."""
     rows = rows_by_key(connection, RESPONSE, keys, *RESPONSE.c)
     return {key: response_of(row) for key, row in rows.items() if row.query is not None}
 
 
 def insert_responses(
-    connection: Connection, hashed: Mapping[tuple[str, str], tuple[Response, str]], batch_id: int | None, now: datetime
+    connection: Connection,
+    hashed: Mapping[tuple[str, str], tuple[Response, str]],
+    batch_id: int | None,
+    now: datetime,
 ) -> dict[tuple[str, str], int]:
     """Insert responses with their content hashes and facts; return the ids of those that were not stored yet."""
     statement = insert_or_skip(connection, RESPONSE, "source", "external_id")
     rows = [_response_row(response, hash_, batch_id, now) for response, hash_ in hashed.values()]
     if first_id := _first_free_id(connection):
         rows = [row | {"id": id_} for id_, row in enumerate(rows, first_id)]
-    inserted = connection.execute(statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id), rows)
+    inserted = connection.execute(
+        statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id), rows
+    )
     ids = {(source, external_id): id_ for source, external_id, id_ in inserted}
     new = ((id_, hashed[key][0]) for key, id_ in ids.items())
-    store_facts(connection, [(id_, response.query, response.answer, response.passages) for id_, response in new])
+    store_facts(
+        connection,
+        [(id_, response.query, response.answer, response.passages) for id_, response in new],
+    )
     return ids
 
 
 def _first_free_id(connection: Connection) -> int | None:
     """Return the first id after those of withdrawn responses; None if the engine gives a higher one by itself.
 
-    SQLite would give the ids of withdrawn responses again, but runs and rules select answers by their ids.
+    SQLite would give the ids of withdrawn responses again, but runs and rules select answers by
+    their ids.
     """
     if connection.dialect.name != "sqlite":
         return None
     withdrawn = connection.execute(select(func.max(WITHDRAWN_ROW.c.response_id))).scalar()
-    return None if withdrawn is None or withdrawn < last_response_id(connection) else int(withdrawn) + 1
+    return (
+        None
+        if withdrawn is None or withdrawn < last_response_id(connection)
+        else int(withdrawn) + 1
+    )
 
 
 Giver = tuple[int, str, str | None]
@@ -184,17 +239,25 @@ def insert_feedback(
 ) -> list[tuple[int, Feedback]]:
     """Insert feedback that is not stored yet; return it with its response. Only ``known_ids`` may have feedback.
 
-    Without a time, what arrives later is newer: the last feedback of a giver is inserted again if other feedback was
-    stored since, and if it ``may_change`` what that import stored. With ``changed_back``, it is put there instead: a
-    later row of the file may have the other feedback. Equal feedback with a new comment is inserted too. A forgotten
-    response gets no comment.
+    Without a time, what arrives later is newer: the last feedback of a giver is inserted again if
+    other feedback was stored since, and if it ``may_change`` what that import stored. With
+    ``changed_back``, it is put there instead: a later row of the file may have the other feedback.
+    Equal feedback with a new comment is inserted too. A forgotten response gets no comment.
     """
     names = ("response_id", "kind", "user", "value", "at", "import_batch_id", "comment")
-    query = select(*(FEEDBACK.c[name] for name in names)).where(FEEDBACK.c.response_id.in_(known_ids))
-    rows = [tuple(row) for row in connection.execute(query.order_by(FEEDBACK.c.id))] if known_ids else []
+    query = select(*(FEEDBACK.c[name] for name in names)).where(
+        FEEDBACK.c.response_id.in_(known_ids)
+    )
+    rows = (
+        [tuple(row) for row in connection.execute(query.order_by(FEEDBACK.c.id))]
+        if known_ids
+        else []
+    )
     latest: dict[Any, tuple[Any, ...]] = {row[:3]: row for row in rows}
     stored = {(*row[:5], comment) for row in rows for comment in (None, row[6])}
-    forgotten = select(RESPONSE.c.id).where(RESPONSE.c.id.in_(known_ids), RESPONSE.c.answer.is_(None))
+    forgotten = select(RESPONSE.c.id).where(
+        RESPONSE.c.id.in_(known_ids), RESPONSE.c.answer.is_(None)
+    )
     without_comments = set(connection.execute(forgotten).scalars()) if known_ids else set()
     last: dict[Giver, Feedback] = {}
     added: list[tuple[int, Feedback]] = []
@@ -204,9 +267,13 @@ def insert_feedback(
         stored.update({(*row, None), (*row, entry.comment)})
         latest[row[:3]] = (*row, batch_id)
         added.append((row[0], entry))
-        new.append(dict(zip(names, (*row, batch_id, entry.comment), strict=True)) | {"imported_at": now})
+        new.append(
+            dict(zip(names, (*row, batch_id, entry.comment), strict=True)) | {"imported_at": now}
+        )
 
-    for response_id, entry in ((id_, entry) for id_, entries in feedback.items() for entry in entries):
+    for response_id, entry in (
+        (id_, entry) for id_, entries in feedback.items() for entry in entries
+    ):
         new_entry = replace(entry, comment=None) if response_id in without_comments else entry
         row = _feedback_row(response_id, new_entry)
         last[row[:3]] = new_entry
@@ -230,7 +297,9 @@ def insert_feedback(
     return added
 
 
-def _feedback_row(response_id: int, entry: Feedback) -> tuple[int, str, str | None, float, datetime | None]:
+def _feedback_row(
+    response_id: int, entry: Feedback
+) -> tuple[int, str, str | None, float, datetime | None]:
     at = None if entry.at is None else as_utc(entry.at)
     return response_id, entry.kind.value, entry.user, float(entry.value), at
 
@@ -243,7 +312,9 @@ def asked_day(response: Response) -> int | None:
     return None if response.asked_at is None else utc_day(as_utc(response.asked_at))
 
 
-def _response_row(response: Response, hash_: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
+def _response_row(
+    response: Response, hash_: str, batch_id: int | None, now: datetime
+) -> dict[str, Any]:
     return {
         **{name: getattr(response, name) for name in _COPIED},
         "asked_at": None if response.asked_at is None else as_utc(response.asked_at),
@@ -284,7 +355,9 @@ class Named(NamedTuple):
     source: str
 
 
-def responses_named(connection: Connection, external_ids: Collection[str]) -> dict[str, list[Named]]:
+def responses_named(
+    connection: Connection, external_ids: Collection[str]
+) -> dict[str, list[Named]]:
     """Return, by external id, the responses with these external ids in any source, the oldest first."""
     return named(connection, RESPONSE, external_ids)
 
@@ -296,13 +369,19 @@ def responses_of_spans(connection: Connection, span_ids: Collection[str]) -> dic
     """
     span_id = RESPONSE.c.extra["span_id"].as_string()
     rows: dict[str, list[Named]] = {}
-    query = select(span_id, RESPONSE.c.id, RESPONSE.c.source).where(span_id.in_(span_ids)).order_by(RESPONSE.c.id)
+    query = (
+        select(span_id, RESPONSE.c.id, RESPONSE.c.source)
+        .where(span_id.in_(span_ids))
+        .order_by(RESPONSE.c.id)
+    )
     for id_, *row in connection.execute(query):
         rows.setdefault(id_, []).append(Named(*row))
     return rows
 
 
-def named(connection: Connection, table: Table, external_ids: Collection[str]) -> dict[str, list[Named]]:
+def named(
+    connection: Connection, table: Table, external_ids: Collection[str]
+) -> dict[str, list[Named]]:
     """Return, by external id, the rows of a table with these external ids in any source, the oldest first."""
     rows: dict[str, list[Named]] = {}
     query = select(table.c.external_id, table.c.id, table.c.source).order_by(table.c.id)
@@ -385,14 +464,25 @@ def log_answers(connection: Connection, source: str) -> list[LogAnswer]:
 
 INPUT_COLUMNS = tuple(
     RESPONSE.c[name]
-    for name in ("id", "query", "answer", "passages", "query_type", "reference", "external_id", "messages")
+    for name in (
+        "id",
+        "query",
+        "answer",
+        "passages",
+        "query_type",
+        "reference",
+        "external_id",
+        "messages",
+    )
 )
 
 
 def judge_inputs(connection: Connection, response_ids: Sequence[int]) -> dict[int, JudgeInput]:
     """Return the inputs of responses that are not forgotten, by response id."""
     rows = connection.execute(select(*INPUT_COLUMNS).where(RESPONSE.c.id.in_(response_ids)))
-    return {row.id: input_of(row) for row in rows if row.query is not None and row.answer is not None}
+    return {
+        row.id: input_of(row) for row in rows if row.query is not None and row.answer is not None
+    }
 
 
 def input_of(row: Row[Any]) -> JudgeInput:
@@ -428,5 +518,7 @@ def read_origins(connection: Connection, response_ids: Sequence[int]) -> dict[in
 def external_ids(connection: Connection, response_ids: Collection[int]) -> dict[int, str]:
     """Return the external ids of responses by their ids."""
     query = select(RESPONSE.c.id, RESPONSE.c.external_id)
-    rows = connection.execute(query.where(RESPONSE.c.id.in_(listed(connection, tuple(response_ids)))))
+    rows = connection.execute(
+        query.where(RESPONSE.c.id.in_(listed(connection, tuple(response_ids))))
+    )
     return {row.id: row.external_id for row in rows}

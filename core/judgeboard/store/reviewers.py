@@ -38,15 +38,20 @@ def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | 
     If a user of the terminal is linked to a person, this person is returned.
     """
     if origin == "cli":
-        same_as = select(_LINKED.c.same_as).where(_LINKED.c.origin == origin, _LINKED.c.name == name)
+        same_as = select(_LINKED.c.same_as).where(
+            _LINKED.c.origin == origin, _LINKED.c.name == name
+        )
         if person := _people(connection, REVIEWER.c.id == same_as.scalar_subquery()):
             return person[0]
     exact = _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)
     if exact:
         return exact[0]
-    # In Python, because SQLite folds ASCII only. Not casefold for addresses: straße@ and strasse@ are two mailboxes.
+    # In Python, because SQLite folds ASCII only. Not casefold for addresses: straße@ and strasse@
+    # are two mailboxes.
     fold = folded_address if origin == "oidc" else str.casefold
-    return next((each for each in reviewers_of(connection, origin) if fold(each.name) == fold(name)), None)
+    return next(
+        (each for each in reviewers_of(connection, origin) if fold(each.name) == fold(name)), None
+    )
 
 
 def lock_names(connection: Connection) -> None:
@@ -87,7 +92,9 @@ def set_link(connection: Connection, reviewer_id: int, same_as: int | None) -> N
 
 def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: bool) -> None:
     """Store whether a person wants their decisions to imply labels."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(implied_labels=implied))
+    connection.execute(
+        update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(implied_labels=implied)
+    )
 
 
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
@@ -96,7 +103,9 @@ def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
     return connection.execute(query).scalar_one_or_none()
 
 
-def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:
+def store_reviewer(
+    connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER
+) -> Reviewer:
     """Return the reviewer with this name and origin. A new one is stored."""
     row = {"origin": origin, "name": name, "role": role, "created_at": utc_now()}
     connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), row)
@@ -106,25 +115,36 @@ def store_reviewer(connection: Connection, origin: str, name: str, role: Role = 
 def authors(connection: Connection) -> list[tuple[str, int]]:
     """Return names and ids of the people who may be authors of imported reviews, authors of earlier imports first.
 
-    A linked author has the id of the person. Without sign-in, people who gave their name on a page are included.
-    With sign-in they are not, so that an import adds no reviews to a person who signs in.
+    A linked author has the id of the person. Without sign-in, people who gave their name on a page
+    are included. With sign-in they are not, so that an import adds no reviews to a person who signs
+    in.
     """
     origins = {"import"} if people_sign_in(connection) else {"import", "page"}
     query = select(REVIEWER.c.name, func.coalesce(REVIEWER.c.same_as, REVIEWER.c.id)).where(
         REVIEWER.c.origin.in_(origins)
     )
-    return [(name, id_) for name, id_ in connection.execute(query.order_by(REVIEWER.c.origin, REVIEWER.c.id))]
+    return [
+        (name, id_)
+        for name, id_ in connection.execute(query.order_by(REVIEWER.c.origin, REVIEWER.c.id))
+    ]
 
 
 def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
     """Change the author of imported reviews with this name into a person of the pages, and return that reviewer.
 
-    Returns None if there is no such author, if the author is linked to a person, or if people sign in.
+    Returns None if there is no such author, if the author is linked to a person, or if people sign
+    in.
     """
     author = find_reviewer(connection, "import", name)
-    if author is None or people_sign_in(connection) or (author.name, author.id) not in authors(connection):
+    if (
+        author is None
+        or people_sign_in(connection)
+        or (author.name, author.id) not in authors(connection)
+    ):
         return None
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == author.id).values(origin="page", name=name))
+    connection.execute(
+        update(REVIEWER).where(REVIEWER.c.id == author.id).values(origin="page", name=name)
+    )
     return reviewer_by_id(connection, author.id)
 
 
@@ -144,7 +164,12 @@ def graders_by_name(connection: Connection) -> dict[str, int]:
     """Return the ids of everybody with a current review that has a grade, by their name from `reviewer_names`."""
     graded = select(REVIEW.c.reviewer_id).where(is_current(), has_grade())
     names = reviewer_names(connection)
-    return dict(sorted((names[person.id], person.id) for person in _people(connection, REVIEWER.c.id.in_(graded))))
+    return dict(
+        sorted(
+            (names[person.id], person.id)
+            for person in _people(connection, REVIEWER.c.id.in_(graded))
+        )
+    )
 
 
 def reviewer_names(connection: Connection) -> dict[int, str]:
@@ -152,7 +177,8 @@ def reviewer_names(connection: Connection) -> dict[int, str]:
     people = _people(connection)
     names = Counter(person.name for person in people)
     return {
-        person.id: person.name if names[person.name] == 1 else f"{person.name} ({person.origin})" for person in people
+        person.id: person.name if names[person.name] == 1 else f"{person.name} ({person.origin})"
+        for person in people
     }
 
 
@@ -162,7 +188,9 @@ def people_to_mention(connection: Connection) -> dict[int, str]:
     return {person.id: person.name.removeprefix("cli:") for person in people}
 
 
-def _people(connection: Connection, *conditions: ColumnElement[bool], lock: bool = False) -> list[Reviewer]:
+def _people(
+    connection: Connection, *conditions: ColumnElement[bool], lock: bool = False
+) -> list[Reviewer]:
     query = select(*columns_of(Reviewer, REVIEWER)).where(*conditions).order_by(REVIEWER.c.id)
     return [
         record_of(Reviewer, row, role=Role(row.role))

@@ -63,13 +63,16 @@ _LATER, _WORSE = REVIEW.alias(), FLAG.alias("worse")
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition that a row of ``review`` (the table or an alias of it) is neither replaced nor withdrawn.
 
-    Undo, edit and re-grade add a row that names the replaced row. A replaced row never becomes current again.
+    Undo, edit and re-grade add a row that names the replaced row. A replaced row never becomes
+    current again.
     """
     replaced = exists(select(_LATER.c.id).where(_LATER.c.replaces == review.c.id))
     return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
 
 
-def reviewed_by_others(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
+def reviewed_by_others(
+    connection: Connection, response_ids: Collection[int], reviewer_id: int
+) -> set[int]:
     """Return which of these answers have a current review by somebody else."""
     query = select(REVIEW.c.response_id).where(
         REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id != reviewer_id, is_current()
@@ -80,14 +83,21 @@ def reviewed_by_others(connection: Connection, response_ids: Collection[int], re
 def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
     """Return which of these answers have a current grade by this person."""
     query = select(REVIEW.c.response_id).where(
-        REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade()
+        REVIEW.c.response_id.in_(response_ids),
+        REVIEW.c.reviewer_id == reviewer_id,
+        is_current(),
+        has_grade(),
     )
     return set(connection.execute(query).scalars())
 
 
 def has_grade() -> ColumnElement[bool]:
     """Return the condition that a review has a grade: a label, a groundedness or a quality."""
-    return or_(REVIEW.c.label.is_not(None), REVIEW.c.groundedness.is_not(None), REVIEW.c.quality.is_not(None))
+    return or_(
+        REVIEW.c.label.is_not(None),
+        REVIEW.c.groundedness.is_not(None),
+        REVIEW.c.quality.is_not(None),
+    )
 
 
 def is_imported(review: FromClause = REVIEW) -> ColumnElement[bool]:
@@ -103,14 +113,17 @@ def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:
 def marks_json(marks: Iterable[ClaimMark]) -> list[dict[str, Any]] | None:
     """Return marks as a JSON value in their order, without keys that have no value; None without marks."""
     return [
-        {name: value for name, value in asdict(mark).items() if value is not None} | {"status": mark.status.value}
+        {name: value for name, value in asdict(mark).items() if value is not None}
+        | {"status": mark.status.value}
         for mark in marks
     ] or None
 
 
 def marks_from(stored: Iterable[Mapping[str, Any]] | None) -> tuple[ClaimMark, ...]:
     """Return stored marks; empty if there are none or they are forgotten."""
-    return tuple(ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored or ())
+    return tuple(
+        ClaimMark(**{**mark, "status": ClaimStatus(mark["status"])}) for mark in stored or ()
+    )
 
 
 def claims_by_judgment(
@@ -140,9 +153,9 @@ class LockedResponse:
 class ReviewRecord:
     """The parts of a review in an export that are no grade.
 
-    ``number`` is the id of the review in the file, and ``replaces`` that of the review which it replaces. ``rules`` are
-    the rules of the flags that it decides, ``still_open`` those of flags that are open in the file although it decides
-    them. ``seen`` is what the person saw of others.
+    ``number`` is the id of the review in the file, and ``replaces`` that of the review which it
+    replaces. ``rules`` are the rules of the flags that it decides, ``still_open`` those of flags
+    that are open in the file although it decides them. ``seen`` is what the person saw of others.
     """
 
     number: int
@@ -158,7 +171,12 @@ class ReviewRecord:
     @property
     def content(self) -> dict[str, Any]:
         """What the review says, without what only has a meaning in its file."""
-        parts = {"decision": self.decision, "stage": self.stage, "seconds": self.seconds, "seen": self.seen}
+        parts = {
+            "decision": self.decision,
+            "stage": self.stage,
+            "seconds": self.seconds,
+            "seen": self.seen,
+        }
         return {name: value for name, value in parts.items() if value is not None}
 
     @property
@@ -171,8 +189,8 @@ class ReviewRecord:
 class Review:
     """A review of an answer, or of a pair with its preference by aspect. ``flag_ids`` are the flags that it decides.
 
-    A review that is not stored yet has the ``id`` 0 and no name of its reviewer (``by``). ``stands`` is False if it is
-    replaced or is a withdrawal.
+    A review that is not stored yet has the ``id`` 0 and no name of its reviewer (``by``).
+    ``stands`` is False if it is replaced or is a withdrawal.
     """
 
     reviewer_id: int
@@ -203,11 +221,16 @@ _OF_REVIEW = [column.name for column in columns_of(Review, REVIEW) if column is 
 _OF_GRADE = [column.name for column in columns_of(Grade, REVIEW)]
 
 
-def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
+def lock_subject(
+    connection: Connection, response_id: int | None, pair_id: int | None
+) -> LockedResponse | None:
     """Lock the answer or the pair that a review is about, or raise NotFound; return the answer, None for a pair."""
     if response_id is not None:
         return lock_response(connection, response_id)
-    if connection.execute(select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()).first() is None:
+    if (
+        connection.execute(select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()).first()
+        is None
+    ):
         raise NotFound(f"no pair {pair_id}")
     return None
 
@@ -215,8 +238,8 @@ def lock_subject(connection: Connection, response_id: int | None, pair_id: int |
 def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     """Read and lock a response, or raise NotFound.
 
-    A transaction on SQLite already locks the whole database. On PostgreSQL the response is locked before its flag, as
-    when judgments are stored; another order could deadlock.
+    A transaction on SQLite already locks the whole database. On PostgreSQL the response is locked
+    before its flag, as when judgments are stored; another order could deadlock.
     """
     locked = lock_responses(connection, [response_id])
     if not locked:
@@ -224,9 +247,13 @@ def lock_response(connection: Connection, response_id: int) -> LockedResponse:
     return locked[response_id]
 
 
-def lock_responses(connection: Connection, response_ids: Collection[int]) -> dict[int, LockedResponse]:
+def lock_responses(
+    connection: Connection, response_ids: Collection[int]
+) -> dict[int, LockedResponse]:
     """Read and lock at most 1,000 responses in the order of their ids."""
-    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(RESPONSE.c.id.in_(response_ids))
+    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.answer).where(
+        RESPONSE.c.id.in_(response_ids)
+    )
     rows = connection.execute(query.order_by(RESPONSE.c.id).with_for_update(key_share=True))
     return {row.id: LockedResponse(*row) for row in rows}
 
@@ -242,7 +269,9 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
 
 def lock_flag(connection: Connection, flag_id: int) -> tuple[Flag, LockedResponse]:
     """Read a flag and its response and lock both; raise NotFound if there is none."""
-    response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
+    response_id = connection.execute(
+        select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
+    ).scalar_one_or_none()
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
     response = lock_response(connection, response_id)
@@ -262,22 +291,32 @@ def lock_flags(
 
 def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
     """Return the open flags of a response, which its caller has locked."""
-    query = select(FLAG.c.id).where(FLAG.c.response_id == response_id, FLAG.c.state == FlagState.OPEN.value)
+    query = select(FLAG.c.id).where(
+        FLAG.c.response_id == response_id, FLAG.c.state == FlagState.OPEN.value
+    )
     return tuple(connection.execute(query.order_by(FLAG.c.id)).scalars())
 
 
-def lock_reviewed(connection: Connection, review_id: int) -> tuple[Review, tuple[Flag, ...], LockedResponse | None]:
+def lock_reviewed(
+    connection: Connection, review_id: int
+) -> tuple[Review, tuple[Flag, ...], LockedResponse | None]:
     """Read a review and lock the flags that it decided and its answer (None for a pair); or raise NotFound."""
     review = find_review(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
     response = lock_subject(connection, review.response_id, review.pair_id)
-    flags = () if response is None else tuple(lock_flags(connection, [response.id], review.flag_ids))
+    flags = (
+        () if response is None else tuple(lock_flags(connection, [response.id], review.flag_ids))
+    )
     return review, flags, response
 
 
 def find_review(
-    connection: Connection, review_id: int | None = None, *, request_key: str | None = None, replaces: int | None = None
+    connection: Connection,
+    review_id: int | None = None,
+    *,
+    request_key: str | None = None,
+    replaces: int | None = None,
 ) -> Review | None:
     """Return the review with this id or ``request_key``, or that which ``replaces`` this id; None if there is none.
 
@@ -288,7 +327,9 @@ def find_review(
     return None if row is None else _reviews(connection, [row])[0]
 
 
-def _with_one_of(table: Table, id_: int | None, request_key: str | None, replaces: int | None) -> ColumnElement[bool]:
+def _with_one_of(
+    table: Table, id_: int | None, request_key: str | None, replaces: int | None
+) -> ColumnElement[bool]:
     """Return the condition for the one value that is given."""
     values = {"id": id_, "request_key": request_key, "replaces": replaces}
     (condition,) = (table.c[name] == value for name, value in values.items() if value is not None)
@@ -299,8 +340,17 @@ def bulk_decisions(
     connection: Connection, bulk: str, response_ids: Collection[int] | None = None
 ) -> Sequence[Row[int, int, str, Decision | None]]:
     """Return (response_id, reviewer_id, by, decision) of the reviews of a bulk action, on these answers or all."""
-    columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEWER.c.name.label("by"), REVIEW.c.decision)
-    query = select(*columns).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id).where(REVIEW.c.bulk == bulk)
+    columns = (
+        REVIEW.c.response_id,
+        REVIEW.c.reviewer_id,
+        REVIEWER.c.name.label("by"),
+        REVIEW.c.decision,
+    )
+    query = (
+        select(*columns)
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .where(REVIEW.c.bulk == bulk)
+    )
     if response_ids is not None:
         query = query.where(REVIEW.c.response_id.in_(response_ids))
     return connection.execute(query).all()
@@ -312,9 +362,13 @@ def newest_bulk(connection: Connection, reviewer_id: int) -> str | None:
     return connection.execute(own.order_by(REVIEW.c.id.desc()).limit(1)).scalar()
 
 
-def reviews_of_bulk(connection: Connection, bulk: str, response_ids: Collection[int]) -> list[Review]:
+def reviews_of_bulk(
+    connection: Connection, bulk: str, response_ids: Collection[int]
+) -> list[Review]:
     """Return the current reviews of a bulk action on these answers."""
-    query = _REVIEWS.where(REVIEW.c.bulk == bulk, REVIEW.c.response_id.in_(response_ids), is_current())
+    query = _REVIEWS.where(
+        REVIEW.c.bulk == bulk, REVIEW.c.response_id.in_(response_ids), is_current()
+    )
     return _reviews(connection, connection.execute(query.order_by(REVIEW.c.id)).all())
 
 
@@ -338,8 +392,8 @@ def current_reviews(
 ) -> list[Review]:
     """Return the current reviews with one of ``decisions`` on any of these flags, the latest first.
 
-    Without ``flag_ids``, these are the reviews that decide no flag. With ``reviewer_id``, they are the person's reviews
-    outside queues.
+    Without ``flag_ids``, these are the reviews that decide no flag. With ``reviewer_id``, they are
+    the person's reviews outside queues.
     """
     decides = exists().where(REVIEW_FLAG.c.review_id == REVIEW.c.id)
     of_flags = decides.where(REVIEW_FLAG.c.flag_id.in_(flag_ids)) if flag_ids else ~decides
@@ -370,7 +424,8 @@ def insert_reviews(connection: Connection, reviews: Sequence[Review]) -> list[in
     ]
     if not rows:
         return []
-    # Ids are found by key, because SQLite needs one statement per row to return them in the order of parameters.
+    # Ids are found by key, because SQLite needs one statement per row to return them in the order
+    # of parameters.
     returning = insert(REVIEW).returning(REVIEW.c.request_key, REVIEW.c.id)
     id_of = {row.request_key: row.id for row in connection.execute(returning, rows)}
     ids = [id_of[review.request_key] for review in reviews]
@@ -378,9 +433,15 @@ def insert_reviews(connection: Connection, reviews: Sequence[Review]) -> list[in
         table: [] for table in (REVIEW_FLAG, REVIEW_SCORE, REVIEW_FAILURE_MODE, PREFERENCE_SCORE)
     }
     for id_, review in zip(ids, reviews, strict=True):
-        parts[REVIEW_FLAG] += [{"review_id": id_, "flag_id": flag_id} for flag_id in review.flag_ids]
-        parts[REVIEW_SCORE] += [{"review_id": id_, **asdict(score)} for score in review.grade.scores]
-        parts[REVIEW_FAILURE_MODE] += [{"review_id": id_, "mode": mode} for mode in review.grade.modes]
+        parts[REVIEW_FLAG] += [
+            {"review_id": id_, "flag_id": flag_id} for flag_id in review.flag_ids
+        ]
+        parts[REVIEW_SCORE] += [
+            {"review_id": id_, **asdict(score)} for score in review.grade.scores
+        ]
+        parts[REVIEW_FAILURE_MODE] += [
+            {"review_id": id_, "mode": mode} for mode in review.grade.modes
+        ]
         parts[PREFERENCE_SCORE] += [
             {"review_id": id_, "aspect": aspect, **asdict(preference)}
             for aspect, preference in review.preferences.items()
@@ -400,12 +461,16 @@ def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, t
     return modes
 
 
-def scores_of(connection: Connection, review_ids: Collection[int]) -> dict[int, tuple[DimensionScore, ...]]:
+def scores_of(
+    connection: Connection, review_ids: Collection[int]
+) -> dict[int, tuple[DimensionScore, ...]]:
     """Return the scores of each review that has any, in the order in which they were stored."""
     scores: dict[int, list[DimensionScore]] = {}
     query = select(REVIEW_SCORE).order_by(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.id)
     for row in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
-        scores.setdefault(row.review_id, []).append(DimensionScore(row.dimension, row.value, row.scale))
+        scores.setdefault(row.review_id, []).append(
+            DimensionScore(row.dimension, row.value, row.scale)
+        )
     return {review_id: tuple(of_review) for review_id, of_review in scores.items()}
 
 
@@ -413,7 +478,9 @@ def notes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, G
     """Return the notes of each review that has any, as a grade: a review of a pair has nothing else."""
     notes = [REVIEW.c[name] for name in NOTES]
     query = select(REVIEW.c.id, *notes).where(or_(*(note.is_not(None) for note in notes)))
-    return {row.id: grade_from(row) for row in rows_with(connection, query, REVIEW.c.id, review_ids)}
+    return {
+        row.id: grade_from(row) for row in rows_with(connection, query, REVIEW.c.id, review_ids)
+    }
 
 
 _GRADE_PARTS: dict[str, Callable[[Any], Any]] = {
@@ -426,7 +493,9 @@ _GRADE_PARTS: dict[str, Callable[[Any], Any]] = {
 """The columns of a review that do not have the form of the grade's fields, each with the function that converts it."""
 
 
-def grade_from(row: Any, scores: tuple[DimensionScore, ...] = (), modes: tuple[str, ...] = ()) -> Grade:
+def grade_from(
+    row: Any, scores: tuple[DimensionScore, ...] = (), modes: tuple[str, ...] = ()
+) -> Grade:
     """Return the grade in a row of reviews; it lacks the parts whose columns are not in the row."""
     parts = {
         name: row[place] if convert is None else convert(row[place])
@@ -436,9 +505,13 @@ def grade_from(row: Any, scores: tuple[DimensionScore, ...] = (), modes: tuple[s
 
 
 @cache
-def _places_of_grade(columns: tuple[str, ...]) -> tuple[tuple[str, int, Callable[[Any], Any] | None], ...]:
+def _places_of_grade(
+    columns: tuple[str, ...],
+) -> tuple[tuple[str, int, Callable[[Any], Any] | None], ...]:
     """Return the parts of a grade in rows with these columns: name, place and conversion."""
-    return tuple((name, columns.index(name), _GRADE_PARTS.get(name)) for name in _OF_GRADE if name in columns)
+    return tuple(
+        (name, columns.index(name), _GRADE_PARTS.get(name)) for name in _OF_GRADE if name in columns
+    )
 
 
 def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> None:
@@ -453,15 +526,24 @@ def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> 
 
 def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
     """Return the condition that a flag is worse than another flag of the response, or equally severe and older."""
-    return or_(flag.c.severity > than.c.severity, and_(flag.c.severity == than.c.severity, flag.c.id < than.c.id))
+    return or_(
+        flag.c.severity > than.c.severity,
+        and_(flag.c.severity == than.c.severity, flag.c.id < than.c.id),
+    )
 
 
 def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> None:
     """Mark the worst open flag of each response as leading: the queue lists an answer with its leading flag."""
     leads = ~exists().where(
-        _WORSE.c.response_id == FLAG.c.response_id, _WORSE.c.state == FlagState.OPEN.value, is_worse(_WORSE, FLAG)
+        _WORSE.c.response_id == FLAG.c.response_id,
+        _WORSE.c.state == FlagState.OPEN.value,
+        is_worse(_WORSE, FLAG),
     )
-    wrong = update(FLAG).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads).values(leads=leads)
+    wrong = (
+        update(FLAG)
+        .where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads)
+        .values(leads=leads)
+    )
     for batch in batches(response_ids):
         connection.execute(wrong.where(FLAG.c.response_id.in_(batch)))
 
@@ -475,7 +557,9 @@ class DecidedFlag:
     state: str
 
 
-def flags_decided(connection: Connection, review_ids: Collection[int]) -> dict[int, list[DecidedFlag]]:
+def flags_decided(
+    connection: Connection, review_ids: Collection[int]
+) -> dict[int, list[DecidedFlag]]:
     """Return the flags that each of these reviews decides, the worst first; a review without flags is left out."""
     query = (
         select(REVIEW_FLAG.c.review_id, *columns_of(DecidedFlag, FLAG))
@@ -510,7 +594,8 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
             newer.c.id > FLAG.c.id,
             or_(
                 FLAG.c.rule.not_in(each_judge_rules()),
-                FLAG.c.judgment_id.is_not(None) & _judge_of(newer).is_not_distinct_from(_judge_of(FLAG)),
+                FLAG.c.judgment_id.is_not(None)
+                & _judge_of(newer).is_not_distinct_from(_judge_of(FLAG)),
             ),
         )
     )
@@ -518,7 +603,10 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
 
 
 _REVIEWS = select(
-    *columns_of(Review, REVIEW), *columns_of(Grade, REVIEW), REVIEWER.c.name.label("by"), is_current().label("stands")
+    *columns_of(Review, REVIEW),
+    *columns_of(Grade, REVIEW),
+    REVIEWER.c.name.label("by"),
+    is_current().label("stands"),
 ).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
 
 
@@ -545,7 +633,9 @@ def _reviews(connection: Connection, rows: Sequence[Any]) -> list[Review]:
     ]
 
 
-def _preferences_of(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, AspectPreference]]:
+def _preferences_of(
+    connection: Connection, review_ids: Collection[int]
+) -> dict[int, dict[str, AspectPreference]]:
     preferences: dict[int, dict[str, AspectPreference]] = {}
     query = select(PREFERENCE_SCORE).order_by(PREFERENCE_SCORE.c.id)
     for row in rows_with(connection, query, PREFERENCE_SCORE.c.review_id, review_ids):
@@ -557,7 +647,8 @@ def _preferences_of(connection: Connection, review_ids: Collection[int]) -> dict
 class Comment:
     """A comment; ``text`` is None if the row withdraws the comment that it replaces, or is forgotten.
 
-    `comments_on` sets ``edited_at`` to the time of the last edit, and ``at`` to the time of the first version.
+    `comments_on` sets ``edited_at`` to the time of the last edit, and ``at`` to the time of the
+    first version.
     """
 
     id: int
@@ -582,7 +673,11 @@ def comments_on(
     replaced = {comment.replaces for comment in comments.values()}
     current: list[tuple[int, Comment]] = []
     for comment in comments.values():
-        if comment.id in replaced or comment.text is None or (hidden and comment.reviewer_id != viewer):
+        if (
+            comment.id in replaced
+            or comment.text is None
+            or (hidden and comment.reviewer_id != viewer)
+        ):
             continue
         first = comment
         while first.replaces is not None:
@@ -619,8 +714,15 @@ def insert_comment(
     at: datetime,
 ) -> int:
     """Write a comment on an answer and return its id; without a text, it withdraws the comment that it replaces."""
-    columns = {"response_id": response_id, "reviewer_id": reviewer_id, "text": text, "replaces": replaces}
-    inserted = insert(COMMENT).values(**columns, request_key=request_key, at=at).returning(COMMENT.c.id)
+    columns = {
+        "response_id": response_id,
+        "reviewer_id": reviewer_id,
+        "text": text,
+        "replaces": replaces,
+    }
+    inserted = (
+        insert(COMMENT).values(**columns, request_key=request_key, at=at).returning(COMMENT.c.id)
+    )
     return int(connection.execute(inserted).scalar_one())
 
 
@@ -638,14 +740,27 @@ class Correction(NamedTuple):
 
 def corrections(connection: Connection) -> dict[int, Correction]:
     """Return the corrected answers by response: that of its adjudication, otherwise that of its latest review."""
-    confirmed = exists().where(FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED.value)
+    confirmed = exists().where(
+        FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED.value
+    )
     query = (
-        select(REVIEW.c.response_id, REVIEW.c.corrected_answer, or_(REVIEW.c.in_suite.is_not(None), confirmed))
-        .where(REVIEW.c.response_id.is_not(None), REVIEW.c.corrected_answer.is_not(None), is_current(), ~is_test())
+        select(
+            REVIEW.c.response_id,
+            REVIEW.c.corrected_answer,
+            or_(REVIEW.c.in_suite.is_not(None), confirmed),
+        )
+        .where(
+            REVIEW.c.response_id.is_not(None),
+            REVIEW.c.corrected_answer.is_not(None),
+            is_current(),
+            ~is_test(),
+        )
         .order_by(case((REVIEW.c.stage == Stage.ADJUDICATION.value, 1), else_=0), REVIEW.c.id)
     )
     found: dict[int, Correction] = {}
     for response_id, text, is_case in connection.execute(query):
         earlier = found.get(response_id)
-        found[response_id] = Correction(text, bool(is_case) or (earlier is not None and earlier.is_case))
+        found[response_id] = Correction(
+            text, bool(is_case) or (earlier is not None and earlier.is_case)
+        )
     return found

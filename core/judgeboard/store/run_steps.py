@@ -4,7 +4,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, String, Table, case, func, literal, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    String,
+    Table,
+    case,
+    func,
+    literal,
+    select,
+)
 
 from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
@@ -39,10 +50,14 @@ def latest_asks(
     return {row.response_id: LatestAsk._make(row) for row in rows}
 
 
-def count_missing(connection: Connection, version_id: int, repeats: int, where: RowFilter, up_to: int) -> int:
+def count_missing(
+    connection: Connection, version_id: int, repeats: int, where: RowFilter, up_to: int
+) -> int:
     """Return how many judgments by the version are missing so that each of these answers has ``repeats``."""
     conditions = _meant(connection, where, up_to)
-    answers = connection.execute(select(func.count()).select_from(RESPONSE).where(*conditions)).scalar_one()
+    answers = connection.execute(
+        select(func.count()).select_from(RESPONSE).where(*conditions)
+    ).scalar_one()
     stored = (
         select(func.count())
         .select_from(JUDGMENT)
@@ -68,15 +83,28 @@ def missing_repeats(
         *_of(version_id, repeats), JUDGMENT.c.response_id.in_(response_ids)
     )
     stored = {(row.response_id, row.repeat) for row in connection.execute(query)}
-    return [(id_, repeat) for id_ in response_ids for repeat in range(repeats) if (id_, repeat) not in stored]
+    return [
+        (id_, repeat)
+        for id_ in response_ids
+        for repeat in range(repeats)
+        if (id_, repeat) not in stored
+    ]
 
 
 def _meant(connection: Connection, where: RowFilter, up_to: int) -> list[ColumnElement[bool]]:
-    return [RESPONSE.c.id <= up_to, RESPONSE.c.answer.is_not(None), *response_conditions(connection, where)]
+    return [
+        RESPONSE.c.id <= up_to,
+        RESPONSE.c.answer.is_not(None),
+        *response_conditions(connection, where),
+    ]
 
 
 def _of(version_id: int, repeats: int) -> tuple[ColumnElement[bool], ...]:
-    return JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.ask == 0, JUDGMENT.c.repeat < repeats
+    return (
+        JUDGMENT.c.judge_version_id == version_id,
+        JUDGMENT.c.ask == 0,
+        JUDGMENT.c.repeat < repeats,
+    )
 
 
 _LATEST = 1_000
@@ -85,9 +113,12 @@ _LATEST = 1_000
 def call_history(connection: Connection, kind: str, model: str | None) -> list[float | None]:
     """Return the mean prompt tokens, completion tokens and latency (ms) of a kind of judge with a model.
 
-    The means are over the latest judgments (at most 1,000) of the newest version; an unknown mean is None.
+    The means are over the latest judgments (at most 1,000) of the newest version; an unknown mean
+    is None.
     """
-    versions = select(VERSION.c.id).where(VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model))
+    versions = select(VERSION.c.id).where(
+        VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model)
+    )
     newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
     latest = (
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
@@ -96,8 +127,12 @@ def call_history(connection: Connection, kind: str, model: str | None) -> list[f
         .limit(_LATEST)
         .subquery()
     )
-    means = [func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")]
-    return [None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()]
+    means = [
+        func.avg(latest.c[name]) for name in ("prompt_tokens", "completion_tokens", "latency_ms")
+    ]
+    return [
+        None if mean is None else float(mean) for mean in connection.execute(select(*means)).one()
+    ]
 
 
 _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply
@@ -107,8 +142,8 @@ _REASON_LENGTH = 300  # characters: some reasons repeat a whole reply
 class RunProblem:
     """Steps of a run without a usable result for the same reason; ``reason`` is None if it is unknown.
 
-    ``example`` is the external id of one answer or pair, or the subject of a generation, with its ``response_id`` or
-    ``pair_id`` if it has one.
+    ``example`` is the external id of one answer or pair, or the subject of a generation, with its
+    ``response_id`` or ``pair_id`` if it has one.
     """
 
     status: str
@@ -136,7 +171,10 @@ def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
     reason = func.substr(steps.c.error, 1, case((end > 0, end - 1), else_=_REASON_LENGTH))
     grouped = (
         select(
-            steps.c.status, reason.label("reason"), func.count().label("steps"), func.min(steps.c.id).label("first_id")
+            steps.c.status,
+            reason.label("reason"),
+            func.count().label("steps"),
+            func.min(steps.c.id).label("first_id"),
         )
         .where(steps.c.run_id == run_id, steps.c.status != Status.OK.value)
         .group_by(steps.c.status, reason)
@@ -146,12 +184,16 @@ def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
     columns = steps.c
     if steps is JUDGMENT_REVIEW:
         query, columns = query.join(JUDGMENT, JUDGMENT.c.id == steps.c.judgment_id), JUDGMENT.c
-    response_id, pair_id = (columns.get(name, literal(None, BigInteger)) for name in ("response_id", "pair_id"))
+    response_id, pair_id = (
+        columns.get(name, literal(None, BigInteger)) for name in ("response_id", "pair_id")
+    )
     subject = columns.get("subject", literal(None, String))
     example = func.coalesce(subject, RESPONSE.c.external_id, PAIR.c.external_id)
     return (
         query.outerjoin(RESPONSE, RESPONSE.c.id == response_id)
         .outerjoin(PAIR, PAIR.c.id == pair_id)
-        .add_columns(response_id.label("response_id"), pair_id.label("pair_id"), example.label("example"))
+        .add_columns(
+            response_id.label("response_id"), pair_id.label("pair_id"), example.label("example")
+        )
         .order_by(grouped.c.steps.desc(), grouped.c.first_id)
     )

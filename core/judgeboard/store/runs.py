@@ -53,7 +53,12 @@ class AskCounts:
     @property
     def by_status(self) -> dict[str, int]:
         """The four counts by status."""
-        return {"ok": self.ok, "unparsable": self.unparsable, "refused": self.refused, "error": self.error}
+        return {
+            "ok": self.ok,
+            "unparsable": self.unparsable,
+            "refused": self.refused,
+            "error": self.error,
+        }
 
     def words(self, asked: str = "asked") -> str:
         """Return the sum in words: "10 asked = 8 ok + 1 unparsable + 0 refused + 1 error"."""
@@ -78,7 +83,9 @@ def ask_mode(given: str) -> AskMode:
     try:
         return AskMode(given)
     except ValueError:
-        raise BadInput(f"a run judges plain, failed or all (or keep-flags) responses, not {given!r}") from None
+        raise BadInput(
+            f"a run judges plain, failed or all (or keep-flags) responses, not {given!r}"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +104,15 @@ def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[in
     return list(connection.execute(query.order_by(RESPONSE.c.id).limit(limit)).scalars())
 
 
-def count_unasked(connection: Connection, version_id: int, selection: Selection, run_id: int | None = None) -> int:
+def count_unasked(
+    connection: Connection, version_id: int, selection: Selection, run_id: int | None = None
+) -> int:
     """Return the number of responses that are left to judge; ``run_id`` is None before the run starts."""
-    query = select(func.count()).select_from(RESPONSE).where(*unasked(connection, version_id, selection, run_id))
+    query = (
+        select(func.count())
+        .select_from(RESPONSE)
+        .where(*unasked(connection, version_id, selection, run_id))
+    )
     return int(connection.execute(query).scalar_one())
 
 
@@ -107,7 +120,9 @@ def unasked(
     connection: Connection, version_id: int, selection: Selection, run_id: int | None = None
 ) -> list[ColumnElement[bool]]:
     """Return the conditions for the responses of a selection that a run has left to judge (None: before it starts)."""
-    of_version = (JUDGMENT.c.response_id == RESPONSE.c.id) & (JUDGMENT.c.judge_version_id == version_id)
+    of_version = (JUDGMENT.c.response_id == RESPONSE.c.id) & (
+        JUDGMENT.c.judge_version_id == version_id
+    )
     conditions = [
         RESPONSE.c.id <= selection.up_to,
         RESPONSE.c.answer.is_not(None),  # a forgotten response cannot be judged
@@ -116,12 +131,23 @@ def unasked(
     if selection.mode is AskMode.PLAIN:
         return [*conditions, ~exists().where(of_version)]
     if selection.mode is AskMode.FAILED:
-        failed = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id, NOT_OK)
-        latest = select(JUDGMENT.c.status).where(of_version, JUDGMENT.c.repeat == 0).order_by(JUDGMENT.c.id.desc())
-        conditions += [RESPONSE.c.id.in_(failed), latest.limit(1).scalar_subquery() != Status.OK.value]
+        failed = select(JUDGMENT.c.response_id).where(
+            JUDGMENT.c.judge_version_id == version_id, NOT_OK
+        )
+        latest = (
+            select(JUDGMENT.c.status)
+            .where(of_version, JUDGMENT.c.repeat == 0)
+            .order_by(JUDGMENT.c.id.desc())
+        )
+        conditions += [
+            RESPONSE.c.id.in_(failed),
+            latest.limit(1).scalar_subquery() != Status.OK.value,
+        ]
     if run_id is not None and selection.mode is AskMode.ANCHORS:
         asked = ANCHOR_JUDGMENT.c
-        conditions.append(~exists().where(asked.run_id == run_id, asked.response_id == RESPONSE.c.id))
+        conditions.append(
+            ~exists().where(asked.run_id == run_id, asked.response_id == RESPONSE.c.id)
+        )
     elif run_id is not None:
         conditions.append(~exists().where(of_version, JUDGMENT.c.run_id == run_id))
     return conditions
@@ -157,8 +183,8 @@ RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPE
 class StoredRun:
     """A run; ``selection`` is None for imports and for methods other than judging.
 
-    ``question`` is the stored selection of any method, as JSON values. ``selected`` is the number of steps at the
-    start; the run did not reach ``selected`` minus the asked steps.
+    ``question`` is the stored selection of any method, as JSON values. ``selected`` is the number
+    of steps at the start; the run did not reach ``selected`` minus the asked steps.
     """
 
     id: int
@@ -205,9 +231,10 @@ def start_or_continue_run(
 ) -> StoredRun:
     """Continue the unfinished run of the same judge version and selection, or start a new one.
 
-    A run over failed or all responses continues with the same responses. If the log has grown, a plain run is not
-    continued: a new run judges the new responses and those that the old run did not reach. A limit is stored as a
-    frontier, so that a continued run judges the same responses. Raises BadInput if the judge version is retired.
+    A run over failed or all responses continues with the same responses. If the log has grown, a
+    plain run is not continued: a new run judges the new responses and those that the old run did
+    not reach. A limit is stored as a frontier, so that a continued run judges the same responses.
+    Raises BadInput if the judge version is retired.
     """
     selection = Selection(where or RowFilter(), ask_mode(mode), limit, last_response_id(connection))
 
@@ -219,7 +246,13 @@ def start_or_continue_run(
         return _as_json(replace(selection, up_to=first[-1] if first else 0)), len(first)
 
     return start_or_continue_method_run(
-        connection, run_kind(mode), version, _as_json(selection), selected, actor=actor, destination=destination
+        connection,
+        run_kind(mode),
+        version,
+        _as_json(selection),
+        selected,
+        actor=actor,
+        destination=destination,
     )
 
 
@@ -235,13 +268,15 @@ def start_or_continue_method_run(
 ) -> StoredRun:
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
-    ``question`` has the JSON values that define the selection. Its frontier (``up_to``) is not compared: an unfinished
-    run continues up to its own frontier. ``selected`` is the number of steps, if it is known at the start, or a
-    function that a new run calls for the question to store and this number. Raises BadInput if the judge version is
-    retired.
+    ``question`` has the JSON values that define the selection. Its frontier (``up_to``) is not
+    compared: an unfinished run continues up to its own frontier. ``selected`` is the number of
+    steps, if it is known at the start, or a function that a new run calls for the question to store
+    and this number. Raises BadInput if the judge version is retired.
     """
     # Two processes with the same command find one run; only one of them makes it.
-    connection.execute(select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True))
+    connection.execute(
+        select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True)
+    )
     refuse_retired(connection, version)
     unfinished = unfinished_run(connection, version.id, kind, question)
     if unfinished is not None:
@@ -272,7 +307,11 @@ def unfinished_run(
     """Return the run that the same command would continue, or None."""
     wanted = _comparable(_as_json(question) if isinstance(question, Selection) else question)
     same_judge = (RUN.c.judge_version_id == version_id) & (RUN.c.kind == kind)
-    unfinished = select(RUN.c.id, RUN.c.filter).where(same_judge, RUN.c.state.in_(RESUMABLE)).order_by(RUN.c.id.desc())
+    unfinished = (
+        select(RUN.c.id, RUN.c.filter)
+        .where(same_judge, RUN.c.state.in_(RESUMABLE))
+        .order_by(RUN.c.id.desc())
+    )
     for run_id, stored in connection.execute(unfinished):
         if _comparable(stored) == wanted:
             return get_run(connection, run_id)
@@ -280,7 +319,10 @@ def unfinished_run(
 
 
 def resume_run(
-    connection: Connection, run_id: int, actor: str | None = None, destination: Destination = NOWHERE
+    connection: Connection,
+    run_id: int,
+    actor: str | None = None,
+    destination: Destination = NOWHERE,
 ) -> StoredRun:
     """Mark a run as running again and return it; ``actor`` is by default the person who started it.
 
@@ -294,10 +336,17 @@ def resume_run(
 
 def mark_running(connection: Connection, run: StoredRun, destination: Destination) -> None:
     """Store that a run continues, and where its texts go now."""
-    again: dict[str, Any] = {"state": RunState.RUNNING.value, "finished_at": None, "why_stopped": None}
+    again: dict[str, Any] = {
+        "state": RunState.RUNNING.value,
+        "finished_at": None,
+        "why_stopped": None,
+    }
     if destination.endpoint_host is not None:
         hosts = ", ".join(filter(None, (run.endpoint_host, destination.endpoint_host)))
-        again |= {**destination._asdict(), "endpoint_host": ", ".join(dict.fromkeys(hosts.split(", ")))}
+        again |= {
+            **destination._asdict(),
+            "endpoint_host": ", ".join(dict.fromkeys(hosts.split(", "))),
+        }
     connection.execute(update(RUN).where(RUN.c.id == run.id).values(again))
 
 
@@ -317,7 +366,13 @@ def start_import_run(
 ) -> StoredRun:
     """Start and return a run for the verdicts of a file. Earlier versions stored no ``import_batch_id``."""
     started = now or utc_now()
-    row = {"kind": IMPORT, "judge_version_id": version.id, "filter": {}, "actor": actor, "started_at": started}
+    row = {
+        "kind": IMPORT,
+        "judge_version_id": version.id,
+        "filter": {},
+        "actor": actor,
+        "started_at": started,
+    }
     row["import_batch_id"] = import_batch_id
     return insert_run(connection, row)
 
@@ -334,31 +389,54 @@ def run_of_today(
 ) -> StoredRun:
     """Return today's run (UTC) of verdicts that an actor makes or sends one by one; start it if there is none.
 
-    It is done at once, because no answer waits in it. ``question`` tells runs of the same kind apart.
+    It is done at once, because no answer waits in it. ``question`` tells runs of the same kind
+    apart.
     """
     now = now or utc_now()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     same = (
-        *(RUN.c.kind == kind, RUN.c.judge_version_id == version.id, RUN.c.actor == actor, RUN.c.started_at >= today),
+        *(
+            RUN.c.kind == kind,
+            RUN.c.judge_version_id == version.id,
+            RUN.c.actor == actor,
+            RUN.c.started_at >= today,
+        ),
         *(RUN.c.state == RunState.DONE.value, RUN.c.endpoint_host == destination.endpoint_host),
     )
-    for run_id, stored in connection.execute(select(RUN.c.id, RUN.c.filter).where(*same).order_by(RUN.c.id)):
+    for run_id, stored in connection.execute(
+        select(RUN.c.id, RUN.c.filter).where(*same).order_by(RUN.c.id)
+    ):
         if _comparable(stored) == _comparable(question):
             return get_run(connection, run_id)
-    row = {"kind": kind, "judge_version_id": version.id, "filter": dict(question), "actor": actor, "started_at": now}
+    row = {
+        "kind": kind,
+        "judge_version_id": version.id,
+        "filter": dict(question),
+        "actor": actor,
+        "started_at": now,
+    }
     run = insert_run(connection, row | destination._asdict())
-    finish_run(connection, run.id, RunState.DONE, now=now + timedelta(microseconds=1))  # its end is after its start
+    finish_run(
+        connection, run.id, RunState.DONE, now=now + timedelta(microseconds=1)
+    )  # its end is after its start
     return get_run(connection, run.id)
 
 
 def finish_run(
-    connection: Connection, run_id: int, state: RunState, *, why_stopped: str | None = None, now: datetime | None = None
+    connection: Connection,
+    run_id: int,
+    state: RunState,
+    *,
+    why_stopped: str | None = None,
+    now: datetime | None = None,
 ) -> None:
     """Store the end of a run."""
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or utc_now()}
     ended = update(RUN).where(RUN.c.id == run_id).values(end).returning(RUN.c.actor)
     actor = connection.execute(ended).scalar_one()
-    record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)
+    record_event(
+        connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now
+    )
 
 
 def set_why_stopped(connection: Connection, run_id: int, why: str | None) -> None:
@@ -395,7 +473,8 @@ def get_run(connection: Connection, run_id: int) -> StoredRun:
 def running_runs(connection: Connection, version_ids: Collection[int]) -> list[StoredRun]:
     """Return the runs of these judge versions that are running, also those that a killed process has left so."""
     return _read(
-        connection, _RUNS.where(RUN.c.state == RunState.RUNNING.value, RUN.c.judge_version_id.in_(version_ids))
+        connection,
+        _RUNS.where(RUN.c.state == RunState.RUNNING.value, RUN.c.judge_version_id.in_(version_ids)),
     )
 
 
@@ -430,7 +509,9 @@ def runs_since(connection: Connection, since: datetime) -> list[StoredRun]:
     return _read(connection, query.order_by(RUN.c.id.desc()))
 
 
-def run_counts(connection: Connection, run_ids: Collection[int], *, since: datetime | None = None) -> dict[int, Counts]:
+def run_counts(
+    connection: Connection, run_ids: Collection[int], *, since: datetime | None = None
+) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` leaves out calls that were stored before."""
     counted: dict[int, Counter[str]] = {run_id: Counter() for run_id in run_ids}
     for steps in (JUDGMENT, *STEP_TABLES):
@@ -443,7 +524,9 @@ def run_counts(connection: Connection, run_ids: Collection[int], *, since: datet
         )
         of_runs = select(steps.c.run_id, steps.c.status, *sums).where(steps.c.run_id.in_(run_ids))
         of_runs = of_runs if since is None else of_runs.where(steps.c.created_at >= since)
-        for run_id, status, *n in connection.execute(of_runs.group_by(steps.c.run_id, steps.c.status)):
+        for run_id, status, *n in connection.execute(
+            of_runs.group_by(steps.c.run_id, steps.c.status)
+        ):
             counted[run_id].update({status: n[0], **dict(zip(_SUMS, map(int, n), strict=True))})
     return {
         run_id: replace(
@@ -486,7 +569,9 @@ def _read(connection: Connection, query: Select[Any]) -> list[StoredRun]:
 
 def insert_run(connection: Connection, row: dict[str, Any]) -> StoredRun:
     """Store a new running run and return it."""
-    inserted = connection.execute(insert(RUN).returning(RUN.c.id), row | {"state": RunState.RUNNING.value})
+    inserted = connection.execute(
+        insert(RUN).returning(RUN.c.id), row | {"state": RunState.RUNNING.value}
+    )
     run = get_run(connection, inserted.scalar_one())
     details = {"run": run.id, "kind": run.kind, "version": run.version_id, "selected": run.selected}
     record_event(connection, "start_run", run.actor, details=details, now=run.started_at)
@@ -494,7 +579,11 @@ def insert_run(connection: Connection, row: dict[str, Any]) -> StoredRun:
 
 
 def _as_json(selection: Selection) -> dict[str, Any]:
-    fields = {"where": selection.where.as_dict(), "mode": selection.mode.value, "up_to": selection.up_to}
+    fields = {
+        "where": selection.where.as_dict(),
+        "mode": selection.mode.value,
+        "up_to": selection.up_to,
+    }
     return fields if selection.limit is None else fields | {"limit": selection.limit}
 
 
@@ -507,6 +596,10 @@ def _comparable(stored: Mapping[str, Any]) -> str:
 
 def last_verdicts(connection: Connection, run_ids: Collection[int]) -> dict[int, datetime]:
     """Return the time of the latest judgment of each of these runs that has any."""
-    latest = select(func.max(JUDGMENT.c.id)).where(JUDGMENT.c.run_id.in_(run_ids)).group_by(JUDGMENT.c.run_id)
+    latest = (
+        select(func.max(JUDGMENT.c.id))
+        .where(JUDGMENT.c.run_id.in_(run_ids))
+        .group_by(JUDGMENT.c.run_id)
+    )
     query = select(JUDGMENT.c.run_id, JUDGMENT.c.created_at).where(JUDGMENT.c.id.in_(latest))
     return {row.run_id: row.created_at for row in connection.execute(query)}

@@ -9,7 +9,17 @@ from sqlalchemy import Connection, func, or_, select
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import LOGGED, OPEN
-from judgeboard.store.tables import FLAG, JOB, JUDGMENT, RESPONSE, REVIEW, RUN, STEP_TABLES, TRACE, VERSION
+from judgeboard.store.tables import (
+    FLAG,
+    JOB,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW,
+    RUN,
+    STEP_TABLES,
+    TRACE,
+    VERSION,
+)
 
 
 class TraceCount(NamedTuple):
@@ -25,8 +35,13 @@ class TraceCount(NamedTuple):
 def count_traces(connection: Connection) -> Sequence[TraceCount]:
     """Return the traces by source and state, also the forgotten ones."""
     keys = TRACE.c.source, TRACE.c.state
-    query = select(*keys, func.count(), func.sum(TRACE.c.spans), func.max(TRACE.c.last_at)).group_by(*keys)
-    return [TraceCount(source, state, n, int(spans), at) for source, state, n, spans, at in connection.execute(query)]
+    query = select(
+        *keys, func.count(), func.sum(TRACE.c.spans), func.max(TRACE.c.last_at)
+    ).group_by(*keys)
+    return [
+        TraceCount(source, state, n, int(spans), at)
+        for source, state, n, spans, at in connection.execute(query)
+    ]
 
 
 def count_answers(connection: Connection) -> dict[str, int]:
@@ -48,20 +63,33 @@ class JudgmentCount(NamedTuple):
 def count_all_judgments(connection: Connection) -> Sequence[JudgmentCount]:
     """Return the judgments by judge version and status; every ask and repeat counts, of any kind of answer."""
     keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
-    sums = func.count(), func.count(JUDGMENT.c.cost_micro), func.coalesce(func.sum(JUDGMENT.c.cost_micro), 0)
+    sums = (
+        func.count(),
+        func.count(JUDGMENT.c.cost_micro),
+        func.coalesce(func.sum(JUDGMENT.c.cost_micro), 0),
+    )
     grouped = by_index(select(*keys, *sums).group_by(*keys), JUDGMENT, "ix_judgment_created")
-    rows = connection.execute(grouped).all()  # before the titles: a version may be added between the two queries
+    rows = connection.execute(
+        grouped
+    ).all()  # before the titles: a version may be added between the two queries
     titles = {
         id_: version_title(name, number)
-        for id_, name, number in connection.execute(select(VERSION.c.id, VERSION.c.name, VERSION.c.number))
+        for id_, name, number in connection.execute(
+            select(VERSION.c.id, VERSION.c.name, VERSION.c.number)
+        )
     }
-    return [JudgmentCount(titles[id_], status, n, n - priced, int(cost)) for id_, status, n, priced, cost in rows]
+    return [
+        JudgmentCount(titles[id_], status, n, n - priced, int(cost))
+        for id_, status, n, priced, cost in rows
+    ]
 
 
 def method_costs(connection: Connection) -> dict[str, int]:
     """Return the known cost of the calls of each table of steps other than judgments, in millionths."""
     return {
-        steps.name: int(connection.execute(select(func.coalesce(func.sum(steps.c.cost_micro), 0))).scalar_one())
+        steps.name: int(
+            connection.execute(select(func.coalesce(func.sum(steps.c.cost_micro), 0))).scalar_one()
+        )
         for steps in STEP_TABLES
     }
 
@@ -77,9 +105,16 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Met
     """Return the cost of comparisons, audits, generated answers and other calls since a time, by the run's judge."""
     costs: dict[str, MethodCost] = {}
     for steps in STEP_TABLES:
-        sums = func.count(), func.count(steps.c.cost_micro), func.coalesce(func.sum(steps.c.cost_micro), 0)
+        sums = (
+            func.count(),
+            func.count(steps.c.cost_micro),
+            func.coalesce(func.sum(steps.c.cost_micro), 0),
+        )
         # The runs first: a table of steps has an index of its runs, and none of its times.
-        running = or_(RUN.c.finished_at.is_(None), RUN.c.finished_at >= since), RUN.c.kind != "import"
+        running = (
+            or_(RUN.c.finished_at.is_(None), RUN.c.finished_at >= since),
+            RUN.c.kind != "import",
+        )
         run_ids = connection.execute(select(RUN.c.id).where(*running)).scalars().all()
         query = (
             select(VERSION.c.name, *sums)
@@ -89,7 +124,9 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Met
         )
         for name, calls, priced, cost in connection.execute(query.group_by(VERSION.c.name)):
             before = costs.get(name, MethodCost(0, 0))
-            costs[name] = MethodCost(before.cost_micro + int(cost), before.unpriced + calls - priced)
+            costs[name] = MethodCost(
+                before.cost_micro + int(cost), before.unpriced + calls - priced
+            )
     return costs
 
 
@@ -98,7 +135,9 @@ def oldest_open_flags(connection: Connection) -> dict[str, datetime]:
     first = by_index(
         select(func.min(FLAG.c.id)).where(OPEN).group_by(FLAG.c.rule), FLAG, "ix_flag_open_newest"
     )  # the index alone has rule and id
-    query = select(FLAG.c.rule, FLAG.c.created_at).where(FLAG.c.id.in_(connection.execute(first).scalars().all()))
+    query = select(FLAG.c.rule, FLAG.c.created_at).where(
+        FLAG.c.id.in_(connection.execute(first).scalars().all())
+    )
     return dict(connection.execute(query).all())
 
 
@@ -109,4 +148,6 @@ def count_all_reviews(connection: Connection) -> int:
 
 def count_failed_jobs(connection: Connection) -> int:
     """Return the number of jobs that could not start, could not go on, or stopped because something failed."""
-    return int(connection.execute(select(func.count()).where(JOB.c.failed.is_not(None))).scalar_one())
+    return int(
+        connection.execute(select(func.count()).where(JOB.c.failed.is_not(None))).scalar_one()
+    )

@@ -10,7 +10,14 @@ from sqlalchemy import Connection, exists, func, insert, select
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
-from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings, naming
+from judgeboard.settings.model import (
+    THRESHOLDS,
+    Settings,
+    Thresholds,
+    checked_thresholds,
+    load_settings,
+    naming,
+)
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.events import record_event
@@ -27,7 +34,11 @@ SETTING_KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 
 # Built once, because storing a batch always reads the settings.
 _LATEST = select(SETTING).where(
-    SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(SETTING_KEYS)).group_by(SETTING.c.key))
+    SETTING.c.id.in_(
+        select(func.max(SETTING.c.id))
+        .where(SETTING.c.key.in_(SETTING_KEYS))
+        .group_by(SETTING.c.key)
+    )
 )
 # Kinds of judges without groundedness, quality or label: rules about low scores could not use them.
 _NEVER_FIRST = ("rubric", "rating", AUDIT, REPEATS)
@@ -36,8 +47,12 @@ _FIRST_JUDGE = select(VERSION.c.name).where(
     VERSION.c.id
     == select(JUDGMENT.c.judge_version_id)
     .where(
-        exists().where(RESPONSE.c.id == JUDGMENT.c.response_id, RESPONSE.c.kind == ResponseKind.LOG.value),
-        JUDGMENT.c.judge_version_id.not_in(select(VERSION.c.id).where(VERSION.c.kind.in_(_NEVER_FIRST))),
+        exists().where(
+            RESPONSE.c.id == JUDGMENT.c.response_id, RESPONSE.c.kind == ResponseKind.LOG.value
+        ),
+        JUDGMENT.c.judge_version_id.not_in(
+            select(VERSION.c.id).where(VERSION.c.kind.in_(_NEVER_FIRST))
+        ),
     )
     .order_by(JUDGMENT.c.id)
     .limit(1)
@@ -83,7 +98,9 @@ def settings_in_force(connection: Connection) -> Settings:
         try:
             named_checks(settings.checks)
         except BadInput as error:
-            file = settings.origin("checks").partition(", line ")[0]  # the lines of the checks are those of the file
+            file = settings.origin("checks").partition(", line ")[
+                0
+            ]  # the lines of the checks are those of the file
             raise BadInput(str(error).replace("checks", file, 1)) from None
     return settings
 
@@ -107,9 +124,9 @@ def rules_in_force(connection: Connection) -> RulesInForce:
 def check_primary_judge(connection: Connection | None, *new: str) -> None:
     """Raise BadInput if the environment or the project file names a primary judge that does not exist.
 
-    The flag rules for low scores would flag nothing. A judge exists if the project file describes it, if it has a
-    version in the database, or if it is among the ``new`` ones. Before the first judge, each kind is a name too.
-    ``connection`` is None where there is no database yet.
+    The flag rules for low scores would flag nothing. A judge exists if the project file describes
+    it, if it has a version in the database, or if it is among the ``new`` ones. Before the first
+    judge, each kind is a name too. ``connection`` is None where there is no database yet.
     """
     from judgeboard.judges.kinds import JUDGES  # loads slowly: not for commands that only read
 
@@ -128,7 +145,9 @@ def check_primary_judge(connection: Connection | None, *new: str) -> None:
     )
 
 
-def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
+def set_setting(
+    connection: Connection, key: str, value: Any, by: str, now: datetime | None = None
+) -> None:
     """Store a setting (None: the default), or raise BadInput. `judgeboard flags apply` applies it to responses."""
     if key not in SETTING_KEYS:
         raise BadInput(f"no setting {key!r}; known: {', '.join(SETTING_KEYS)}")
@@ -142,7 +161,9 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
                 if value in {each.name for each in versions}
                 else f"no judge {value!r}"
             )
-            raise BadInput(f"{gone}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}")
+            raise BadInput(
+                f"{gone}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}"
+            )
     elif value is not None:
         value = getattr(_checked(key, value), key)
         named = naming(Thresholds.model_fields[key])
@@ -152,10 +173,14 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
             _check_rules(key, named.names(value))
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
     connection.execute(insert(SETTING), row | {"at": now or utc_now()})
-    record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
+    record_event(
+        connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now
+    )
 
 
-def remember_mapping(connection: Connection, source: str, mapping: Mapping[str, Any], by: str) -> None:
+def remember_mapping(
+    connection: Connection, source: str, mapping: Mapping[str, Any], by: str
+) -> None:
     """Keep how a person mapped the columns of a source's file. A mapping that is kept already is not kept again."""
     if mapping != remembered_mapping(connection, source):
         row = {"key": f"{_MAPPING}{source}", "value": dict(mapping), "by": by, "at": utc_now()}
@@ -164,7 +189,11 @@ def remember_mapping(connection: Connection, source: str, mapping: Mapping[str, 
 
 def remembered_mapping(connection: Connection, source: str) -> dict[str, Any] | None:
     """Return the latest mapping of a source's file, as `remember_mapping` keeps it."""
-    query = select(SETTING.c.value).where(SETTING.c.key == f"{_MAPPING}{source}").order_by(SETTING.c.id.desc())
+    query = (
+        select(SETTING.c.value)
+        .where(SETTING.c.key == f"{_MAPPING}{source}")
+        .order_by(SETTING.c.id.desc())
+    )
     return connection.execute(query.limit(1)).scalar()
 
 

@@ -1,14 +1,16 @@
 """Changes SQL while it is compiled: leaves out hidden rows, and adds the index hints for SQLite.
 
-SQLAlchemy compiles every statement through one compiler. On a connection with a row filter, the compiler replaces each
-table in a FROM clause by a subquery of its visible rows. It does so in joins, aliases, subqueries and common table
-expressions. SQL given as text and statements that write cannot be filtered, so they are refused.
+SQLAlchemy compiles every statement through one compiler. On a connection with a row filter, the
+compiler replaces each table in a FROM clause by a subquery of its visible rows. It does so in
+joins, aliases, subqueries and common table expressions. SQL given as text and statements that write
+cannot be filtered, so they are refused.
 
-The engine keeps compiled statements by their form and the names of their parameters. A filter adds parameters, so its
-statements are never mixed up with those of another filter, or with unfiltered ones. The hidden ids are their values.
+The engine keeps compiled statements by their form and the names of their parameters. A filter adds
+parameters, so its statements are never mixed up with those of another filter, or with unfiltered
+ones. The hidden ids are their values.
 
-SQLite has no statistics here and assumes that every equality selects few rows. A hint makes it read the rows of a page
-in the order of an index. PostgreSQL keeps statistics and takes no index hints.
+SQLite has no statistics here and assumes that every equality selects few rows. A hint makes it read
+the rows of a page in the order of an index. PostgreSQL keeps statistics and takes no index hints.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,7 +54,8 @@ class _RowFilterCompiler(SQLCompiler):
             return None
         return row_filter(table.name)
 
-    # The further arguments of the visit_… methods are those of SQLAlchemy, which are passed on unchanged.
+    # The further arguments of the visit_… methods are those of SQLAlchemy, which are passed on
+    # unchanged.
     def visit_table(self, table: TableClause, *args: object, **kwargs: object) -> str:
         compiler: Any = super()
         rendered: str = compiler.visit_table(table, *args, **kwargs)
@@ -98,13 +101,18 @@ def prepare_compiler(engine: Engine) -> None:
     engine.dialect.statement_compiler = type(compiler.__name__, (_RowFilterCompiler, compiler), {})
 
 
-def filter_rows(connection: Connection, row_filter: HiddenRowsFilter, parameters: Mapping[str, Any]) -> None:
+def filter_rows(
+    connection: Connection, row_filter: HiddenRowsFilter, parameters: Mapping[str, Any]
+) -> None:
     """Limit a connection to the rows that the filter leaves of each table; refuse statements other than queries.
 
-    ``parameters`` are those of the filter's queries. Filters with other queries must have parameters with other names.
+    ``parameters`` are those of the filter's queries. Filters with other queries must have
+    parameters with other names.
     """
 
-    def with_filter(_on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any) -> Any:
+    def with_filter(
+        _on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any
+    ) -> Any:
         if multiparams or not isinstance(statement, SelectBase):
             raise ValueError("a connection with hidden rows answers only queries")
         if statement.get_execution_options().get(_HIDDEN_TOO):
@@ -114,7 +122,12 @@ def filter_rows(connection: Connection, row_filter: HiddenRowsFilter, parameters
         return statement.execution_options(**{_FILTER: row_filter}), (), {**params, **parameters}
 
     def refuse_text(
-        _connection: Connection, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool
+        _connection: Connection,
+        _cursor: Any,
+        _statement: str,
+        _parameters: Any,
+        context: Any,
+        _many: bool,
     ) -> None:
         if context.compiled is None:
             raise ValueError("a connection with hidden rows takes no SQL as text")

@@ -59,7 +59,10 @@ def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:
 
 
 def rows_with(
-    connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Collection[Any] | None
+    connection: Connection,
+    query: Select[Any],
+    column: ColumnElement[Any],
+    values: Collection[Any] | None,
 ) -> Iterator[Any]:
     """Yield the rows in which ``column`` has one of these values (None: all rows), in batches of ascending values."""
     if values is None:
@@ -86,13 +89,18 @@ def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:
 
 
 def rows_by_key(
-    connection: Connection, table: Table, keys: Collection[tuple[str, str]], *columns: ColumnElement[Any]
+    connection: Connection,
+    table: Table,
+    keys: Collection[tuple[str, str]],
+    *columns: ColumnElement[Any],
 ) -> dict[tuple[str, str], Any]:
     """Return the rows of a table with these keys (source and external id) by key, with these columns."""
     # SQLite would read the whole index for (source, external_id) IN (...).
     of_sources = table.c.source.in_({source for source, _ in keys})
     query = select(table.c.source, table.c.external_id, *columns).where(of_sources)
-    rows = rows_with(connection, query, table.c.external_id, {external_id for _, external_id in keys})
+    rows = rows_with(
+        connection, query, table.c.external_id, {external_id for _, external_id in keys}
+    )
     by_key = {(row.source, row.external_id): row for row in rows}
     return {key: by_key[key] for key in keys if key in by_key}
 
@@ -123,7 +131,9 @@ def upsert(connection: Connection, table: Table, *key: str) -> "Insertion":
 def _insert(dialect: str, table: Table) -> "Insertion":
     if dialect == "sqlite":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # imported only here, because it imports all its drivers
+    from sqlalchemy.dialects import (
+        postgresql,
+    )  # imported only here, because it imports all its drivers
 
     return postgresql.insert(table)
 
@@ -136,20 +146,28 @@ def _insert_or_skip(dialect: str, table: Table, key: tuple[str, ...]) -> "Insert
 @cache
 def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
     statement = _insert(dialect, table)
-    others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
+    others = {
+        column.name: statement.excluded[column.name]
+        for column in table.columns
+        if column.name not in key
+    }
     return statement.on_conflict_do_update(index_elements=key, set_=others)
 
 
 def rows_of(connection: Connection, query: Select[T]) -> list[T]:
     """Return rows of a table as instances of its class, which no statement of another time returns again."""
-    with Session(connection) as session:  # a new one for each read: a kept one returns rows that were hidden since
+    with Session(
+        connection
+    ) as session:  # a new one for each read: a kept one returns rows that were hidden since
         return list(session.scalars(query))
 
 
 def record_of(cls: type[T], row: Any, **values: object) -> T:
     """Return a record with ``values`` and the columns or fields of ``row`` (also a dataclass or a row of a table)."""
     stored = (
-        row._asdict() if hasattr(row, "_asdict") else {name: getattr(row, name) for name in _field_names(type(row))}
+        row._asdict()
+        if hasattr(row, "_asdict")
+        else {name: getattr(row, name) for name in _field_names(type(row))}
     )
     return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)
 
@@ -177,7 +195,9 @@ def _field_names(cls: type) -> tuple[str, ...]:
         if is_dataclass(cls):
             _FIELD_NAMES[cls] = tuple(field.name for field in fields(cls) if field.init)
         else:
-            _FIELD_NAMES[cls] = tuple(cls.model_fields) if issubclass(cls, SQLModel) else cls._fields  # type: ignore[attr-defined]  # every other record is a named tuple
+            _FIELD_NAMES[cls] = (
+                tuple(cls.model_fields) if issubclass(cls, SQLModel) else cls._fields
+            )  # type: ignore[attr-defined]  # every other record is a named tuple
     return _FIELD_NAMES[cls]
 
 
@@ -187,11 +207,14 @@ def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
     return tuple(connection.execute(select(*highest)).one())
 
 
-# SQLite uses a partial index only if the query contains the same text as the condition of the index.
+# SQLite uses a partial index only if the query contains the same text as the condition of the
+# index.
 LOGGED: ColumnElement[bool] = literal_column("response.kind = 'log'")
 OPEN: ColumnElement[bool] = literal_column("flag.state = 'open'")
 NOT_OK: ColumnElement[bool] = literal_column("judgment.status <> 'ok'")
-PICKED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
+PICKED: ColumnElement[bool] = literal_column(
+    "flag.state <> 'superseded' AND flag.rule <> 'random_sample'"
+)
 """Flags that count, of all rules except the random sample."""
 CURRENT_OF_VERSION: ColumnElement[bool] = literal_column("current_judgment.response_kind = 'log'")
 """Current verdicts of judge versions on logged answers."""
@@ -216,8 +239,12 @@ class TextColumn(NamedTuple):
     def plus(self, other: "TextColumn") -> "TextColumn":
         """Return the rows of this column and then those of another one."""
         place = {name: place for place, name in enumerate(sorted({*self.names, *other.names}))}
-        places = [np.array([place[name] for name in each.names], dtype=np.int64) for each in (self, other)]
-        return TextColumn(tuple(place), np.concatenate([places[0][self.codes], places[1][other.codes]]))
+        places = [
+            np.array([place[name] for name in each.names], dtype=np.int64) for each in (self, other)
+        ]
+        return TextColumn(
+            tuple(place), np.concatenate([places[0][self.codes], places[1][other.codes]])
+        )
 
     def without_unused(self) -> "TextColumn":
         """Return the same rows, with the names that occur."""
@@ -231,7 +258,9 @@ class TextColumn(NamedTuple):
     def positions(self) -> dict[str, IntArray]:
         """Return the positions, ascending, of the rows of each name. One sort does for all names."""
         ends = np.cumsum(np.bincount(self.codes, minlength=len(self.names)))[:-1]
-        return dict(zip(self.names, np.split(np.argsort(self.codes, kind="stable"), ends), strict=True))
+        return dict(
+            zip(self.names, np.split(np.argsort(self.codes, kind="stable"), ends), strict=True)
+        )
 
 
 NO_DAY = -1
@@ -244,13 +273,18 @@ class Columns:
     def at(self, rows: AnyArray) -> Self:
         """Return some of the rows, by a mask or by positions."""
         columns = (getattr(self, name) for name in _field_names(type(self)))
-        return type(self)(*(each[rows] if isinstance(each, np.ndarray) else each.at(rows) for each in columns))
+        return type(self)(
+            *(each[rows] if isinstance(each, np.ndarray) else each.at(rows) for each in columns)
+        )
 
     def plus(self, other: Self) -> Self:
         """Return these rows and then those of ``other``."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in _field_names(type(self)))
         return type(self)(
-            *(np.concatenate(pair) if isinstance(pair[0], np.ndarray) else pair[0].plus(pair[1]) for pair in pairs)
+            *(
+                np.concatenate(pair) if isinstance(pair[0], np.ndarray) else pair[0].plus(pair[1])
+                for pair in pairs
+            )
         )
 
 
@@ -261,31 +295,47 @@ def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
     """
     types: list[Any] = [column.type for column in query.selected_columns]
     types = [type_.impl if isinstance(type_, TypeDecorator) else type_ for type_ in types]
-    known: list[dict[str, int] | None] = [{} if isinstance(type_, String) else None for type_ in types]
+    known: list[dict[str, int] | None] = [
+        {} if isinstance(type_, String) else None for type_ in types
+    ]
     kinds = [np.float64 if isinstance(type_, Float) else np.int64 for type_ in types]
     parts: list[list[npt.NDArray[Any]]] = [[np.empty(0, dtype=kind)] for kind in kinds]
     with connection.execute(query) as result:
-        # Rows are read in parts, because the garbage collector would scan a hundred thousand live tuples repeatedly.
-        # They come from the driver's cursor, because creating a Row for each takes a third of the time.
+        # Rows are read in parts, because the garbage collector would scan a hundred thousand live
+        # tuples repeatedly. They come from the driver's cursor, because creating a Row for each
+        # takes a third of the time.
         cursor = result.cursor
         if cursor is None:
             raise ValueError("this statement returns no rows")
         for rows in iter(lambda: cursor.fetchmany(_PART), []):
-            for part, kind, names, values in zip(parts, kinds, known, zip(*rows, strict=True), strict=True):
-                codes = values if names is None else [names.setdefault(each, len(names)) for each in values]
+            for part, kind, names, values in zip(
+                parts, kinds, known, zip(*rows, strict=True), strict=True
+            ):
+                codes = (
+                    values
+                    if names is None
+                    else [names.setdefault(each, len(names)) for each in values]
+                )
                 part.append(np.array(codes, dtype=kind))
     arrays = [np.concatenate(part) for part in parts]
-    return [array if names is None else _in_order(names, array) for names, array in zip(known, arrays, strict=True)]
+    return [
+        array if names is None else _in_order(names, array)
+        for names, array in zip(known, arrays, strict=True)
+    ]
 
 
-def read_numbers(connection: Connection, *queries: Select[Any]) -> tuple[TextColumn, list[IntArray]]:
+def read_numbers(
+    connection: Connection, *queries: Select[Any]
+) -> tuple[TextColumn, list[IntArray]]:
     """Return the rows of queries with equal columns: a text, then whole numbers, which must not be NULL.
 
-    The engine joins the numbers of each text into one value, which NumPy splits. For many rows this takes a fifth of
-    the time of `read_columns`, because no number becomes a Python object.
+    The engine joins the numbers of each text into one value, which NumPy splits. For many rows this
+    takes a fifth of the time of `read_columns`, because no number becomes a Python object.
     """
     known: dict[str, int] = {}
-    parts: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in queries[0].selected_columns]
+    parts: list[list[IntArray]] = [
+        [np.empty(0, dtype=np.int64)] for _ in queries[0].selected_columns
+    ]
     for query in queries:
         name, *numbers = query.subquery().c
         joined = (func.aggregate_strings(cast(each, String), ",") for each in numbers)

@@ -60,12 +60,15 @@ class StoredResponses:
 
 
 def store_responses(
-    connection: Connection, responses: Sequence[Response], batch_id: int | None = None, now: datetime | None = None
+    connection: Connection,
+    responses: Sequence[Response],
+    batch_id: int | None = None,
+    now: datetime | None = None,
 ) -> StoredResponses:
     """Store new responses, by (source, external id), new feedback on known responses, and the flags that they raise.
 
-    A known response with other content does not change, nor does its feedback. Raises BadInput if a text contains NUL
-    or a lone surrogate, which one of the engines cannot store.
+    A known response with other content does not change, nor does its feedback. Raises BadInput if a
+    text contains NUL or a lone surrogate, which one of the engines cannot store.
     """
     now = now or utc_now()
     result = StoredResponses()
@@ -95,10 +98,12 @@ def store_judgments(
 ) -> int:
     """Store judgments of one judge version, update current judgments and flags, and return how many are new.
 
-    A judgment that is already stored (same response, version, ask and repeat) does not change. Raises NotFound if a
-    response is not stored.
+    A judgment that is already stored (same response, version, ask and repeat) does not change.
+    Raises NotFound if a response is not stored.
     """
-    [stored] = store_judgments_of_versions(connection, [JudgmentsOfVersion(version, run_id, items)], now or utc_now())
+    [stored] = store_judgments_of_versions(
+        connection, [JudgmentsOfVersion(version, run_id, items)], now or utc_now()
+    )
     return stored
 
 
@@ -124,7 +129,9 @@ def store_judgments_of_versions(
                 stored[number] += new
         for ids, flags in ((judged, True), (measured - judged, False)):
             if ids:
-                _update_after_change(connection, [each for each in responses if each.id in ids], now, flags=flags)
+                _update_after_change(
+                    connection, [each for each in responses if each.id in ids], now, flags=flags
+                )
     return stored
 
 
@@ -133,17 +140,21 @@ def _is_measurement(connection: Connection, version: StoredVersion) -> bool:
     return version.kind in COMBINED_KINDS and version.name != primary_judge(connection)
 
 
-def reapply_flags(connection: Connection, response_ids: Collection[int], now: datetime | None = None) -> FlagChanges:
+def reapply_flags(
+    connection: Connection, response_ids: Collection[int], now: datetime | None = None
+) -> FlagChanges:
     """Apply every rule again to these responses, with the settings in force; return the changes.
 
-    This is idempotent. Decided flags stay and are not raised again; open flags whose reason is gone are superseded.
-    Raises NotFound if a response is not stored.
+    This is idempotent. Decided flags stay and are not raised again; open flags whose reason is gone
+    are superseded. Raises NotFound if a response is not stored.
     """
     now = now or utc_now()
     changes = FlagChanges()
     for batch in batches(sorted(set(response_ids))):
         states = _locked_states(connection, batch)
-        changes.add(update_flags(connection, states, [*RULES.values()], rules_in_force(connection), now))
+        changes.add(
+            update_flags(connection, states, [*RULES.values()], rules_in_force(connection), now)
+        )
         follow_queues(connection, batch, now)
     return changes
 
@@ -165,7 +176,9 @@ def count_to_supersede(
 def rebuild_current(connection: Connection, response_ids: Collection[int]) -> int:
     """Compute the current judgments of these responses again; return how many rows were wrong."""
     batched = batches(sorted(set(response_ids)))
-    return sum(update_current_judgments(connection, _locked_states(connection, batch)) for batch in batched)
+    return sum(
+        update_current_judgments(connection, _locked_states(connection, batch)) for batch in batched
+    )
 
 
 def _locked_states(connection: Connection, response_ids: Sequence[int]) -> list[ResponseState]:
@@ -181,7 +194,9 @@ def _store_batch(
     result: StoredResponses,
 ) -> None:
     for response in responses:
-        check_storable(repr(response.external_id), ((name, getattr(response, name)) for name in TEXTS))
+        check_storable(
+            repr(response.external_id), ((name, getattr(response, name)) for name in TEXTS)
+        )
     hashes = [content_hash(response) for response in responses]
     first: dict[tuple[str, str], tuple[Response, str]] = {}
     for response, hash_ in zip(responses, hashes, strict=True):
@@ -204,7 +219,9 @@ def _store_batch(
         if key not in inserted or first[key][0] is not response:
             result.unchanged += 1
         feedback.setdefault(id_, []).extend(response.feedback)
-    for response_id, entries in (take_feedback(connection, responses=new_answers) if new_answers else {}).items():
+    for response_id, entries in (
+        take_feedback(connection, responses=new_answers) if new_answers else {}
+    ).items():
         feedback.setdefault(response_id, []).extend(entries)  # it came before its answer
     added = add_feedback(connection, feedback, new_answers, batch_id, now)
     result.feedback_added += len(added)
@@ -236,7 +253,9 @@ def add_feedback(
     def may_change(import_id: int | None) -> bool:
         return restoring().may_change(import_id)
 
-    added = insert_feedback(connection, feedback, known_ids, batch_id, now, may_change, changed_back)
+    added = insert_feedback(
+        connection, feedback, known_ids, batch_id, now, may_change, changed_back
+    )
     added_ids = {response_id for response_id, _ in added}
     changed = [response for response in known_responses if response.id in added_ids]
     if changed:
@@ -244,7 +263,9 @@ def add_feedback(
     return added
 
 
-def update_after_withdrawal(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
+def update_after_withdrawal(
+    connection: Connection, response_ids: Collection[int], now: datetime
+) -> None:
     """Update the current judgments and flags of responses of which judgments or feedback were withdrawn."""
     for batch in batches(sorted(set(response_ids))):
         _update_after_change(connection, read_responses(connection, set(batch), lock=True), now)
@@ -256,7 +277,8 @@ def _update_after_change(
     states = read_states(connection, responses)
     update_current_judgments(connection, states)
     if flags:
-        # Drawn rules depend on the response alone: they apply when it is stored and when all rules are applied again.
+        # Drawn rules depend on the response alone: they apply when it is stored and when all rules
+        # are applied again.
         others = [rule for rule in RULES.values() if not rule.drawn]
         update_flags(connection, states, others, rules_in_force(connection), now)
     follow_queues(connection, [response.id for response in responses], now)
@@ -266,20 +288,42 @@ ASPECTS_ADDED = "aspects_added"  # in the counts of an import: verdicts of other
 
 
 def start_batch(
-    connection: Connection, *, file: str, sha256: str | None, importer: str, kind: str, actor: str, now: datetime
+    connection: Connection,
+    *,
+    file: str,
+    sha256: str | None,
+    importer: str,
+    kind: str,
+    actor: str,
+    now: datetime,
 ) -> int:
     """Store the start of an import and return its id."""
     # The name of a file or a person on this machine may contain bytes that no database can store.
     by = storable(actor)[0]
-    row = {"file": storable(file)[0], "sha256": sha256, "importer": importer, "kind": kind, "actor": by, "at": now}
-    batch_id = int(connection.execute(insert(IMPORT_BATCH).returning(IMPORT_BATCH.c.id), row).scalar_one())
+    row = {
+        "file": storable(file)[0],
+        "sha256": sha256,
+        "importer": importer,
+        "kind": kind,
+        "actor": by,
+        "at": now,
+    }
+    batch_id = int(
+        connection.execute(insert(IMPORT_BATCH).returning(IMPORT_BATCH.c.id), row).scalar_one()
+    )
     record_event(connection, "start_import", by, details={"batch": batch_id, "kind": kind}, now=now)
     return batch_id
 
 
-def finish_batch(connection: Connection, batch_id: int, counts: dict[str, Any], now: datetime) -> None:
+def finish_batch(
+    connection: Connection, batch_id: int, counts: dict[str, Any], now: datetime
+) -> None:
     """Store the end of an import with its counts of rows."""
-    ended = update(IMPORT_BATCH).where(IMPORT_BATCH.c.id == batch_id).values(counts=counts, finished_at=now)
+    ended = (
+        update(IMPORT_BATCH)
+        .where(IMPORT_BATCH.c.id == batch_id)
+        .values(counts=counts, finished_at=now)
+    )
     actor = connection.execute(ended.returning(IMPORT_BATCH.c.actor)).scalar_one()
     record_event(connection, "finish_import", actor, details={"batch": batch_id, **counts}, now=now)
 
@@ -303,11 +347,20 @@ def import_in_progress(connection: Connection, since: datetime) -> ImportBatch |
     One that broke off has no end either, so it is returned only until then.
     """
     unfinished = IMPORT_BATCH.c.finished_at.is_(None) & IMPORT_BATCH.c.undone_at.is_(None)
-    batches = rows_of(connection, select(ImportBatch).where(unfinished).order_by(IMPORT_BATCH.c.id.desc()).limit(1))
+    batches = rows_of(
+        connection,
+        select(ImportBatch).where(unfinished).order_by(IMPORT_BATCH.c.id.desc()).limit(1),
+    )
     if not batches:
         return None
     batch = batches[0]
-    latest = select(RESPONSE.c.imported_at, RESPONSE.c.import_batch_id).order_by(RESPONSE.c.id.desc()).limit(1)
+    latest = (
+        select(RESPONSE.c.imported_at, RESPONSE.c.import_batch_id)
+        .order_by(RESPONSE.c.id.desc())
+        .limit(1)
+    )
     stored = connection.execute(latest).first()
-    goes_on = stored is not None and stored.import_batch_id == batch.id and stored.imported_at >= since
+    goes_on = (
+        stored is not None and stored.import_batch_id == batch.id and stored.imported_at >= since
+    )
     return batch if batch.at >= since or goes_on else None

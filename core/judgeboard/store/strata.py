@@ -21,7 +21,15 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import Decision, FlagState, ItemState, Label, QueueOrder, ResponseKind, Status
+from judgeboard.domain import (
+    Decision,
+    FlagState,
+    ItemState,
+    Label,
+    QueueOrder,
+    ResponseKind,
+    Status,
+)
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints, renumbered
@@ -60,9 +68,9 @@ _STEPS = 1e9
 class JudgedAnswers(Columns):
     """Logged answers that a judge version was asked about, one row each.
 
-    ``scores`` are the judge's groundedness, NaN if there is none, ``qualities`` its quality, 0 if there is none.
-    ``days`` are UTC days since 1970-01-01. A rule other than the random sample flagged the ``picked`` answers, the
-    random sample has those ``drawn``.
+    ``scores`` are the judge's groundedness, NaN if there is none, ``qualities`` its quality, 0 if
+    there is none. ``days`` are UTC days since 1970-01-01. A rule other than the random sample
+    flagged the ``picked`` answers, the random sample has those ``drawn``.
     """
 
     response_ids: IntArray
@@ -90,8 +98,8 @@ def judged_answers(
 ) -> JudgedAnswers:
     """Return the answers with their verdicts, by ascending id; ``ids`` are those to read (default: all).
 
-    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below its cut. Without a version,
-    all answers have the verdict ``UNUSABLE``.
+    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below its cut.
+    Without a version, all answers have the verdict ``UNUSABLE``.
     """
 
     def among_ids(response_id: ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
@@ -112,15 +120,24 @@ def judged_answers(
         _packed(CURRENT.c.response_id, func.coalesce(CURRENT.c.quality, 0), _verdict(cuts)),
         CURRENT.c.evidence_group,
         func.coalesce(CURRENT.c.asked_day, NO_DAY),
-        # A whole number of steps, because whole numbers are read fast. Closer scores count as equal.
+        # A whole number of steps, because whole numbers are read fast. Closer scores count as
+        # equal.
         func.coalesce(cast(func.round(CURRENT.c.groundedness * _STEPS), BigInteger), _NO_SCORE),
-    ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id, *among_ids(CURRENT.c.response_id))
+    ).where(
+        CURRENT_OF_VERSION,
+        CURRENT.c.judge_version_id == version_id,
+        *among_ids(CURRENT.c.response_id),
+    )
     if ids is not None:  # SQLite would otherwise read all verdicts in the order of query types
         usable = by_index(usable, CURRENT, "ix_current_judgment_response")
-    answered = CURRENT.c.response_id == JUDGMENT.c.response_id, CURRENT.c.judge_version_id == version_id
+    answered = (
+        CURRENT.c.response_id == JUDGMENT.c.response_id,
+        CURRENT.c.judge_version_id == version_id,
+    )
     failed = select(JUDGMENT.c.response_id).where(
         JUDGMENT.c.judge_version_id == version_id,
-        # Both conditions: SQLite uses the partial index for the first, and prefers it to others for the second.
+        # Both conditions: SQLite uses the partial index for the first, and prefers it to others for
+        # the second.
         NOT_OK,
         JUDGMENT.c.status.in_([each.value for each in Status if each is not Status.OK]),
         ~select(CURRENT.c.response_id).where(*answered).exists(),
@@ -129,17 +146,28 @@ def judged_answers(
     unusable = of_response.where(RESPONSE.c.id.in_(failed)).distinct()
     if where in {None, RowFilter()}:
         # An expression, because the index of `kind` would lead through the whole log.
-        return _read(connection, ids, usable, unusable.where(RESPONSE.c.kind.concat("") == ResponseKind.LOG.value))
+        return _read(
+            connection,
+            ids,
+            usable,
+            unusable.where(RESPONSE.c.kind.concat("") == ResponseKind.LOG.value),
+        )
     matching = select(RESPONSE.c.id).where(*conditions)
     return _read(
-        connection, ids, usable.where(CURRENT.c.response_id.in_(matching)), unusable.where(RESPONSE.c.id.in_(matching))
+        connection,
+        ids,
+        usable.where(CURRENT.c.response_id.in_(matching)),
+        unusable.where(RESPONSE.c.id.in_(matching)),
     )
 
 
 def gives_labels(connection: Connection, version_id: int) -> bool:
     """Return whether a judge version gave a label to any answer. Otherwise the threshold decides its verdicts."""
     return any_row(
-        connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id, CURRENT.c.label.is_not(None)
+        connection,
+        CURRENT_OF_VERSION,
+        CURRENT.c.judge_version_id == version_id,
+        CURRENT.c.label.is_not(None),
     )
 
 
@@ -155,7 +183,9 @@ def _read(connection: Connection, ids: IntArray | None, *queries: Select[Any]) -
     response_ids, scores = packed >> 5, np.where(steps < 0, np.nan, steps / _STEPS)
     picked, drawn = (np.isin(response_ids, flagged) for flagged in _flagged(connection, ids))
     qualities = packed >> 2 & 7
-    answers = JudgedAnswers(response_ids, groups, days, packed & 3, scores, qualities, picked, drawn, types)
+    answers = JudgedAnswers(
+        response_ids, groups, days, packed & 3, scores, qualities, picked, drawn, types
+    )
     return answers.at(np.argsort(response_ids))
 
 
@@ -166,7 +196,9 @@ def _flagged(connection: Connection, ids: IntArray | None) -> tuple[IntArray, In
         of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
         query = by_index(of_ids, FLAG, "ix_flag_response")
     drawn = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value)
-    picked_ids, drawn_ids = (read_numbers(connection, query.where(each))[1][0] for each in (PICKED, drawn))
+    picked_ids, drawn_ids = (
+        read_numbers(connection, query.where(each))[1][0] for each in (PICKED, drawn)
+    )
     return picked_ids, drawn_ids
 
 
@@ -184,10 +216,11 @@ def _verdict(cuts: Cuts) -> ColumnElement[int]:
 class RandomOrder:
     """The ids, ascending, of answers that people reviewed as items of queues in random order with the same filter.
 
-    ``flagged_only`` queues have answers with open flags only, so answers that people decided before are not in them.
-    The others are drawn from all answers that match ``where``. A queue with a number of items is drawn once: answers
-    with an id above ``last_id`` were logged later (None: later answers join the queue). A planned queue is drawn from
-    the answers that its judge versions were asked about until then: ``judged_by`` has their ids with this time.
+    ``flagged_only`` queues have answers with open flags only, so answers that people decided before
+    are not in them. The others are drawn from all answers that match ``where``. A queue with a
+    number of items is drawn once: answers with an id above ``last_id`` were logged later (None:
+    later answers join the queue). A planned queue is drawn from the answers that its judge versions
+    were asked about until then: ``judged_by`` has their ids with this time.
     """
 
     where: RowFilter
@@ -200,7 +233,8 @@ class RandomOrder:
 def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
     """Return the answers that people reviewed in queues in random order, by filter and by when they were drawn.
 
-    Items that a person added, repeats and tests do not count, and no queue of answers on which two judges differ.
+    Items that a person added, repeats and tests do not count, and no queue of answers on which two
+    judges differ.
     """
     return _random_orders(connection, filter(_is_random, list_queues(connection, subject=ANSWERS)))
 
@@ -209,24 +243,37 @@ def open_in_random_order(connection: Connection) -> dict[str, IntArray]:
     """Return the ids of the answers that open queues in random order still wait for, by the name of the queue."""
     queues = filter(_is_random, list_queues(connection, only_open=True, subject=ANSWERS))
     waiting = select(QUEUE_ITEM.c.response_id).where(
-        QUEUE_ITEM.c.state == ItemState.OPEN.value, QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.test.is_(False)
+        QUEUE_ITEM.c.state == ItemState.OPEN.value,
+        QUEUE_ITEM.c.repeat_for.is_(None),
+        QUEUE_ITEM.c.test.is_(False),
     )
     return {
-        queue.name: read_columns(connection, waiting.where(QUEUE_ITEM.c.queue_id == queue.id))[0] for queue in queues
+        queue.name: read_columns(connection, waiting.where(QUEUE_ITEM.c.queue_id == queue.id))[0]
+        for queue in queues
     }
 
 
 def _is_random(queue: Queue) -> bool:
     """Whether the labels of a queue are a random sample of the answers that it was drawn from."""
-    return queue.rules.order is QueueOrder.RANDOM and not queue.rules.training and not queue.of_difference
+    return (
+        queue.rules.order is QueueOrder.RANDOM
+        and not queue.rules.training
+        and not queue.of_difference
+    )
 
 
 def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[RandomOrder]:
-    queue_ids: dict[tuple[RowFilter, bool, int | None, tuple[tuple[int, datetime], ...]], list[int]] = {}
+    queue_ids: dict[
+        tuple[RowFilter, bool, int | None, tuple[tuple[int, datetime], ...]], list[int]
+    ] = {}
     for queue in queues:
-        last_id = None if queue.rules.max_items is None else _last_logged(connection, queue.created_at)
+        last_id = (
+            None if queue.rules.max_items is None else _last_logged(connection, queue.created_at)
+        )
         judged_by = tuple((version_id, queue.created_at) for version_id in _planned_versions(queue))
-        queue_ids.setdefault((queue.rules.where, queue.rules.flagged_only, last_id, judged_by), []).append(queue.id)
+        queue_ids.setdefault(
+            (queue.rules.where, queue.rules.flagged_only, last_id, judged_by), []
+        ).append(queue.id)
     return [RandomOrder(*which, _reviewed_in(connection, ids)) for which, ids in queue_ids.items()]
 
 
@@ -236,10 +283,13 @@ def _planned_versions(queue: Queue) -> tuple[int, ...]:
     return tuple(sorted(each for each in stored if each is not None))
 
 
-def judged_until(connection: Connection, version_id: int, at: datetime, ids: IntArray, *, is_asked: bool) -> BoolArray:
+def judged_until(
+    connection: Connection, version_id: int, at: datetime, ids: IntArray, *, is_asked: bool
+) -> BoolArray:
     """Return for each answer whether a judge version was asked about it until this time.
 
-    ``is_asked``: it was asked about all of them until today. If the version has no judgment any more, all count.
+    ``is_asked``: it was asked about all of them until today. If the version has no judgment any
+    more, all count.
     """
     judged = np.ones(len(ids), dtype=np.bool_)
     if not is_asked:
@@ -248,9 +298,14 @@ def judged_until(connection: Connection, version_id: int, at: datetime, ids: Int
             return judged
         judged = np.isin(ids, asked)
     query = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id)
-    later = np.intersect1d(read_columns(connection, query.where(JUDGMENT.c.created_at > at))[0], ids)
+    later = np.intersect1d(
+        read_columns(connection, query.where(JUDGMENT.c.created_at > at))[0], ids
+    )
     # Two queries: in one, SQLite would search all earlier judgments for each later one.
-    judged_again = JUDGMENT.c.created_at <= at, JUDGMENT.c.response_id.in_(listed(connection, later.tolist()))
+    judged_again = (
+        JUDGMENT.c.created_at <= at,
+        JUDGMENT.c.response_id.in_(listed(connection, later.tolist())),
+    )
     again = read_columns(connection, query.where(*judged_again))[0] if len(later) else no_ints()
     return judged & ~np.isin(ids, np.setdiff1d(later, again))
 
@@ -258,9 +313,13 @@ def judged_until(connection: Connection, version_id: int, at: datetime, ids: Int
 def _last_logged(connection: Connection, at: datetime) -> int:
     """Return the greatest id of the answers that were stored until this time, 0 if there were none.
 
-    Ids grow with the time, so about twenty rows are read. No index has the times, and texts stand beside them.
+    Ids grow with the time, so about twenty rows are read. No index has the times, and texts stand
+    beside them.
     """
-    low, high = 0, connection.execute(select(func.coalesce(func.max(RESPONSE.c.id), 0))).scalar_one()
+    low, high = (
+        0,
+        connection.execute(select(func.coalesce(func.max(RESPONSE.c.id), 0))).scalar_one(),
+    )
     while low < high:
         middle = (low + high + 1) // 2
         row = select(RESPONSE.c.id, RESPONSE.c.imported_at).where(RESPONSE.c.id <= middle)
@@ -272,10 +331,13 @@ def _last_logged(connection: Connection, at: datetime) -> int:
     return low
 
 
-def reviewed_where_verdicts_differ(connection: Connection, version_ids: Collection[int]) -> list[RandomOrder]:
+def reviewed_where_verdicts_differ(
+    connection: Connection, version_ids: Collection[int]
+) -> list[RandomOrder]:
     """Return the answers that people reviewed in queues planned for these two judge versions, by when they were drawn.
 
-    These are random samples of all answers on which the verdicts of both differ; queues with a filter do not count.
+    These are random samples of all answers on which the verdicts of both differ; queues with a
+    filter do not count.
     """
     return _random_orders(
         connection,
@@ -293,7 +355,11 @@ def _reviewed_in(connection: Connection, queue_ids: Collection[int]) -> IntArray
     query = (
         select(QUEUE_ITEM.c.response_id)
         .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
-        .where(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.test.is_(False), QUEUE_ITEM.c.bulk.is_(None))
+        .where(
+            QUEUE_ITEM.c.repeat_for.is_(None),
+            QUEUE_ITEM.c.test.is_(False),
+            QUEUE_ITEM.c.bulk.is_(None),
+        )
         .where(QUEUE_ITEM.c.queue_id.in_(queue_ids))
     )
     return np.unique(read_columns(connection, query)[0])
@@ -311,14 +377,19 @@ class Undecided:
 def undecided_answers(connection: Connection) -> Undecided:
     """Return the answers that people did not decide. They may have labels by other people."""
     unsure = select(REVIEW.c.response_id).where(
-        REVIEW.c.decision == Decision.UNSURE.value, REVIEW.c.response_id.is_not(None), is_current(), ~is_test()
+        REVIEW.c.decision == Decision.UNSURE.value,
+        REVIEW.c.response_id.is_not(None),
+        is_current(),
+        ~is_test(),
     )
     skipped = (
         select(QUEUE_ITEM.c.response_id)
         .join(SKIP, SKIP.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(QUEUE_ITEM.c.response_id.is_not(None), NOT_UNDONE)
     )
-    return Undecided(*(np.unique(read_columns(connection, query)[0]) for query in (unsure, skipped)))
+    return Undecided(
+        *(np.unique(read_columns(connection, query)[0]) for query in (unsure, skipped))
+    )
 
 
 LEAST_OF_STRATUM = 2
@@ -333,9 +404,9 @@ _READ_AT_ONCE = 10_000  # answers
 class DrawnStratum:
     """A stratum of a draw: ``drawn`` of its ``answers``, of which ``labelled`` count already and are not drawn.
 
-    ``picked`` is whether a rule flagged its answers, None if this makes no stratum; ``verdict`` is good, bad or
-    unusable, None without a judge. All answers of the stratum with a position below ``next_position`` are drawn or
-    labelled.
+    ``picked`` is whether a rule flagged its answers, None if this makes no stratum; ``verdict`` is
+    good, bad or unusable, None without a judge. All answers of the stratum with a position below
+    ``next_position`` are drawn or labelled.
     """
 
     picked: bool | None
@@ -353,7 +424,15 @@ class DrawnStratum:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values, as a queue stores it."""
-        names = ("picked", "verdict", "answers", "labelled", "drawn", "inclusion_probability", "next_position")
+        names = (
+            "picked",
+            "verdict",
+            "answers",
+            "labelled",
+            "drawn",
+            "inclusion_probability",
+            "next_position",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -373,8 +452,9 @@ class DrawnAnswer:
 class DrawPlan:
     """What decides a draw beside the filter: the judge version with its title (None: no judge), and sampled labels.
 
-    ``labelled`` are ids of answers, ascending, whose labels count already. They are not drawn again. With another judge
-    version, ``other_id``, only answers are drawn on which the verdicts of both differ.
+    ``labelled`` are ids of answers, ascending, whose labels count already. They are not drawn
+    again. With another judge version, ``other_id``, only answers are drawn on which the verdicts of
+    both differ.
     """
 
     version_id: int | None = None
@@ -394,14 +474,16 @@ def draw_by_stratum(
 ) -> tuple[tuple[DrawnStratum, ...], list[DrawnAnswer]]:
     """Draw ``n`` answers at random, with the same probability in each stratum; return the strata and these answers.
 
-    The answers are in random order. With a judge version, answers that it was not asked about are left out. The seed
-    alone decides the draw.
+    The answers are in random order. With a judge version, answers that it was not asked about are
+    left out. The seed alone decides the draw.
     """
     ids, codes = _strata(connection, where, plan)
     is_labelled = among(ids, no_ints() if plan.labelled is None else plan.labelled)
     free, first = _lots(connection, where, ids, codes, ~is_labelled, n + 1, seed)
     answers = np.bincount(codes, minlength=6)
-    kept = [code for code in (3 + BAD, 3 + GOOD, 3 + UNUSABLE, BAD, GOOD, UNUSABLE) if answers[code]]
+    kept = [
+        code for code in (3 + BAD, 3 + GOOD, 3 + UNUSABLE, BAD, GOOD, UNUSABLE) if answers[code]
+    ]
     counts = allocated(n, [int(free[code]) for code in kept], least=LEAST_OF_STRATUM)
     strata = tuple(
         DrawnStratum(
@@ -430,28 +512,47 @@ def _strata(connection: Connection, where: RowFilter, plan: DrawPlan) -> tuple[I
     if plan.other_id is None:
         return ids, 3 * judged.picked + verdicts
     other = judged_answers(connection, plan.other_id, cuts, where)
-    ids, at, at_other = np.intersect1d(ids, other.response_ids, assume_unique=True, return_indices=True)
+    ids, at, at_other = np.intersect1d(
+        ids, other.response_ids, assume_unique=True, return_indices=True
+    )
     verdicts, others = verdicts[at], other.verdicts[at_other]
     differ = (verdicts != others) & (verdicts != UNUSABLE) & (others != UNUSABLE)
     return ids[differ], verdicts[differ]
 
 
 def _lots(
-    connection: Connection, where: RowFilter, ids: IntArray, codes: IntArray, may_be_drawn: BoolArray, n: int, seed: str
+    connection: Connection,
+    where: RowFilter,
+    ids: IntArray,
+    codes: IntArray,
+    may_be_drawn: BoolArray,
+    n: int,
+    seed: str,
 ) -> tuple[IntArray, list[list[tuple[float, int, Any]]]]:
     """Return for each code of a stratum how many answers may be drawn, and the first ``n`` of them in random order."""
     columns = (RESPONSE.c.id, RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.asked_day)
-    query = select(*columns).where(*response_conditions(connection, where), RESPONSE.c.answer.is_not(None))
-    free, first = np.zeros(6, dtype=np.int64), list[list[tuple[float, int, Any]]]([[] for _ in range(6)])
-    for rows in connection.execute(query, execution_options={"yield_per": _READ_AT_ONCE}).partitions():
+    query = select(*columns).where(
+        *response_conditions(connection, where), RESPONSE.c.answer.is_not(None)
+    )
+    free, first = (
+        np.zeros(6, dtype=np.int64),
+        list[list[tuple[float, int, Any]]]([[] for _ in range(6)]),
+    )
+    for rows in connection.execute(
+        query, execution_options={"yield_per": _READ_AT_ONCE}
+    ).partitions():
         batch = np.array([row.id for row in rows], dtype=np.int64)
         known = among(batch, ids)
         at = np.searchsorted(ids, batch[known])
         drawable = may_be_drawn[at]
         lots: list[list[tuple[float, int, Any]]] = [[] for _ in range(6)]
-        for row_at, code in zip(np.flatnonzero(known)[drawable].tolist(), codes[at][drawable].tolist(), strict=True):
+        for row_at, code in zip(
+            np.flatnonzero(known)[drawable].tolist(), codes[at][drawable].tolist(), strict=True
+        ):
             row = rows[row_at]
-            lots[code].append((sampling_number(f"{seed}:order", row.source, row.external_id), row.id, row))
+            lots[code].append(
+                (sampling_number(f"{seed}:order", row.source, row.external_id), row.id, row)
+            )
         for code, candidates in enumerate(lots):
             free[code] += len(candidates)
             if candidates:
@@ -471,7 +572,9 @@ class ReviewTime(NamedTuple):
 
 def review_time(connection: Connection) -> ReviewTime | None:
     """Return the median time of the latest 1,000 reviews, None if no time was measured."""
-    query = select(REVIEW.c.seconds).where(REVIEW.c.seconds.is_not(None)).order_by(REVIEW.c.id.desc())
+    query = (
+        select(REVIEW.c.seconds).where(REVIEW.c.seconds.is_not(None)).order_by(REVIEW.c.id.desc())
+    )
     [seconds] = read_columns(connection, query.limit(_LATEST_REVIEWS))
     # The median, because a break with an item left open must not count as review time.
     return ReviewTime(float(np.median(seconds)), len(seconds)) if len(seconds) else None

@@ -1,7 +1,8 @@
 """The database tables and their columns; `triggers` defines which rows may change.
 
-The tables of methods are in their folders; they are loaded with these, so that `METADATA` always has all tables.
-Domain objects are validated before they are stored; the CHECK constraints repeat the ranges.
+The tables of methods are in their folders; they are loaded with these, so that `METADATA` always
+has all tables. Domain objects are validated before they are stored; the CHECK constraints repeat
+the ranges.
 """
 
 from datetime import datetime
@@ -52,7 +53,8 @@ from judgeboard.store.columns import (
     table_of,
 )
 
-# Tables of answers and what is known about them before a review: feedback, judgments, flags and pairs.
+# Tables of answers and what is known about them before a review: feedback, judgments, flags and
+# pairs.
 
 
 class ImportBatch(Stored, table=True):
@@ -95,19 +97,27 @@ class Response(Stored, table=True):
     asked_at: datetime | None = column(Utc, completed=True)
     asked_day: int | None = column(completed=True, comment="Days since 1970-01-01, UTC.")
     extra: JsonData = column(
-        JsonValue, default_factory=dict, forgotten=True, completed=True, comment="Metadata of the log."
+        JsonValue,
+        default_factory=dict,
+        forgotten=True,
+        completed=True,
+        comment="Metadata of the log.",
     )
-    evidence_group: int = column(BigId, completed=True, comment="Equal for equal query and passages.")
+    evidence_group: int = column(
+        BigId, completed=True, comment="Equal for equal query and passages."
+    )
     import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
     imported_at: datetime = column(Utc)
 
     __table_args__ = (
         UniqueConstraint("source", "external_id"),
         Index("ix_response_external_id", "external_id"),
-        # A run reads the log by id: without this index SQLite sorts all responses of a kind for every page.
+        # A run reads the log by id: without this index SQLite sorts all responses of a kind for
+        # every page.
         Index("ix_response_kind", "kind", "id"),
-        # For the orders and the filters of the Responses page: a page is found from the index alone.
-        # Responses without a time come first here, and last on the page, because it reads the index backwards.
+        # For the orders and the filters of the Responses page: a page is found from the index
+        # alone. Responses without a time come first here, and last on the page, because it reads
+        # the index backwards.
         covering_index(
             "ix_response_asked",
             ("kind", text("coalesce(asked_day, -1)"), "id"),
@@ -115,8 +125,14 @@ class Response(Stored, table=True):
         ),
         Index("ix_response_model", "generator_model"),
         # Most responses are not derived from another.
-        Index("ix_response_derived_from", "derived_from", "kind", **partial("derived_from IS NOT NULL")),
-        # The daily share of flagged answers needs the number of all answers, which is counted from this index alone.
+        Index(
+            "ix_response_derived_from",
+            "derived_from",
+            "kind",
+            **partial("derived_from IS NOT NULL"),
+        ),
+        # The daily share of flagged answers needs the number of all answers, which is counted from
+        # this index alone.
         Index("ix_response_share", "kind", "query_type", "asked_day"),
     )
 
@@ -136,7 +152,9 @@ class AnswerFact(Row, table=True):
     )
     length: int | None = column(forgotten=True, comment="In characters.")
 
-    __table_args__ = (Index("ix_answer_fact_right_refusal", "response_id", **partial("is_right_refusal")),)
+    __table_args__ = (
+        Index("ix_answer_fact_right_refusal", "response_id", **partial("is_right_refusal")),
+    )
 
 
 ANSWER_FACT = table_of(AnswerFact)
@@ -158,7 +176,8 @@ class UserFeedback(Stored, table=True):
 
     __table_args__ = (
         CheckConstraint(
-            "(kind = 'thumbs' AND value IN (0, 1)) OR (kind = 'stars' AND value >= 1 AND value <= 5)", name="value"
+            "(kind = 'thumbs' AND value IN (0, 1)) OR (kind = 'stars' AND value >= 1 AND value <= 5)",
+            name="value",
         ),
     )
 
@@ -237,11 +256,14 @@ class Judgment(Step, table=True):
         UniqueConstraint("response_id", "judge_version_id", "ask", "repeat"),
         *score_ranges(),
         CheckConstraint(
-            "status = 'ok' OR (groundedness IS NULL AND quality IS NULL AND label IS NULL)", name="only_ok_has_verdict"
+            "status = 'ok' OR (groundedness IS NULL AND quality IS NULL AND label IS NULL)",
+            name="only_ok_has_verdict",
         ),
         # Recent judgments of a judge and their cost.
         Index("ix_judgment_created", "judge_version_id", "created_at", "status", "cost_micro"),
-        Index("ix_judgment_not_ok", "judge_version_id", "status", "id", **partial("status <> 'ok'")),
+        Index(
+            "ix_judgment_not_ok", "judge_version_id", "status", "id", **partial("status <> 'ok'")
+        ),
         # The models that a provider reported, with their first and last judgments.
         Index(
             "ix_judgment_model",
@@ -292,14 +314,26 @@ class CurrentJudgment(Row, table=True):
 
     __table_args__ = (
         Index(
-            "uq_current_judgment_name", "response_id", "judge_name", "judge_kind", unique=True, **partial("is_current")
+            "uq_current_judgment_name",
+            "response_id",
+            "judge_name",
+            "judge_kind",
+            unique=True,
+            **partial("is_current"),
         ),
-        # Trends read this index alone. It includes the columns of its condition, because SQLite would otherwise look
-        # them up in the table.
+        # Trends read this index alone. It includes the columns of its condition, because SQLite
+        # would otherwise look them up in the table.
         covering_index(
             "ix_current_judgment_trend",
             ("judge_name", "query_type", "asked_day"),
-            ("judge_version_id", "groundedness", "quality", "response_id", "is_current", "response_kind"),
+            (
+                "judge_version_id",
+                "groundedness",
+                "quality",
+                "response_id",
+                "is_current",
+                "response_kind",
+            ),
             where="is_current AND response_kind = 'log'",
         ),
         # Trends of a version and rates of all its answers read this index alone.
@@ -313,14 +347,31 @@ class CurrentJudgment(Row, table=True):
         covering_index(
             "ix_current_judgment_score",
             ("judge_name", "groundedness", "response_id"),
-            ("quality", "user_quality", "label", "query_type", "source", "asked_day", "is_current", "response_kind"),
+            (
+                "quality",
+                "user_quality",
+                "label",
+                "query_type",
+                "source",
+                "asked_day",
+                "is_current",
+                "response_kind",
+            ),
             where="is_current AND response_kind = 'log'",
         ),
         # Agreement reads all versions' verdicts on graded answers from this index alone.
         covering_index(
             "ix_current_judgment_response",
             ("response_id", "judge_version_id"),
-            ("groundedness", "quality", "label", "response_kind", "query_type", "asked_day", "evidence_group"),
+            (
+                "groundedness",
+                "quality",
+                "label",
+                "response_kind",
+                "query_type",
+                "asked_day",
+                "evidence_group",
+            ),
         ),
         # Finds the row of a judgment that is withdrawn.
         Index("ix_current_judgment_judgment", "judgment_id"),
@@ -330,8 +381,9 @@ class CurrentJudgment(Row, table=True):
 CURRENT = table_of(CurrentJudgment)
 
 
-# The queue's indexes contain the columns of its filters, so that table rows are read only for the 50 rows of a page.
-# They contain ``state`` too, because SQLite looks up even the columns of an index's own condition.
+# The queue's indexes contain the columns of its filters, so that table rows are read only for the
+# 50 rows of a page. They contain ``state`` too, because SQLite looks up even the columns of an
+# index's own condition.
 _OF_OPEN_FLAG = (
     *("rule", "query_type", "source", "judge_name"),
     *("groundedness", "quality", "asked_day", "response_id", "leads", "state"),
@@ -363,9 +415,15 @@ class Flag(Stored, table=True):
 
     __table_args__ = (
         CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
-        Index("uq_flag_raise", "response_id", "raise_key", unique=True, **partial("state <> 'superseded'")),
-        # The queue reads open flags in one of these orders. The engines sort NULL differently, so coalesce sorts
-        # missing values last in both.
+        Index(
+            "uq_flag_raise",
+            "response_id",
+            "raise_key",
+            unique=True,
+            **partial("state <> 'superseded'"),
+        ),
+        # The queue reads open flags in one of these orders. The engines sort NULL differently, so
+        # coalesce sorts missing values last in both.
         *(
             covering_index(f"ix_flag_open_{name}", order, _OF_OPEN_FLAG, where="state = 'open'")
             for name, order in (
@@ -375,7 +433,9 @@ class Flag(Stored, table=True):
                 ("newest", (text("id DESC"), "severity")),
             )
         ),
-        Index("ix_flag_open_rule", "rule", "query_type", "leads", "state", **partial("state = 'open'")),
+        Index(
+            "ix_flag_open_rule", "rule", "query_type", "leads", "state", **partial("state = 'open'")
+        ),
         Index("ix_flag_created", "created_at", "state"),
         covering_index(
             "ix_flag_share",
@@ -386,7 +446,11 @@ class Flag(Stored, table=True):
         Index("ix_flag_rule_state", "rule", "state", "query_type"),
         Index("ix_flag_response", "response_id", "state"),
         Index("ix_flag_judgment", "judgment_id", **partial("judgment_id IS NOT NULL")),
-        Index("ix_flag_decided_before", "decided_before_id", **partial("decided_before_id IS NOT NULL")),
+        Index(
+            "ix_flag_decided_before",
+            "decided_before_id",
+            **partial("decided_before_id IS NOT NULL"),
+        ),
     )
 
 
@@ -446,17 +510,22 @@ class Queue(Stored, table=True):
     training: bool = column(default=False)
     reveal: bool = column(default=True)
     flagged_only: bool = column(default=True)
-    grades: tuple[Any, ...] = column(JsonTuple, default_factory=list, comment="A review must give them.")
+    grades: tuple[Any, ...] = column(
+        JsonTuple, default_factory=list, comment="A review must give them."
+    )
     optional_grades: tuple[Any, ...] = column(JsonTuple, default_factory=list)
     max_items: int | None = column(comment="If set, nothing joins the queue after its creation.")
     drawn_from: int | None = column(comment="Number of answers or pairs that matched.")
     plan: JsonData | None = column(
-        JsonValue, comment="The strata of a planned queue: answers, labelled, drawn, inclusion probability."
+        JsonValue,
+        comment="The strata of a planned queue: answers, labelled, drawn, inclusion probability.",
     )
     sampling_rate: float = column(default=0.0)
     repeat_rate: float = column(default=0.0)
     test_rate: float = column(default=0.0)
-    implied_labels: bool | None = column(comment="Whether decisions imply labels; NULL: the setting applies.")
+    implied_labels: bool | None = column(
+        comment="Whether decisions imply labels; NULL: the setting applies."
+    )
     lease_seconds: int = column(default=600)
     guidelines: str | None
     label_schema_id: int | None = column(BigId, refers="label_schema")
@@ -505,12 +574,15 @@ class QueueItem(Stored, table=True):
     position: float = column(changes=True, comment="Lower comes first.")
     sampled: bool = column(default=False, comment="Drawn at random.")
     stratum: int | None = column(comment="Position of its stratum in the plan of the queue.")
-    repeat_for: int | None = column(BigId, refers="reviewer", comment="A repeat for one person; it decides nothing.")
+    repeat_for: int | None = column(
+        BigId, refers="reviewer", comment="A repeat for one person; it decides nothing."
+    )
     test: bool = column(default=False, comment="The item of `repeat_for` has a gold label.")
     state: ItemState = column(one_of(ItemState, "state"), default=ItemState.OPEN, changes=True)
     joined_at: datetime = column(Utc)
     bulk: str | None = column(
-        exported=False, comment="The bulk action that added the item, whatever the filter of the queue."
+        exported=False,
+        comment="The bulk action that added the item, whatever the filter of the queue.",
     )
 
     __table_args__ = (
@@ -574,13 +646,22 @@ class Lease(Stored, table=True):
     taken_at: datetime | None = column(Utc)
     until: datetime | None = column(Utc)
     done: bool = column(default=False)
-    revealed_at: datetime | None = column(Utc, comment="When the reviewer saw what had been hidden.")
+    revealed_at: datetime | None = column(
+        Utc, comment="When the reviewer saw what had been hidden."
+    )
 
     __table_args__ = (
         UniqueConstraint("queue_item_id", "slot"),
         UniqueConstraint("queue_item_id", "reviewer_id"),
         UniqueConstraint("token"),
-        Index("ix_lease_waiting", "queue_id", "position", "queue_item_id", "slot", **partial("NOT done")),
+        Index(
+            "ix_lease_waiting",
+            "queue_id",
+            "position",
+            "queue_item_id",
+            "slot",
+            **partial("NOT done"),
+        ),
         Index("ix_lease_reviewer", "reviewer_id", "queue_id", "done"),
     )
 
@@ -645,7 +726,8 @@ class Draft(Stored, table=True):
 DRAFT = table_of(Draft)
 
 
-# Tables of reviewers and their reviews, and of what leads collect from reviews: failure modes, issues, comments.
+# Tables of reviewers and their reviews, and of what leads collect from reviews: failure modes,
+# issues, comments.
 
 
 class Reviewer(Stored, table=True):
@@ -659,10 +741,16 @@ class Reviewer(Stored, table=True):
     role: str = column(default="reviewer")
     created_at: datetime = column(Utc)
     same_as: int | None = column(
-        BigId, refers="reviewer", comment="The person under whom later reviews of this user or annotator are stored."
+        BigId,
+        refers="reviewer",
+        comment="The person under whom later reviews of this user or annotator are stored.",
     )
-    notified_until: int | None = column(BigId, comment="The id of the last event that the person has read.")
-    implied_labels: bool | None = column(comment="Whether their decisions imply labels; NULL: not asked yet.")
+    notified_until: int | None = column(
+        BigId, comment="The id of the last event that the person has read."
+    )
+    implied_labels: bool | None = column(
+        comment="Whether their decisions imply labels; NULL: not asked yet."
+    )
 
     __table_args__ = (UniqueConstraint("origin", "name"),)
 
@@ -715,20 +803,32 @@ class Review(Stored, table=True):
     seconds: float | None
     replaces: int | None = column(BigId, refers="review")
     request_key: str = column(exported=False)
-    bulk: str | None = column(exported=False, comment="The bulk action of which the review is a part.")
+    bulk: str | None = column(
+        exported=False, comment="The bulk action of which the review is a part."
+    )
     at: datetime = column(Utc)
     comparison_seen_id: int | None = column(BigId, refers="comparison")
-    shown: Shown | None = column(one_of(Shown, "shown"), comment="Order in which the answers of a pair were shown.")
-    seen: JsonData | None = column(JsonValue, comment="What the reviewer saw of others: judge, people, ...")
+    shown: Shown | None = column(
+        one_of(Shown, "shown"), comment="Order in which the answers of a pair were shown."
+    )
+    seen: JsonData | None = column(
+        JsonValue, comment="What the reviewer saw of others: judge, people, ..."
+    )
     why_differs: WhyDiffers | None = column(one_of(WhyDiffers, "why_differs"))
     claim_marks: JsonData | None = column(
-        JsonValue, forgotten=True, comment="List of {status, text, start, end, judgment_id, number}."
+        JsonValue,
+        forgotten=True,
+        comment="List of {status, text, start, end, judgment_id, number}.",
     )
     choices: JsonData | None = column(
         JsonValue, comment="Values of a label schema by field, without scales, spans and texts."
     )
-    texts: JsonData | None = column(JsonValue, forgotten=True, comment="Texts of a label schema by field.")
-    in_suite: bool | None = column(comment="Whether the corrected answer becomes a case of a suite.")
+    texts: JsonData | None = column(
+        JsonValue, forgotten=True, comment="Texts of a label schema by field."
+    )
+    in_suite: bool | None = column(
+        comment="Whether the corrected answer becomes a case of a suite."
+    )
 
     __table_args__ = (
         UniqueConstraint("request_key"),
@@ -740,13 +840,19 @@ class Review(Stored, table=True):
         Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
         Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
         Index("ix_review_at", "at"),
-        Index("ix_review_judgment_seen", "judgment_seen_id", **partial("judgment_seen_id IS NOT NULL")),
+        Index(
+            "ix_review_judgment_seen", "judgment_seen_id", **partial("judgment_seen_id IS NOT NULL")
+        ),
         Index("ix_review_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
         Index("ix_review_gold", "response_id", "id", **partial("stage = 'adjudication'")),
-        Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),
+        Index(
+            "ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")
+        ),
         Index("ix_review_in_suite", "id", **partial("in_suite IS NOT NULL")),
         # Answers that a reviewer was unsure about, read with every page of the queue.
-        Index("ix_review_unsure", "reviewer_id", "id", "decision", **partial("decision = 'unsure'")),
+        Index(
+            "ix_review_unsure", "reviewer_id", "id", "decision", **partial("decision = 'unsure'")
+        ),
     )
 
 
@@ -852,7 +958,9 @@ class Comment(Stored, table=True):
     response_id: int | None = column(BigId, refers="response")
     pair_id: int | None = column(BigId, refers="pair")
     reviewer_id: int = column(BigId, refers="reviewer")
-    text: str | None = column(forgotten=True)  # null only if forgotten or if the row withdraws a comment
+    text: str | None = column(
+        forgotten=True
+    )  # null only if forgotten or if the row withdraws a comment
     replaces: int | None = column(BigId, refers="comment")
     request_key: str = column(exported=False)
     at: datetime = column(Utc)
@@ -869,7 +977,8 @@ class Comment(Stored, table=True):
 COMMENT = table_of(Comment)
 
 
-# Tables of the running service: settings, events, jobs, judging rules, alarms, alerts, keys, traces.
+# Tables of the running service: settings, events, jobs, judging rules, alarms, alerts, keys,
+# traces.
 
 
 class Setting(Stored, table=True):
@@ -892,7 +1001,9 @@ class Change(Stored, table=True):
     is_free = True
     has_hidden_rows = False
 
-    response_id: int | None = column(BigId, comment="0: what figures read beside answers; null: all answers.")
+    response_id: int | None = column(
+        BigId, comment="0: what figures read beside answers; null: all answers."
+    )
     writer: int | None = column(BigId, comment="The transaction, on PostgreSQL.")
 
     __table_args__ = (Index("ix_change_writer", "writer", **partial("writer IS NOT NULL")),)
@@ -934,7 +1045,9 @@ class Job(Row, table=True):
     run_id: int | None = column(BigId, refers="run", default=None, index=True, changes=True)
     created_at: datetime = column(Utc)
     cancelled_at: datetime | None = column(Utc, default=None, changes=True)
-    failed: str | None = column(default=None, changes=True, comment="Why the job could not start or go on.")
+    failed: str | None = column(
+        default=None, changes=True, comment="Why the job could not start or go on."
+    )
 
 
 JOB = table_of(Job)
@@ -967,7 +1080,9 @@ class JudgingRule(Stored, table=True):
     filter: JsonData = column(JsonValue, default_factory=dict)
     judge: JsonData = column(JsonValue, default_factory=dict)
     rate: float = column(default=1.0, comment="Share of the answers that are judged.")
-    rates: JsonData = column(JsonValue, default_factory=dict, comment="Other shares, by query type.")
+    rates: JsonData = column(
+        JsonValue, default_factory=dict, comment="Other shares, by query type."
+    )
     max_cost: float | None = column(comment="Per day (UTC), in the currency of the prices.")
     max_calls: int | None = column(comment="Per day (UTC).")
     concurrency: int
@@ -1075,8 +1190,12 @@ class AlertRule(Stored, table=True):
     subjects: tuple[Any, ...] = column(
         JsonTuple, default_factory=list, comment="Only these sources, judges, rules or slices."
     )
-    level: JsonData | None = column(JsonValue, comment="What a level rule compares with its threshold.")
-    destinations: tuple[Any, ...] = column(JsonTuple, comment="Name environment variables, never contain secrets.")
+    level: JsonData | None = column(
+        JsonValue, comment="What a level rule compares with its threshold."
+    )
+    destinations: tuple[Any, ...] = column(
+        JsonTuple, comment="Name environment variables, never contain secrets."
+    )
     remind_s: float | None = column(comment="Seconds between reminders; NULL: none.")
     quiet: str | None = column(comment="Daily hours without messages, with their time zone.")
     state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
@@ -1108,12 +1227,22 @@ class AlertEvent(Stored, table=True):
     seen_at: datetime = column(Utc, changes=True)
     resolved_at: datetime | None = column(Utc, changes=True)
     notified_at: datetime | None = column(Utc, changes=True)
-    messages: int = column(default=0, changes=True, comment="Messages so far; each goes to all destinations.")
-    closed: bool = column(default=False, changes=True, comment="It is resolved, and no message is left.")
+    messages: int = column(
+        default=0, changes=True, comment="Messages so far; each goes to all destinations."
+    )
+    closed: bool = column(
+        default=False, changes=True, comment="It is resolved, and no message is left."
+    )
 
     __table_args__ = (
         # Of one condition, one event is open, whichever worker finds it.
-        Index("uq_alert_event_open", "alert_rule_id", "subject", unique=True, **partial("resolved_at IS NULL")),
+        Index(
+            "uq_alert_event_open",
+            "alert_rule_id",
+            "subject",
+            unique=True,
+            **partial("resolved_at IS NULL"),
+        ),
         Index("ix_alert_event_unclosed", "alert_rule_id", **partial("NOT closed")),
     )
 
@@ -1181,7 +1310,8 @@ class Pull(Row, table=True):
     since: datetime | None = column(Utc, default=None)
     until: datetime | None = column(Utc, default=None)
     position: str | None = column(
-        default=None, comment="The next page of the window from `since` to `until`, in the tool's words."
+        default=None,
+        comment="The next page of the window from `since` to `until`, in the tool's words.",
     )
     at: datetime = column(Utc, default_factory=utc_now)
 
@@ -1201,11 +1331,15 @@ class PushTarget(Stored, table=True):
     what: tuple[Any, ...] = column(JsonTuple, default=())
     judges: tuple[Any, ...] = column(JsonTuple, default=())
     source: str | None = column(comment="Only answers of this source; NULL: all.")
-    since: datetime | None = column(Utc, comment="Only what was judged or reviewed from then on; NULL: everything.")
+    since: datetime | None = column(
+        Utc, comment="Only what was judged or reviewed from then on; NULL: everything."
+    )
     with_notes: bool = column(default=False)
     every_s: float = column(comment="Seconds between two pushes.")
     state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
-    executor_id: str | None = column(default=None, changes=True, comment="The worker that is pushing now.")
+    executor_id: str | None = column(
+        default=None, changes=True, comment="The worker that is pushing now."
+    )
     next_at: datetime = column(Utc, changes=True)
     tried_at: datetime | None = column(Utc, default=None, changes=True)
     succeeded_at: datetime | None = column(Utc, default=None, changes=True)
@@ -1279,11 +1413,14 @@ class Trace(Stored, table=True):
         JsonTuple, changes=True, comment="Pairs of a span's id and what the answer took from it."
     )
     read_at: datetime | None = column(
-        Utc, changes=True, comment="When a judge first read the answer: from then on it does not change."
+        Utc,
+        changes=True,
+        comment="When a judge first read the answer: from then on it does not change.",
     )
 
     __table_args__ = (
-        # The owner is the source of the sender's key, "" without one: no key adds spans to a trace of another source.
+        # The owner is the source of the sender's key, "" without one: no key adds spans to a trace
+        # of another source.
         UniqueConstraint("external_id", "owner"),
         CheckConstraint("state IN ('waiting', 'made', 'none', 'forgotten')", name="state"),
         Index("ix_trace_waiting", "last_at", **partial("state = 'waiting'")),
@@ -1359,7 +1496,8 @@ class WithdrawnRow(Stored, table=True):
 WITHDRAWN_ROW = table_of(WithdrawnRow)
 
 
-# Tables of requests to models beside judgments: comparisons, generations, audits, verdicts on anchors.
+# Tables of requests to models beside judgments: comparisons, generations, audits, verdicts on
+# anchors.
 
 
 class Comparison(Step, table=True):
@@ -1372,7 +1510,9 @@ class Comparison(Step, table=True):
     judge_version_id: int = column(BigId, refers="judge_version")
     ask: int = column(default=0)
     condition: str = column(default="plain")
-    reference: str | None = column(forgotten=True, comment="The answer shown as correct, in the condition `reference`.")
+    reference: str | None = column(
+        forgotten=True, comment="The answer shown as correct, in the condition `reference`."
+    )
     shown: Shown = column(one_of(Shown, "shown"))
     reasoning: str | None = column(forgotten=True)
 
@@ -1402,7 +1542,8 @@ COMPARISON_SCORE = table_of(ComparisonScore)
 class Generation(Step, table=True):
     """A call to a model that answers."""
 
-    # A call that made no answer, or the same answer again, is still about the answer that it began with.
+    # A call that made no answer, or the same answer again, is still about the answer that it began
+    # with.
     of_responses = (
         "SELECT OLD.response_id UNION ALL SELECT other.response_id FROM generation AS other "
         "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
@@ -1470,10 +1611,14 @@ ANCHOR_JUDGMENT = table_of(AnchorJudgment)
 load_method_tables()
 
 STEP_TABLES = tuple(
-    table for table in METADATA.tables.values() if issubclass(row_of(table), Step) and table is not JUDGMENT
+    table
+    for table in METADATA.tables.values()
+    if issubclass(row_of(table), Step) and table is not JUDGMENT
 )
 """The tables of requests to models, except ``judgment``."""
 BEGINNINGS = tuple(
-    (table, began_with) for table in METADATA.tables.values() if (began_with := row_of(table).began_with) is not None
+    (table, began_with)
+    for table in METADATA.tables.values()
+    if (began_with := row_of(table).began_with) is not None
 )
 """The tables of the answers with which calls to generators began, each with its column of these answers."""

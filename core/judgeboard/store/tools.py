@@ -6,7 +6,19 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Row,
+    Select,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from judgeboard.domain import GRADE_TEXTS, RECORDED, ResponseKind, RuleState, Stage
 from judgeboard.errors import BadInput
@@ -58,15 +70,26 @@ def insert_target(connection: Connection, row: PushTarget) -> None:
     inserted = insert_or_skip(connection, PUSH_TARGET).returning(PUSH_TARGET.c.id)
     target_id = connection.execute(inserted, row.model_dump(exclude={"id"})).scalar()
     if target_id is None:
-        raise BadInput(f"there is a push target {row.name!r} already: choose another with --name, or remove it")
+        raise BadInput(
+            f"there is a push target {row.name!r} already: choose another with --name, or remove it"
+        )
     record_event(connection, "add_push_target", row.by, details={"target": target_id}, now=row.at)
 
 
-def set_target_state(connection: Connection, target: PushTarget, state: RuleState, by: str, now: datetime) -> None:
+def set_target_state(
+    connection: Connection, target: PushTarget, state: RuleState, by: str, now: datetime
+) -> None:
     """Pause, resume or remove a push target. A resumed one is pushed at once."""
-    changed = update(PUSH_TARGET).where(PUSH_TARGET.c.id == target.id, _LISTED, PUSH_TARGET.c.state != state.value)
+    changed = update(PUSH_TARGET).where(
+        PUSH_TARGET.c.id == target.id, _LISTED, PUSH_TARGET.c.state != state.value
+    )
     if connection.execute(changed.values(state=state.value, next_at=now)).rowcount:
-        record_event(connection, "set_push_target_state", by, details={"target": target.id, "state": state.value})
+        record_event(
+            connection,
+            "set_push_target_state",
+            by,
+            details={"target": target.id, "state": state.value},
+        )
 
 
 def due_targets(connection: Connection, now: datetime) -> list[PushTarget]:
@@ -77,7 +100,9 @@ def due_targets(connection: Connection, now: datetime) -> list[PushTarget]:
     return [target for target in due if target.executor_id not in pushing]
 
 
-def claim_target(connection: Connection, target: PushTarget, executor_id: str, now: datetime) -> bool:
+def claim_target(
+    connection: Connection, target: PushTarget, executor_id: str, now: datetime
+) -> bool:
     """Take a push target of `due_targets` for a worker; return whether no other worker has taken it since."""
     free = PUSH_TARGET.c.executor_id.is_not_distinct_from(target.executor_id)
     due = PUSH_TARGET.c.state == RuleState.ACTIVE.value, PUSH_TARGET.c.next_at <= now
@@ -97,10 +122,17 @@ class PushOutcome:
 
 
 def finish_push(
-    connection: Connection, target: PushTarget, executor_id: str, outcome: PushOutcome, now: datetime
+    connection: Connection,
+    target: PushTarget,
+    executor_id: str,
+    outcome: PushOutcome,
+    now: datetime,
 ) -> None:
     """Store the outcome of a push, and that the worker does not push any more."""
-    values = asdict(outcome) | {"executor_id": None, "next_at": now + timedelta(seconds=target.every_s)}
+    values = asdict(outcome) | {
+        "executor_id": None,
+        "next_at": now + timedelta(seconds=target.every_s),
+    }
     if outcome.problem is None:
         values["succeeded_at"] = now
     own = PUSH_TARGET.c.id == target.id, PUSH_TARGET.c.executor_id == executor_id
@@ -132,8 +164,8 @@ class PushScore:
 class PushItem:
     """A judgment, a review or a gold label, with what identifies its answer in another tool.
 
-    ``author`` is unique among the authors of one kind (``what``): a judge version, or a person with their origin.
-    ``texts`` are the texts of a person's grade, by name (`GRADE_TEXTS`).
+    ``author`` is unique among the authors of one kind (``what``): a judge version, or a person with
+    their origin. ``texts`` are the texts of a person's grade, by name (`GRADE_TEXTS`).
     """
 
     what: What
@@ -189,14 +221,18 @@ def due_items(
 ) -> list[PushItem]:
     """Return up to 500 items with ids above ``after`` that a target has not got yet, by id.
 
-    Items that it refused after ``refused_since`` are left out. With a ``source``, only answers of this source count.
+    Items that it refused after ``refused_since`` are left out. With a ``source``, only answers of
+    this source count.
 
-    Imported verdicts and reviews are left out, unless ``judges`` names their judge: the tool may be where they are
-    from. Of a judge name the newest judgment of an answer counts, of a person the latest review.
+    Imported verdicts and reviews are left out, unless ``judges`` names their judge: the tool may be
+    where they are from. Of a judge name the newest judgment of an answer counts, of a person the
+    latest review.
     """
     query, id_ = _due(target, what, since, judges, source, refused_since)
     rows = connection.execute(query.where(id_ > after).order_by(id_).limit(_CHUNK)).all()
-    return list(_judgments(connection, rows) if what is What.JUDGMENTS else _reviews(connection, what, rows))
+    return list(
+        _judgments(connection, rows) if what is What.JUDGMENTS else _reviews(connection, what, rows)
+    )
 
 
 def count_due(
@@ -225,8 +261,14 @@ def _due(
     judged = what is What.JUDGMENTS
     query = _of_judges(judges) if judged else _of_reviews(what)
     id_, at = (JUDGMENT.c.id, JUDGMENT.c.created_at) if judged else (REVIEW.c.id, REVIEW.c.at)
-    done = PUSHED.c.sent.is_(True) if refused_since is None else or_(PUSHED.c.sent, PUSHED.c.at > refused_since)
-    has_it = exists().where(PUSHED.c.what == what.value, PUSHED.c.row_id == id_, PUSHED.c.target == target, done)
+    done = (
+        PUSHED.c.sent.is_(True)
+        if refused_since is None
+        else or_(PUSHED.c.sent, PUSHED.c.at > refused_since)
+    )
+    has_it = exists().where(
+        PUSHED.c.what == what.value, PUSHED.c.row_id == id_, PUSHED.c.target == target, done
+    )
     conditions = [] if since is None else [at >= since]
     # As an expression, so that SQLite does not begin with all answers of the source.
     conditions += [] if source is None else [func.coalesce(RESPONSE.c.source, "") == source]
@@ -234,7 +276,10 @@ def _due(
 
 
 def store_pushed(
-    connection: Connection, target: str, outcomes: Sequence[tuple[PushItem, str | None]], now: datetime
+    connection: Connection,
+    target: str,
+    outcomes: Sequence[tuple[PushItem, str | None]],
+    now: datetime,
 ) -> None:
     """Store that a target has these items, or why it refused them."""
     rows = [
@@ -251,7 +296,9 @@ def store_pushed(
         for item, error in outcomes
     ]
     for batch in batches(rows):
-        connection.execute(upsert(connection, PUSHED, *PUSHED.primary_key.columns.keys()), list(batch))
+        connection.execute(
+            upsert(connection, PUSHED, *PUSHED.primary_key.columns.keys()), list(batch)
+        )
 
 
 def target_states(connection: Connection, target: str | None = None) -> list[TargetState]:
@@ -274,12 +321,19 @@ def target_states(connection: Connection, target: str | None = None) -> list[Tar
         latest = select(PUSHED.c.error).where(
             PUSHED.c.target == row.target, PUSHED.c.what == row.what, PUSHED.c.sent.is_(False)
         )
-        error = connection.execute(latest.order_by(PUSHED.c.at.desc(), PUSHED.c.response_id.desc()).limit(1)).scalar()
+        error = connection.execute(
+            latest.order_by(PUSHED.c.at.desc(), PUSHED.c.response_id.desc()).limit(1)
+        ).scalar()
         states.append(record_of(TargetState, row, error=error))
     return states
 
 
-_ANSWER = (RESPONSE.c.id.label("response_id"), RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.extra)
+_ANSWER = (
+    RESPONSE.c.id.label("response_id"),
+    RESPONSE.c.source,
+    RESPONSE.c.external_id,
+    RESPONSE.c.extra,
+)
 
 
 def _of_judges(judges: Collection[str]) -> Select[Any]:
@@ -310,7 +364,11 @@ def _of_reviews(what: What) -> Select[Any]:
 
     def counts(review: FromClause) -> ColumnElement[bool]:
         adjudication = Stage.ADJUDICATION.value
-        stage = review.c.stage == adjudication if what is What.GOLD else review.c.stage.is_distinct_from(adjudication)
+        stage = (
+            review.c.stage == adjudication
+            if what is What.GOLD
+            else review.c.stage.is_distinct_from(adjudication)
+        )
         return and_(stage, is_current(review), ~is_imported(review), ~is_test(review))
 
     of_same = (_LATER.c[name] == REVIEW.c[name] for name in same)
@@ -320,20 +378,27 @@ def _of_reviews(what: What) -> Select[Any]:
         .select_from(REVIEW)
         .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        # As an expression, so that SQLite begins with the reviews: it would begin with all logged answers.
+        # As an expression, so that SQLite begins with the reviews: it would begin with all logged
+        # answers.
         .where(func.coalesce(RESPONSE.c.kind, "") == ResponseKind.LOG.value, counts(REVIEW), ~later)
     )
 
 
 def _judgments(connection: Connection, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
     scores: dict[int, list[PushScore]] = {}
-    of_judgments = rows_with(connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, [row.id for row in rows])
+    of_judgments = rows_with(
+        connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, [row.id for row in rows]
+    )
     for score in of_judgments:
-        scores.setdefault(score.judgment_id, []).append(PushScore(score.dimension, score.value, None, score.reasoning))
+        scores.setdefault(score.judgment_id, []).append(
+            PushScore(score.dimension, score.value, None, score.reasoning)
+        )
     for row in rows:
         of_verdict = _verdict(row, row.reasoning)
         more = [score for score in scores.get(row.id, ()) if score.value is not None]
-        yield _item(What.JUDGMENTS, row, f"{row.name} v{row.number}", (*of_verdict, *more), row.created_at)
+        yield _item(
+            What.JUDGMENTS, row, f"{row.name} v{row.number}", (*of_verdict, *more), row.created_at
+        )
 
 
 def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
@@ -351,15 +416,21 @@ def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> It
             labels = choice if isinstance(choice, list) else [choice]
             of_review.append(PushScore(name, label=", ".join(map(str, labels))))
         author = "gold" if what is What.GOLD else f"{row.origin}/{row.name}"
-        more = {"by": row.name} | ({"failure_modes": ", ".join(modes[row.id])} if row.id in modes else {})
+        more = {"by": row.name} | (
+            {"failure_modes": ", ".join(modes[row.id])} if row.id in modes else {}
+        )
         item = _item(what, row, author, tuple(of_review), row.at)
         texts = {name: text for name in GRADE_TEXTS if (text := getattr(row, name))}
         yield replace(item, texts=texts, more=more)
 
 
-def _item(what: What, row: Any, author: str, scores: tuple[PushScore, ...], at: datetime) -> PushItem:
+def _item(
+    what: What, row: Any, author: str, scores: tuple[PushScore, ...], at: datetime
+) -> PushItem:
     answer = (row.id, row.response_id, row.source, row.external_id, row.extra or {})
-    by_name = {score.name: score for score in reversed(scores)}  # a dimension may have the name of a score: that counts
+    by_name = {
+        score.name: score for score in reversed(scores)
+    }  # a dimension may have the name of a score: that counts
     return PushItem(what, *answer, author, tuple(reversed(by_name.values())), at)
 
 

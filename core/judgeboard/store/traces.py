@@ -29,7 +29,14 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.responses import Named, completed_row, judge_inputs
-from judgeboard.store.statements import batches, columns_of, insert_or_skip, listed, record_of, rows_of
+from judgeboard.store.statements import (
+    batches,
+    columns_of,
+    insert_or_skip,
+    listed,
+    record_of,
+    rows_of,
+)
 from judgeboard.store.tables import RESPONSE, SETTING, SPAN, TRACE, WAITING_FEEDBACK, Trace
 from judgeboard.store.triggers import unread
 from judgeboard.traces.maps import Rule, rules_of
@@ -73,8 +80,8 @@ def _json_value(value: object) -> str:
 def store_spans(connection: Connection, spans: Iterable[NewSpan], owner: str, now: datetime) -> int:
     """Store spans that are not stored yet, and return how many are new; ``owner`` is the source of the sender's key.
 
-    A trace with new spans waits again to become an answer, or to complete its answer. Spans of a forgotten trace are
-    not stored.
+    A trace with new spans waits again to become an answer, or to complete its answer. Spans of a
+    forgotten trace are not stored.
     """
     unique = {(span.trace_id, span.kind, span.span_id): span for span in spans}
     by_trace: dict[str, list[NewSpan]] = {}
@@ -84,9 +91,17 @@ def store_spans(connection: Connection, spans: Iterable[NewSpan], owner: str, no
     return sum(_store_traces(connection, dict(batch), owner, now) for batch in batches(in_order))
 
 
-def _store_traces(connection: Connection, by_trace: dict[str, list[NewSpan]], owner: str, now: datetime) -> int:
+def _store_traces(
+    connection: Connection, by_trace: dict[str, list[NewSpan]], owner: str, now: datetime
+) -> int:
     rows = [
-        {"external_id": trace_id, "owner": owner, "source": spans[0].source, "first_at": now, "last_at": now}
+        {
+            "external_id": trace_id,
+            "owner": owner,
+            "source": spans[0].source,
+            "first_at": now,
+            "last_at": now,
+        }
         for trace_id, spans in by_trace.items()
     ]
     connection.execute(insert_or_skip(connection, TRACE, "external_id", "owner"), rows)
@@ -97,14 +112,21 @@ def _store_traces(connection: Connection, by_trace: dict[str, list[NewSpan]], ow
     locked = known.order_by(TRACE.c.id).with_for_update(key_share=True)
     ids = {external_id: id_ for id_, external_id in connection.execute(locked)}
     spans = [
-        {"trace_id": ids[trace_id], "external_id": span.span_id, "kind": span.kind, "body": span.body}
+        {
+            "trace_id": ids[trace_id],
+            "external_id": span.span_id,
+            "kind": span.kind,
+            "body": span.body,
+        }
         for trace_id, of_trace in by_trace.items()
         if trace_id in ids
         for span in of_trace
     ]
     if not spans:
         return 0
-    statement = insert_or_skip(connection, SPAN, "trace_id", "kind", "external_id").returning(SPAN.c.trace_id)
+    statement = insert_or_skip(connection, SPAN, "trace_id", "kind", "external_id").returning(
+        SPAN.c.trace_id
+    )
     new: dict[int, int] = {}
     for batch in batches(spans):
         for id_ in connection.execute(statement, batch).scalars():
@@ -124,32 +146,49 @@ def _store_traces(connection: Connection, by_trace: dict[str, list[NewSpan]], ow
     return sum(new.values())
 
 
-def traces_of_spans(connection: Connection, span_ids: Collection[str], owner: str) -> dict[str, str]:
+def traces_of_spans(
+    connection: Connection, span_ids: Collection[str], owner: str
+) -> dict[str, str]:
     """Return the ids of the traces that have these spans, by the id of the span; both are those of the sender."""
-    query = select(SPAN.c.external_id, TRACE.c.external_id).join(TRACE, TRACE.c.id == SPAN.c.trace_id)
-    rows = connection.execute(query.where(SPAN.c.external_id.in_(span_ids), TRACE.c.owner == owner)).all()
+    query = select(SPAN.c.external_id, TRACE.c.external_id).join(
+        TRACE, TRACE.c.id == SPAN.c.trace_id
+    )
+    rows = connection.execute(
+        query.where(SPAN.c.external_id.in_(span_ids), TRACE.c.owner == owner)
+    ).all()
     return {row[0]: row[1] for row in rows}
 
 
 _RULES = "trace_rules:"  # with the source, the key of a setting
 
 
-def set_rules(connection: Connection, source: str, rules: Sequence[str], by: str, now: datetime) -> int:
+def set_rules(
+    connection: Connection, source: str, rules: Sequence[str], by: str, now: datetime
+) -> int:
     """Replace the rules of a source and read its traces again; return how many.
 
     Raises BadInput for a wrong rule.
     """
     rules_of(rules)
-    connection.execute(insert(SETTING), {"key": _RULES + source, "value": list(rules), "by": by, "at": now})
-    record_event(connection, "set_trace_rules", by, details={"source": source, "rules": len(rules)}, now=now)
+    connection.execute(
+        insert(SETTING), {"key": _RULES + source, "value": list(rules), "by": by, "at": now}
+    )
+    record_event(
+        connection, "set_trace_rules", by, details={"source": source, "rules": len(rules)}, now=now
+    )
     again = update(TRACE).where(TRACE.c.source == source, TRACE.c.state.in_([MADE, NONE]))
     return connection.execute(again.values(state=WAITING)).rowcount
 
 
 def rules_by_source(connection: Connection) -> dict[str, tuple[Rule, ...]]:
     """Return the rules of every source that has some."""
-    query = select(SETTING.c.key, SETTING.c.value).where(SETTING.c.key.startswith(_RULES, autoescape=True))
-    latest = {key.removeprefix(_RULES): value for key, value in connection.execute(query.order_by(SETTING.c.id))}
+    query = select(SETTING.c.key, SETTING.c.value).where(
+        SETTING.c.key.startswith(_RULES, autoescape=True)
+    )
+    latest = {
+        key.removeprefix(_RULES): value
+        for key, value in connection.execute(query.order_by(SETTING.c.id))
+    }
     return {source: rules_of(rules) for source, rules in latest.items() if rules}
 
 
@@ -158,10 +197,13 @@ def ready_traces(
 ) -> list[Trace]:
     """Return traces whose root has ended and that were ``quiet``, or without news or with an ended root for long.
 
-    The latest come first: a new trace does not wait for old ones that are read again with new rules.
+    The latest come first: a new trace does not wait for old ones that are read again with new
+    rules.
     """
     long_ago = now - longest
-    ended = TRACE.c.root_ended.is_(True) & or_(TRACE.c.last_at <= now - quiet, TRACE.c.first_at <= long_ago)
+    ended = TRACE.c.root_ended.is_(True) & or_(
+        TRACE.c.last_at <= now - quiet, TRACE.c.first_at <= long_ago
+    )
     query = (
         select(Trace)
         .where(_IS_WAITING, TRACE.c.spans > 0, or_(ended, TRACE.c.last_at <= long_ago))
@@ -186,12 +228,18 @@ def records_of(
 ) -> dict[int, tuple[list[Span], list[LogRecord]]]:
     """Return the spans and the log records of traces, in the order in which they came.
 
-    Of more than ``most`` records, these are the first and the last half: children come first, and the root comes last.
+    Of more than ``most`` records, these are the first and the last half: children come first, and
+    the root comes last.
     """
     records: dict[int, tuple[list[Span], list[LogRecord]]] = {id_: ([], []) for id_ in trace_ids}
     ids = select(SPAN.c.id).where(SPAN.c.trace_id.in_(listed(connection, trace_ids)))
-    first, last = ids.order_by(SPAN.c.id).limit(most // 2), ids.order_by(SPAN.c.id.desc()).limit(most - most // 2)
-    query = select(SPAN.c.trace_id, SPAN.c.kind, SPAN.c.body).where(or_(SPAN.c.id.in_(first), SPAN.c.id.in_(last)))
+    first, last = (
+        ids.order_by(SPAN.c.id).limit(most // 2),
+        ids.order_by(SPAN.c.id.desc()).limit(most - most // 2),
+    )
+    query = select(SPAN.c.trace_id, SPAN.c.kind, SPAN.c.body).where(
+        or_(SPAN.c.id.in_(first), SPAN.c.id.in_(last))
+    )
     for trace_id, kind, body in connection.execute(query.order_by(SPAN.c.id)):
         values = orjson.loads(zlib.decompress(body))
         if kind == "log":
@@ -205,7 +253,9 @@ def records_of(
 def lock_unchanged(connection: Connection, traces: Iterable[Trace]) -> set[int]:
     """Return the ids of the traces to which nothing happened since they were read; no other process changes them."""
     spans = {trace.id: trace.spans for trace in traces}
-    query = select(TRACE.c.id, TRACE.c.spans).where(TRACE.c.id.in_(listed(connection, spans)), TRACE.c.state == WAITING)
+    query = select(TRACE.c.id, TRACE.c.spans).where(
+        TRACE.c.id.in_(listed(connection, spans)), TRACE.c.state == WAITING
+    )
     rows = connection.execute(query.order_by(TRACE.c.id).with_for_update(skip_locked=True))
     return {id_ for id_, now in rows if now == spans[id_]}
 
@@ -242,7 +292,9 @@ def store_outcomes(connection: Connection, outcomes: Sequence[TraceOutcome]) -> 
         "used": bindparam("taken", type_=TRACE.c.used.type),
     }
     if rows:
-        connection.execute(update(TRACE).where(TRACE.c.id == bindparam("trace")).values(**values), rows)
+        connection.execute(
+            update(TRACE).where(TRACE.c.id == bindparam("trace")).values(**values), rows
+        )
 
 
 def complete_response(connection: Connection, response_id: int, response: Response) -> bool:
@@ -270,7 +322,8 @@ def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
         if connection.execute(query.limit(1)).first() is None:
             return
     with store.writing() as connection:
-        # Waits for a process that completes one of them; the receiver locks traces in the same order.
+        # Waits for a process that completes one of them; the receiver locks traces in the same
+        # order.
         locked = query.order_by(TRACE.c.id).with_for_update(key_share=True)
         ids = list(connection.execute(locked).scalars())
         connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=utc_now()))
@@ -278,14 +331,18 @@ def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
 
 def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:
     """Return the responses that a trace with this id became, one for each sender's source."""
-    query = select(RESPONSE.c.id, RESPONSE.c.source).join(TRACE, TRACE.c.response_id == RESPONSE.c.id)
+    query = select(RESPONSE.c.id, RESPONSE.c.source).join(
+        TRACE, TRACE.c.response_id == RESPONSE.c.id
+    )
     rows = connection.execute(query.where(TRACE.c.external_id == trace_id).order_by(RESPONSE.c.id))
     return [Named(*row) for row in rows]
 
 
 def received_among(connection: Connection, response_ids: Collection[int]) -> set[int]:
     """Return which of these responses have a trace that was received."""
-    query = select(TRACE.c.response_id).where(TRACE.c.response_id.in_(listed(connection, response_ids)))
+    query = select(TRACE.c.response_id).where(
+        TRACE.c.response_id.in_(listed(connection, response_ids))
+    )
     return set(connection.execute(query).scalars())
 
 
@@ -295,12 +352,17 @@ def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:
 
 
 def forget_unused_traces(
-    connection: Connection, *, trace_id: str | None = None, source: str | None = None, before: datetime | None = None
+    connection: Connection,
+    *,
+    trace_id: str | None = None,
+    source: str | None = None,
+    before: datetime | None = None,
 ) -> int:
     """Delete the spans of traces without an answer, and return the number of traces.
 
-    These are the trace with this ``trace_id``, also if it still waits, or all that have their last span ``before`` a
-    time (default: any time). Spans of these traces that come later are not stored.
+    These are the trace with this ``trace_id``, also if it still waits, or all that have their last
+    span ``before`` a time (default: any time). Spans of these traces that come later are not
+    stored.
     """
     conditions: list[ColumnElement[bool]] = [TRACE.c.response_id.is_(None)]
     if trace_id is None:
@@ -313,7 +375,9 @@ def forget_unused_traces(
 
 
 def _forget(connection: Connection, *conditions: ColumnElement[bool]) -> int:
-    forgotten = update(TRACE).where(*conditions).values(state=FORGOTTEN, reason=None).returning(TRACE.c.id)
+    forgotten = (
+        update(TRACE).where(*conditions).values(state=FORGOTTEN, reason=None).returning(TRACE.c.id)
+    )
     ids = connection.execute(forgotten).scalars().all()
     connection.execute(delete(SPAN).where(SPAN.c.trace_id.in_(listed(connection, ids))))
     return len(ids)
@@ -330,24 +394,38 @@ class NewFeedback:
     span_key: str | None = None
 
 
-def store_feedback(connection: Connection, entries: Iterable[NewFeedback], now: datetime) -> list[int]:
+def store_feedback(
+    connection: Connection, entries: Iterable[NewFeedback], now: datetime
+) -> list[int]:
     """Store feedback until its answer is known; return the ids of the rows."""
     rows = [
         {
-            **{name: getattr(entry, name) for name in ("owner", "response_key", "trace_key", "span_key")},
-            **{name: getattr(entry.feedback, name) for name in ("kind", "value", "user", "at", "comment")},
+            **{
+                name: getattr(entry, name)
+                for name in ("owner", "response_key", "trace_key", "span_key")
+            },
+            **{
+                name: getattr(entry.feedback, name)
+                for name in ("kind", "value", "user", "at", "comment")
+            },
             "received_at": now,
         }
         for entry in entries
     ]
-    return list(connection.execute(insert(WAITING_FEEDBACK).returning(WAITING_FEEDBACK.c.id), rows).scalars())
+    return list(
+        connection.execute(
+            insert(WAITING_FEEDBACK).returning(WAITING_FEEDBACK.c.id), rows
+        ).scalars()
+    )
 
 
 def feedback_times(connection: Connection) -> tuple[datetime, datetime] | None:
     """Return when the first and the last of the waiting feedback came; None if none waits."""
     at = WAITING_FEEDBACK.c.received_at
     # Two queries: SQLite reads the whole index for both at once.
-    first, last = (connection.execute(select(function(at))).scalar() for function in (func.min, func.max))
+    first, last = (
+        connection.execute(select(function(at))).scalar() for function in (func.min, func.max)
+    )
     return None if first is None or last is None else (first, last)
 
 
@@ -361,8 +439,9 @@ def take_feedback(
 ) -> dict[int, list[Feedback]]:
     """Return waiting feedback whose answer is known, by response, and remove it from the waiting feedback.
 
-    It is looked for among these ``ids`` of waiting feedback, or for new ``responses`` by their ids, or for the answers
-    of ``traces``, or among the feedback that came ``since`` a time (default: among all).
+    It is looked for among these ``ids`` of waiting feedback, or for new ``responses`` by their ids,
+    or for the answers of ``traces``, or among the feedback that came ``since`` a time (default:
+    among all).
     """
     if feedback_times(connection) is None:
         return {}
@@ -384,7 +463,9 @@ def take_feedback(
     if responses is not None:
         queries = [by_response.where(RESPONSE.c.id.in_(listed(connection, responses)))]
     elif traces is not None:
-        queries = [query.where(TRACE.c.id.in_(listed(connection, traces))) for query in (by_trace, by_span)]
+        queries = [
+            query.where(TRACE.c.id.in_(listed(connection, traces))) for query in (by_trace, by_span)
+        ]
     elif ids is not None:
         queries = [query.where(waiting.id.in_(listed(connection, ids))) for query in queries]
     elif since is not None:
@@ -394,7 +475,9 @@ def take_feedback(
         for row in connection.execute(query):
             taken.setdefault(row.row, (row.response, record_of(Feedback, row)))
     if taken:
-        connection.execute(delete(WAITING_FEEDBACK).where(waiting.id.in_(listed(connection, taken))))
+        connection.execute(
+            delete(WAITING_FEEDBACK).where(waiting.id.in_(listed(connection, taken)))
+        )
     feedback: dict[int, list[Feedback]] = {}
     for id_ in sorted(taken):
         response_id, entry = taken[id_]
@@ -406,7 +489,9 @@ def expire_feedback(connection: Connection, before: datetime, now: datetime) -> 
     """Delete feedback that came ``before`` a time and still waits for its answer."""
     expired = delete(WAITING_FEEDBACK).where(WAITING_FEEDBACK.c.received_at < before)
     if entries := connection.execute(expired).rowcount:
-        record_event(connection, "expire_feedback", "receiver", details={"entries": entries}, now=now)
+        record_event(
+            connection, "expire_feedback", "receiver", details={"entries": entries}, now=now
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +513,9 @@ class SourceState:
 def list_sources(connection: Connection) -> list[SourceState]:
     """Return every source that sent traces, by name."""
     numbers = [func.count().filter(TRACE.c.state == state) for state in (MADE, NONE, WAITING)]
-    query = select(TRACE.c.source, *numbers, func.max(TRACE.c.last_at)).where(TRACE.c.state != FORGOTTEN)
+    query = select(TRACE.c.source, *numbers, func.max(TRACE.c.last_at)).where(
+        TRACE.c.state != FORGOTTEN
+    )
     rows = connection.execute(query.group_by(TRACE.c.source).order_by(TRACE.c.source))
     return [SourceState(*row) for row in rows]
 
@@ -437,7 +524,11 @@ def last_spans(connection: Connection) -> dict[str, datetime]:
     """Return when the last span of each source came, by source."""
     times: dict[str, datetime] = {}
     for source in _sources(connection):
-        for state in (MADE, NONE, WAITING):  # one by one: the index has the latest trace of a source and a state
+        for state in (
+            MADE,
+            NONE,
+            WAITING,
+        ):  # one by one: the index has the latest trace of a source and a state
             of_state = TRACE.c.source == source, TRACE.c.state == state
             last = connection.execute(select(func.max(TRACE.c.last_at)).where(*of_state)).scalar()
             if last is not None:
@@ -451,7 +542,9 @@ def latest_traces(
     """Return the latest traces of a source (default: of all), newest first; ``unused`` ones have no answer."""
     sources = _sources(connection) if source is None else [source]
     traces: list[Trace] = []
-    for name, state in product(sources, [NONE] if unused else [MADE, NONE, WAITING]):  # each in the order of the index
+    for name, state in product(
+        sources, [NONE] if unused else [MADE, NONE, WAITING]
+    ):  # each in the order of the index
         query = select(Trace).where(TRACE.c.source == name, TRACE.c.state == state)
         latest = query.order_by(TRACE.c.last_at.desc(), TRACE.c.id.desc()).limit(limit)
         traces += rows_of(connection, latest)
@@ -470,7 +563,9 @@ def _sources(connection: Connection) -> list[str]:
     name = connection.execute(select(func.min(TRACE.c.source))).scalar()
     while name is not None:
         names.append(name)
-        name = connection.execute(select(func.min(TRACE.c.source)).where(TRACE.c.source > name)).scalar()
+        name = connection.execute(
+            select(func.min(TRACE.c.source)).where(TRACE.c.source > name)
+        ).scalar()
     return names
 
 
@@ -488,7 +583,11 @@ def unused_traces(connection: Connection, since: datetime) -> UnusedTraces | Non
     """Return the traces without an answer whose last span came ``since`` a time; None if there are none."""
     unused = TRACE.c.state == NONE, TRACE.c.last_at >= since
     counts = {
-        name: int(connection.execute(select(func.count()).where(TRACE.c.source == name, *unused)).scalar_one())
+        name: int(
+            connection.execute(
+                select(func.count()).where(TRACE.c.source == name, *unused)
+            ).scalar_one()
+        )
         for name in _sources(connection)
     }
     if not any(counts.values()):
@@ -496,7 +595,9 @@ def unused_traces(connection: Connection, since: datetime) -> UnusedTraces | Non
     source = max(counts, key=counts.__getitem__)
     latest = latest_traces(connection, source, unused=True, limit=min(counts[source], _RECENT))
     reasons = Counter(trace.reason for trace in latest if trace.reason).most_common(1)
-    return UnusedTraces(sum(counts.values()), source, counts[source], reasons[0][0] if reasons else None)
+    return UnusedTraces(
+        sum(counts.values()), source, counts[source], reasons[0][0] if reasons else None
+    )
 
 
 def count_waiting_feedback(connection: Connection) -> int:

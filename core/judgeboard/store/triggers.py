@@ -16,7 +16,10 @@ def guarded_tables() -> tuple[Table, ...]:
 
 _NOTED = {
     tables.RESPONSE: "id",
-    **dict.fromkeys((tables.JUDGMENT, tables.CURRENT, tables.FLAG, tables.REVIEW, tables.QUEUE_ITEM), "response_id"),
+    **dict.fromkeys(
+        (tables.JUDGMENT, tables.CURRENT, tables.FLAG, tables.REVIEW, tables.QUEUE_ITEM),
+        "response_id",
+    ),
     **dict.fromkeys((tables.QUEUE, tables.SKIP, tables.SETTING, tables.EVENT), None),
 }
 """What figures of answers read: these tables, each with the column of the answer, if figures of one answer change."""
@@ -27,17 +30,26 @@ def install_guards(connection: Connection) -> None:
     """Create every trigger in the caller's transaction, replacing existing ones."""
     dialect = connection.dialect.name
     statements = [
-        each for table in guarded_tables() for each in _guard(table, _allowed_update(table, dialect), dialect)
+        each
+        for table in guarded_tables()
+        for each in _guard(table, _allowed_update(table, dialect), dialect)
     ]
-    statements += [each for table, column in _NOTED.items() for each in _note(table.name, column, dialect)]
+    statements += [
+        each for table, column in _NOTED.items() for each in _note(table.name, column, dialect)
+    ]
     for statement in (*statements, *(_TRIM_SQLITE if dialect == "sqlite" else _TRIM_POSTGRESQL)):
         connection.execute(text(statement))
 
 
 def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
     refusal = _REFUSAL.format(table=table.name)
-    # The condition under which a DELETE is allowed: there is a copy of the row. Copies are never deleted.
-    withdrawn = "1 = 0" if table is tables.WITHDRAWN_ROW else _WITHDRAWN.format(table=table.name, key=row_key(table))
+    # The condition under which a DELETE is allowed: there is a copy of the row. Copies are never
+    # deleted.
+    withdrawn = (
+        "1 = 0"
+        if table is tables.WITHDRAWN_ROW
+        else _WITHDRAWN.format(table=table.name, key=row_key(table))
+    )
     if dialect == "sqlite":
         return [
             f"DROP TRIGGER IF EXISTS guard_{table.name}_update",
@@ -79,7 +91,10 @@ def _note(table: str, column: str | None, dialect: str) -> list[str]:
     """Return the statements that create the triggers of a table that write rows of `change`."""
     if dialect == "sqlite":
         written = {"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"}
-        answers = {each: "0" if column is None else f"coalesce({row}.{column}, 0)" for each, row in written.items()}
+        answers = {
+            each: "0" if column is None else f"coalesce({row}.{column}, 0)"
+            for each, row in written.items()
+        }
         return [f"DROP TRIGGER IF EXISTS note_{table}_{each}" for each in written] + [
             f'CREATE TRIGGER note_{table}_{each} AFTER {each} ON "{table}" '  # noqa: S608 - fixed names only
             f"BEGIN INSERT INTO change(response_id) VALUES ({answer}); END"
@@ -100,7 +115,8 @@ def _note(table: str, column: str | None, dialect: str) -> list[str]:
     ]
 
 
-# Whoever has not read the rows that are deleted reads the row that says that all answers may have changed.
+# Whoever has not read the rows that are deleted reads the row that says that all answers may have
+# changed.
 _TRIM_SQLITE = (
     "DROP TRIGGER IF EXISTS trim_change",
     (
@@ -124,7 +140,9 @@ _TRIM_POSTGRESQL = (
 
 def row_key(table: Table, row: str = "OLD") -> str:
     """Return the SQL for the key of a row, as `withdrawn_row` has it: its primary key, joined by commas."""
-    return " || ',' || ".join(f'CAST({row}."{column.name}" AS TEXT)' for column in table.primary_key.columns)
+    return " || ',' || ".join(
+        f'CAST({row}."{column.name}" AS TEXT)' for column in table.primary_key.columns
+    )
 
 
 def _allowed_update(table: Table, dialect: str) -> str:
@@ -133,13 +151,17 @@ def _allowed_update(table: Table, dialect: str) -> str:
     changeable, forgettable = columns_that("changes", table), columns_that("forgotten", table)
     kept = [name for name in columns if name not in changeable and name not in forgettable]
     same = " AND ".join(_same(name, dialect) for name in kept)
-    if table is tables.WITHDRAWN_ROW:  # only forgetting blanks a copy; no event can name an answer that is withdrawn
+    if (
+        table is tables.WITHDRAWN_ROW
+    ):  # only forgetting blanks a copy; no event can name an answer that is withdrawn
         return f"{same} AND {_blank('content', dialect)}"
     if changeable:
         return same
     if not forgettable:
         return "1 = 0"
-    blanked = " AND ".join(f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable)
+    blanked = " AND ".join(
+        f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable
+    )
     about = row_of(table).of_responses
     if table is tables.GENERATION:
         about += "".join(
@@ -217,7 +239,9 @@ _SQLITE_DELETE = (
 def install_search(connection: Connection) -> bool:
     """Create the search index if it is missing; return whether text search has an index."""
     if connection.dialect.name == "sqlite":
-        if not connection.execute(text("SELECT 1 FROM sqlite_master WHERE name = 'response_search'")).scalar():
+        if not connection.execute(
+            text("SELECT 1 FROM sqlite_master WHERE name = 'response_search'")
+        ).scalar():
             for statement in _SQLITE:
                 connection.execute(text(statement))
         connection.execute(text(_SQLITE_DELETE))
@@ -227,5 +251,7 @@ def install_search(connection: Connection) -> bool:
         return False
     connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
     columns = ", ".join(f"{name} gin_trgm_ops" for name in COLUMNS)
-    connection.execute(text(f"CREATE INDEX IF NOT EXISTS ix_response_search ON response USING gin ({columns})"))
+    connection.execute(
+        text(f"CREATE INDEX IF NOT EXISTS ix_response_search ON response USING gin ({columns})")
+    )
     return True

@@ -52,16 +52,20 @@ class PairTexts:
 def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
     """Return each usable verdict of a run with the previous usable verdict of the same judge, by response.
 
-    The judge is identified by kind and name, so that verdicts of older versions count; only repeat 0 counts. A response
-    that this judge had not judged before has no pair. Raises NotFound if the run does not exist or has no judge
-    version.
+    The judge is identified by kind and name, so that verdicts of older versions count; only repeat
+    0 counts. A response that this judge had not judged before has no pair. Raises NotFound if the
+    run does not exist or has no judge version.
     """
-    version_id = connection.execute(select(RUN.c.judge_version_id).where(RUN.c.id == run_id)).scalar_one_or_none()
+    version_id = connection.execute(
+        select(RUN.c.judge_version_id).where(RUN.c.id == run_id)
+    ).scalar_one_or_none()
     if version_id is None:
         raise NotFound(f"no run {run_id} of a judge")
     new, old, earlier = JUDGMENT.alias("new"), JUDGMENT.alias("old"), JUDGMENT.alias("earlier")
     judge = select(VERSION.c.kind, VERSION.c.name).where(VERSION.c.id == version_id).subquery()
-    versions = select(VERSION.c.id).where(VERSION.c.kind == judge.c.kind, VERSION.c.name == judge.c.name)
+    versions = select(VERSION.c.id).where(
+        VERSION.c.kind == judge.c.kind, VERSION.c.name == judge.c.name
+    )
     before = (
         select(func.max(earlier.c.id))
         .where(
@@ -88,7 +92,9 @@ def versions_with_verdicts(connection: Connection) -> list[StoredVersion]:
     return list_versions(connection, select(VERSION.c.id).where(has_verdict))
 
 
-def pairs_of_versions(connection: Connection, old_version_id: int, new_version_id: int) -> list[VerdictPair]:
+def pairs_of_versions(
+    connection: Connection, old_version_id: int, new_version_id: int
+) -> list[VerdictPair]:
     """Return the current verdicts of two judge versions on the responses that both judged."""
     old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
     first, second = CURRENT.alias("first"), CURRENT.alias("second")
@@ -97,7 +103,9 @@ def pairs_of_versions(connection: Connection, old_version_id: int, new_version_i
         .join(second, second.c.judgment_id == new.c.id)
         .join(first, first.c.response_id == second.c.response_id)
         .join(old, old.c.id == first.c.judgment_id)
-        .where(first.c.judge_version_id == old_version_id, second.c.judge_version_id == new_version_id)
+        .where(
+            first.c.judge_version_id == old_version_id, second.c.judge_version_id == new_version_id
+        )
     )
     return _pairs(connection, query)
 
@@ -117,7 +125,9 @@ def pair_texts(connection: Connection, pairs: list[VerdictPair]) -> dict[int, Pa
     )
     texts: dict[int, PairTexts] = {}
     for batch in batches(pairs):
-        old_ids, new_ids = zip(*((pair.old.judgment_id, pair.new.judgment_id) for pair in batch), strict=True)
+        old_ids, new_ids = zip(
+            *((pair.old.judgment_id, pair.new.judgment_id) for pair in batch), strict=True
+        )
         of_batch = query.where(old.c.id.in_(old_ids), new.c.id.in_(new_ids))
         texts |= {row[0]: PairTexts(*row[1:]) for row in connection.execute(of_batch)}
     return texts
@@ -154,17 +164,29 @@ class WhyCounts:
 def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
     """Return the counts of current reviews by the judge version whose verdict was seen, most answers first."""
     query = (
-        select(VERSION.c.id, VERSION.c.name, VERSION.c.number, REVIEW.c.why_differs, REVIEW.c.response_id)
+        select(
+            VERSION.c.id,
+            VERSION.c.name,
+            VERSION.c.number,
+            REVIEW.c.why_differs,
+            REVIEW.c.response_id,
+        )
         .join_from(REVIEW, JUDGMENT, JUDGMENT.c.id == REVIEW.c.judgment_seen_id)
         .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
         .where(REVIEW.c.why_differs.is_not(None), is_current())
     )
     answers: dict[tuple[int, str], dict[WhyDiffers, set[int]]] = {}
     for version_id, name, number, reason, response_id in connection.execute(query):
-        by_reason = answers.setdefault((version_id, version_title(name, number)), {each: set() for each in WhyDiffers})
+        by_reason = answers.setdefault(
+            (version_id, version_title(name, number)), {each: set() for each in WhyDiffers}
+        )
         by_reason[reason].add(response_id)
     counts = [
-        WhyCounts(*version, len(set().union(*by_reason.values())), {each: len(ids) for each, ids in by_reason.items()})
+        WhyCounts(
+            *version,
+            len(set().union(*by_reason.values())),
+            {each: len(ids) for each, ids in by_reason.items()},
+        )
         for version, by_reason in answers.items()
     ]
     return tuple(sorted(counts, key=lambda each: (-each.answers, each.version_id)))
@@ -196,7 +218,9 @@ class JudgedText:
     reasoning: str | None
 
 
-def judged_texts(connection: Connection, version_id: int, response_ids: Sequence[int]) -> dict[int, JudgedText]:
+def judged_texts(
+    connection: Connection, version_id: int, response_ids: Sequence[int]
+) -> dict[int, JudgedText]:
     """Return these responses with a judge version's current verdict on them, by id."""
     query: Select[Any] = (
         select(
@@ -213,10 +237,16 @@ def judged_texts(connection: Connection, version_id: int, response_ids: Sequence
     return {row[0]: JudgedText(*row) for row in connection.execute(query)}
 
 
-def person_reviews(connection: Connection, response_ids: Sequence[int]) -> dict[int, tuple[PersonReview, ...]]:
+def person_reviews(
+    connection: Connection, response_ids: Sequence[int]
+) -> dict[int, tuple[PersonReview, ...]]:
     """Return the current reviews of these responses that have a grade, by response, the latest first."""
     query: Select[Any] = (
-        select(*columns_of(PersonReview, REVIEW), *columns_of(Grade, REVIEW), REVIEWER.c.name.label("reviewer"))
+        select(
+            *columns_of(PersonReview, REVIEW),
+            *columns_of(Grade, REVIEW),
+            REVIEWER.c.name.label("reviewer"),
+        )
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         .where(REVIEW.c.response_id.in_(response_ids), is_current(), has_grade())
         .order_by(REVIEW.c.id.desc())

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
-from judgeboard.domain import EXPECTED, OVERALL, DimensionScore, Label, ResponseKind, Status, Verdict
+from judgeboard.domain import (
+    EXPECTED,
+    OVERALL,
+    DimensionScore,
+    Label,
+    ResponseKind,
+    Status,
+    Verdict,
+)
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
 from judgeboard.store.alignments import shown_answers
@@ -28,7 +36,16 @@ from judgeboard.store.statements import (
     record_of,
     rows_with,
 )
-from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
+from judgeboard.store.tables import (
+    CURRENT,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    REVIEWER,
+    VERSION,
+)
 
 if TYPE_CHECKING:
     from judgeboard.judges.rubric_file import Dimension
@@ -52,12 +69,16 @@ class Judged:
     opinions: dict[int, StoredOpinion] = field(default_factory=dict)
 
 
-def by_version(connection: Connection, version_ids: Sequence[int], where: RowFilter | None = None) -> dict[int, Judged]:
+def by_version(
+    connection: Connection, version_ids: Sequence[int], where: RowFilter | None = None
+) -> dict[int, Judged]:
     """Return the logged answers that any version judged, with each version's latest judgment (usable if possible)."""
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
-        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group, row.query_type))
+        answer = judged.setdefault(
+            row.response_id, Judged(row.response_id, row.evidence_group, row.query_type)
+        )
         known = answer.opinions.get(row.judge_version_id)
         if known is None or verdict.status is Status.OK or known.verdict.status is not Status.OK:
             answer.opinions[row.judge_version_id] = StoredOpinion(row.id, row.ask, verdict)
@@ -66,7 +87,9 @@ def by_version(connection: Connection, version_ids: Sequence[int], where: RowFil
 
 def matching_answers(connection: Connection, where: RowFilter) -> IntArray:
     """Return the ids, ascending, of the logged answers that match."""
-    query = select(RESPONSE.c.id).where(*response_conditions(connection, where)).order_by(RESPONSE.c.id)
+    query = (
+        select(RESPONSE.c.id).where(*response_conditions(connection, where)).order_by(RESPONSE.c.id)
+    )
     ids: IntArray = read_columns(connection, query)[0]
     return ids
 
@@ -74,24 +97,35 @@ def matching_answers(connection: Connection, where: RowFilter) -> IntArray:
 def count_answers(connection: Connection, where: RowFilter | None = None) -> int:
     """Return the number of logged answers that `by_version` could return."""
     conditions = response_conditions(connection, where or RowFilter())
-    query = select(func.count()).select_from(RESPONSE).where(RESPONSE.c.answer.is_not(None), *conditions)
+    query = (
+        select(func.count())
+        .select_from(RESPONSE)
+        .where(RESPONSE.c.answer.is_not(None), *conditions)
+    )
     return int(connection.execute(query).scalar_one())
 
 
-def by_repeat(connection: Connection, version_id: int, where: RowFilter | None = None) -> dict[int, Judged]:
+def by_repeat(
+    connection: Connection, version_id: int, where: RowFilter | None = None
+) -> dict[int, Judged]:
     """Return the answers that a version judged repeatedly, with each repeat of the first ask, by response.
 
-    Without ``where``, answers of every kind count, because imported repeats are about answers outside the log.
+    Without ``where``, answers of every kind count, because imported repeats are about answers
+    outside the log.
     """
     first_ask = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.ask == 0)
     again = select(JUDGMENT.c.response_id).where(*first_ask, JUDGMENT.c.repeat > 0)
     # Most versions have no repeats but possibly a million judgments, which are not read here.
     if connection.execute(again.limit(1)).first() is None:
         return {}
-    query = _query(connection, [version_id], where).where(JUDGMENT.c.ask == 0, JUDGMENT.c.response_id.in_(again))
+    query = _query(connection, [version_id], where).where(
+        JUDGMENT.c.ask == 0, JUDGMENT.c.response_id.in_(again)
+    )
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, [version_id]):
-        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group, row.query_type))
+        answer = judged.setdefault(
+            row.response_id, Judged(row.response_id, row.evidence_group, row.query_type)
+        )
         answer.opinions[row.repeat] = StoredOpinion(row.id, row.ask, verdict)
     return judged
 
@@ -107,15 +141,37 @@ class LatestCombined(NamedTuple):
 
 def latest_combined(connection: Connection, version_id: int) -> dict[int, LatestCombined]:
     """Return the latest judgment of a combined version on each answer, by response."""
-    columns = (JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.status, JUDGMENT.c.reasoning, JUDGMENT.c.error)
-    query = select(*columns).where(JUDGMENT.c.judge_version_id == version_id).order_by(JUDGMENT.c.id)
+    columns = (
+        JUDGMENT.c.response_id,
+        JUDGMENT.c.ask,
+        JUDGMENT.c.status,
+        JUDGMENT.c.reasoning,
+        JUDGMENT.c.error,
+    )
+    query = (
+        select(*columns).where(JUDGMENT.c.judge_version_id == version_id).order_by(JUDGMENT.c.id)
+    )
     return {row[0]: LatestCombined(*row[1:]) for row in connection.execute(query)}
 
 
-def _query(connection: Connection, version_ids: Sequence[int], where: RowFilter | None) -> Select[Any]:
-    names = ("id", "response_id", "judge_version_id", "ask", "repeat", "status", "groundedness", "quality", "label")
+def _query(
+    connection: Connection, version_ids: Sequence[int], where: RowFilter | None
+) -> Select[Any]:
+    names = (
+        "id",
+        "response_id",
+        "judge_version_id",
+        "ask",
+        "repeat",
+        "status",
+        "groundedness",
+        "quality",
+        "label",
+    )
     return (
-        select(RESPONSE.c.evidence_group, RESPONSE.c.query_type, *(JUDGMENT.c[name] for name in names))
+        select(
+            RESPONSE.c.evidence_group, RESPONSE.c.query_type, *(JUDGMENT.c[name] for name in names)
+        )
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(
             JUDGMENT.c.judge_version_id.in_(version_ids),
@@ -126,7 +182,9 @@ def _query(connection: Connection, version_ids: Sequence[int], where: RowFilter 
     )
 
 
-def _read(connection: Connection, query: Select[Any], version_ids: Sequence[int]) -> Iterable[tuple[Any, Verdict]]:
+def _read(
+    connection: Connection, query: Select[Any], version_ids: Sequence[int]
+) -> Iterable[tuple[Any, Verdict]]:
     scores: dict[int, list[DimensionScore]] = {}
     names = ("judgment_id", "dimension", "value", "scale")
     scored = (
@@ -175,9 +233,12 @@ def repeated_answers(
         if len(answer.opinions) > 1
     )
     values = tuple(
-        {number: values_of(opinion.verdict) for number, opinion in answer.opinions.items()} for answer in answers
+        {number: values_of(opinion.verdict) for number, opinion in answer.opinions.items()}
+        for answer in answers
     )
-    return RepeatedAnswers(answers, values, np.array([answer.evidence_group for answer in answers], dtype=np.int64))
+    return RepeatedAnswers(
+        answers, values, np.array([answer.evidence_group for answer in answers], dtype=np.int64)
+    )
 
 
 def values_of(verdict: Verdict) -> dict[str, float]:
@@ -188,7 +249,11 @@ def values_of(verdict: Verdict) -> dict[str, float]:
         "label": None if verdict.label is None else float(verdict.label is Label.GROUNDED),
         "groundedness": verdict.groundedness,
         "quality": verdict.quality,
-        **{score.dimension: score.value for score in verdict.scores if not score.dimension.startswith(EXPECTED)},
+        **{
+            score.dimension: score.value
+            for score in verdict.scores
+            if not score.dimension.startswith(EXPECTED)
+        },
     }
     return {measure: float(value) for measure, value in values.items() if value is not None}
 
@@ -200,7 +265,8 @@ RUBRIC = "rubric"
 class RubricVerdict:
     """A rubric judge's current verdict: (score or None, reasoning or None) by dimension.
 
-    ``rubric`` has the dimensions that the judge was asked for; ``note`` tells what the judge left out or added.
+    ``rubric`` has the dimensions that the judge was asked for; ``note`` tells what the judge left
+    out or added.
     """
 
     version_title: str
@@ -222,7 +288,11 @@ class RubricScores:
         """The descriptions of levels 1 to 5 by judged dimension; if two judges share one, the first counts."""
         from judgeboard.judges.rubric_file import SCALE  # few answers have a rubric's scores
 
-        judged = [dimension for verdict in reversed(self.verdicts) for dimension in verdict.rubric.values()]
+        judged = [
+            dimension
+            for verdict in reversed(self.verdicts)
+            for dimension in verdict.rubric.values()
+        ]
         return {each.name: each.levels for each in judged if each.ordered and each.scale == SCALE}
 
 
@@ -234,10 +304,16 @@ def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores
 
 def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, ...]:
     judged = connection.execute(
-        select(JUDGMENT.c.id, JUDGMENT.c.reasoning, VERSION.c.name, VERSION.c.number, VERSION.c.params)
+        select(
+            JUDGMENT.c.id, JUDGMENT.c.reasoning, VERSION.c.name, VERSION.c.number, VERSION.c.params
+        )
         .join(CURRENT, CURRENT.c.judgment_id == JUDGMENT.c.id)
         .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
-        .where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True), VERSION.c.kind == RUBRIC)
+        .where(
+            CURRENT.c.response_id == response_id,
+            CURRENT.c.is_current.is_(True),
+            VERSION.c.kind == RUBRIC,
+        )
         .order_by(VERSION.c.name)
     ).all()
     if not judged:
@@ -247,10 +323,17 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
     scores_by_judgment = dimension_scores(connection, [row.id for row in judged])
     verdicts = []
     for row in judged:
-        scores = {score.dimension: (score.value, score.reasoning) for score in scores_by_judgment.get(row.id, ())}
+        scores = {
+            score.dimension: (score.value, score.reasoning)
+            for score in scores_by_judgment.get(row.id, ())
+        }
         overall, _ = scores.pop(OVERALL, (None, None))
         rubric = {dimension.name: dimension for dimension in stored_dimensions(row.params)}
-        verdicts.append(RubricVerdict(version_title(row.name, row.number), overall, row.reasoning, scores, rubric))
+        verdicts.append(
+            RubricVerdict(
+                version_title(row.name, row.number), overall, row.reasoning, scores, rubric
+            )
+        )
     return tuple(verdicts)
 
 
@@ -293,10 +376,12 @@ def current_verdicts(
 ) -> CurrentVerdicts:
     """Return the current verdicts of judge versions on the log, with the score on ``dimension`` if one is named.
 
-    The answers with which a judge version's prompt was made are left out for this version. ``of_reviewed`` reads the
-    verdicts on reviewed answers from an index instead of the whole log.
+    The answers with which a judge version's prompt was made are left out for this version.
+    ``of_reviewed`` reads the verdicts on reviewed answers from an index instead of the whole log.
     """
-    verdicts = read_verdicts(connection, dimension, of_reviewed=of_reviewed, version_ids=version_ids)
+    verdicts = read_verdicts(
+        connection, dimension, of_reviewed=of_reviewed, version_ids=version_ids
+    )
     in_prompts = _in_prompts(connection, verdicts.version_ids, verdicts.response_ids)
     return verdicts.at(~in_prompts) if in_prompts.any() else verdicts
 
@@ -329,9 +414,9 @@ def read_verdicts(
     if version_ids is not None:
         query = query.where(CURRENT.c.judge_version_id.in_(version_ids))
     if dimension is not None:
-        query = query.join(JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id).where(
-            JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None)
-        )
+        query = query.join(
+            JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id
+        ).where(JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None))
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
     current = CurrentVerdicts(*with_scores(*grades), versions, responses, types, days, groups)
     return current.at(np.lexsort((versions, responses)))
@@ -348,7 +433,10 @@ class ServedNotices(Columns):
 
 
 def read_notices(
-    connection: Connection, notice: ColumnElement[str], kinds: Sequence[str], ids: IntArray | None = None
+    connection: Connection,
+    notice: ColumnElement[str],
+    kinds: Sequence[str],
+    ids: IntArray | None = None,
 ) -> ServedNotices:
     """Return the reviewed answers that have one of these kinds of a notice; ``ids`` are those to read."""
     reviewed = select(REVIEW.c.response_id).where(REVIEW.c.response_id.is_not(None))
@@ -370,9 +458,14 @@ def graded_answers(
     verdicts = current.at(np.isin(current.response_ids, reviews.response_ids) & ~in_prompts)
     judged = np.isin(reviews.response_ids, verdicts.response_ids)
     response_ids = np.unique(reviews.response_ids[~judged]).tolist()
-    # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of kinds.
-    rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids)
-    logged = np.array(sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64)
+    # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of
+    # kinds.
+    rows = rows_with(
+        connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids
+    )
+    logged = np.array(
+        sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64
+    )
     return reviews.at(judged | among(reviews.response_ids, logged)), verdicts
 
 
@@ -380,8 +473,8 @@ def graded_answers(
 class MadePrompt:
     """Ids, ascending, of the answers with which prompts were made: their ``examples``, and ``develop`` answers.
 
-    The labels of develop answers shaped or chose a prompt. Those that are examples too are not among them. No figure
-    of the judge counts either.
+    The labels of develop answers shaped or chose a prompt. Those that are examples too are not
+    among them. No figure of the judge counts either.
     """
 
     examples: IntArray
@@ -400,7 +493,9 @@ class MadePrompt:
 
 def answers_of_prompts(connection: Connection, version_ids: Collection[int]) -> MadePrompt:
     """Return the answers with which the prompts of judge versions were made."""
-    made = [each for version_id, each in made_prompts(connection).items() if version_id in version_ids]
+    made = [
+        each for version_id, each in made_prompts(connection).items() if version_id in version_ids
+    ]
     return _made_prompt(
         {id_ for each in made for id_ in each.examples.tolist()},
         {id_ for each in made for id_ in each.develop.tolist()},
@@ -417,13 +512,17 @@ def made_prompts(connection: Connection) -> dict[int, MadePrompt]:
             continue
         from judgeboard.judges.prompt import example_responses  # few versions have examples
 
-        made[version_id] = _made_prompt(example_responses(params), aligned.get(version_id, frozenset()))
+        made[version_id] = _made_prompt(
+            example_responses(params), aligned.get(version_id, frozenset())
+        )
     return made
 
 
 def _made_prompt(examples: Collection[int], develop: Collection[int]) -> MadePrompt:
     develop_only = set(develop) - set(examples)
-    return MadePrompt(np.array(sorted(examples), dtype=np.int64), np.array(sorted(develop_only), dtype=np.int64))
+    return MadePrompt(
+        np.array(sorted(examples), dtype=np.int64), np.array(sorted(develop_only), dtype=np.int64)
+    )
 
 
 def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:

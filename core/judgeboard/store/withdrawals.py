@@ -1,8 +1,9 @@
 """Withdraws the rows of an import, with all that was derived from them; `withdraw_import` is one transaction.
 
-What is derived follows from foreign keys, as for hidden rows: whatever refers to a withdrawn row is withdrawn too. A
-copy of each row is kept in `withdrawn_row`, which nothing else reads. Then the row is deleted, so that no query has to
-leave it out and its id is free again. The triggers allow the deletion only of rows that have a copy.
+What is derived follows from foreign keys, as for hidden rows: whatever refers to a withdrawn row is
+withdrawn too. A copy of each row is kept in `withdrawn_row`, which nothing else reads. Then the row
+is deleted, so that no query has to leave it out and its id is free again. The triggers allow the
+deletion only of rows that have a copy.
 """
 
 import base64
@@ -13,7 +14,18 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import RECORDED, ItemState, ResponseKind, RunState
@@ -57,10 +69,14 @@ Reached = dict[str, set[Key]]
 """Rows by table: the values of their primary keys."""
 
 _STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # they have a column `import_batch_id`
-_RECORDED = tuple(table for table in METADATA.tables.values() if row_of(table).is_recorded)  # their run has it
+_RECORDED = tuple(
+    table for table in METADATA.tables.values() if row_of(table).is_recorded
+)  # their run has it
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
 # Earlier versions of Judgeboard imported the other kinds too.
-_WITHOUT_IMPORT = frozenset({"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"})
+_WITHOUT_IMPORT = frozenset(
+    {"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"}
+)
 _COMPUTED = {ANSWER_FACT.name, CURRENT.name}  # from other rows, so they need no copy
 MOST_NAMED = 5  # latest imports in a message
 _RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs do not say so
@@ -70,8 +86,8 @@ _RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs
 class ImportUndo:
     """What undoing an import withdraws.
 
-    ``rows`` has the number of rows by table. ``kept`` has the ids, as in the log, of the answers and pairs of which
-    something stays because people decided on it.
+    ``rows`` has the number of rows by table. ``kept`` has the ids, as in the log, of the answers
+    and pairs of which something stays because people decided on it.
     """
 
     batch: ImportBatch
@@ -98,7 +114,9 @@ class ImportUndo:
 def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
     """Return an import, or the latest that is not undone. Raises NotFound if there is none."""
     query = select(ImportBatch).order_by(IMPORT_BATCH.c.id.desc())
-    of_id = IMPORT_BATCH.c.undone_at.is_(None) if batch_id is None else IMPORT_BATCH.c.id == batch_id
+    of_id = (
+        IMPORT_BATCH.c.undone_at.is_(None) if batch_id is None else IMPORT_BATCH.c.id == batch_id
+    )
     batches = rows_of(connection, query.where(of_id).limit(1))
     if not batches:
         latest = rows_of(connection, query.limit(MOST_NAMED))
@@ -108,7 +126,9 @@ def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
     return batches[0]
 
 
-def plan_undo(connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False) -> ImportUndo:
+def plan_undo(
+    connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False
+) -> ImportUndo:
     """Return what `withdraw_import` would withdraw, and raise the same errors. Nothing changes."""
     return _Undo(connection, get_batch(connection, batch_id), with_reviews=with_reviews).result()
 
@@ -118,16 +138,21 @@ def withdraw_import(
 ) -> ImportUndo:
     """Withdraw the rows of an import (default: the latest), and what was derived from them, in one transaction.
 
-    Rows on which people decided stay, as does what these refer to. With ``with_reviews``, answers and pairs are
-    withdrawn with their reviews. What other imports added to the answers is withdrawn with the answers.
+    Rows on which people decided stay, as does what these refer to. With ``with_reviews``, answers
+    and pairs are withdrawn with their reviews. What other imports added to the answers is withdrawn
+    with the answers.
 
     Raises:
         NotFound: There is no such import.
-        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other imports.
+        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other
+            imports.
     """
     batch = get_batch(connection, batch_id)
-    # Another process that undoes the import waits here. On SQLite, it already waits for the transaction.
-    connection.execute(select(IMPORT_BATCH.c.id).where(IMPORT_BATCH.c.id == batch.id).with_for_update())
+    # Another process that undoes the import waits here. On SQLite, it already waits for the
+    # transaction.
+    connection.execute(
+        select(IMPORT_BATCH.c.id).where(IMPORT_BATCH.c.id == batch.id).with_for_update()
+    )
     # Nobody judges or reviews these answers until the end.
     of_batch = select(RESPONSE.c.id).where(RESPONSE.c.import_batch_id == batch.id)
     connection.execute(of_batch.order_by(RESPONSE.c.id).with_for_update())
@@ -138,7 +163,9 @@ def withdraw_import(
     record_event(connection, "undo_import", actor, details=details, now=now)
     undo.withdraw(now)
     if not result.kept:
-        connection.execute(update(IMPORT_BATCH).where(IMPORT_BATCH.c.id == batch.id).values(undone_at=now))
+        connection.execute(
+            update(IMPORT_BATCH).where(IMPORT_BATCH.c.id == batch.id).values(undone_at=now)
+        )
     return result
 
 
@@ -146,11 +173,21 @@ class _Undo:
     def __init__(self, connection: Connection, batch: ImportBatch, *, with_reviews: bool) -> None:
         self.connection = connection
         self.batch = batch
-        of_batch = (select(table.c.id).where(table.c.import_batch_id == self.batch.id) for table in _STORED_BY_IMPORTS)
-        roots = dict(zip((table.name for table in _STORED_BY_IMPORTS), map(self._scalars, of_batch), strict=True))
+        of_batch = (
+            select(table.c.id).where(table.c.import_batch_id == self.batch.id)
+            for table in _STORED_BY_IMPORTS
+        )
+        roots = dict(
+            zip(
+                (table.name for table in _STORED_BY_IMPORTS),
+                map(self._scalars, of_batch),
+                strict=True,
+            )
+        )
         runs = select(RUN.c.id).where(RUN.c.import_batch_id == self.batch.id)
         roots = roots | {
-            table.name: self._scalars(select(table.c.id).where(table.c.run_id.in_(runs))) for table in _RECORDED
+            table.name: self._scalars(select(table.c.id).where(table.c.run_id.in_(runs)))
+            for table in _RECORDED
         }
         self._refuse_shared_rows(roots)
         if not any(roots.values()):
@@ -172,7 +209,11 @@ class _Undo:
         self.kept = kept
 
     def result(self) -> ImportUndo:
-        rows = {name: len(keys) for name, keys in sorted(self.reached.items()) if keys and name not in _COMPUTED}
+        rows = {
+            name: len(keys)
+            for name, keys in sorted(self.reached.items())
+            if keys and name not in _COMPUTED
+        }
         return ImportUndo(self.batch, rows, tuple(sorted(self._kept_ids())))
 
     def withdraw(self, now: datetime) -> None:
@@ -180,7 +221,9 @@ class _Undo:
         runs = _values(connection, reached, "run_id")
         versions = _values(connection, reached, "judge_version_id")
         people = _values(connection, reached, "reviewer_id")
-        changed = _values(connection, reached, "response_id", (JUDGMENT, FEEDBACK)) - _ids(reached, RESPONSE)
+        changed = _values(connection, reached, "response_id", (JUDGMENT, FEEDBACK)) - _ids(
+            reached, RESPONSE
+        )
         self._withdraw(reached, now)
         ended = [run for run in sorted(runs) if self._is_empty(run)]
         self._withdraw(_derived_rows(connection, {RUN.name: set(ended)}), now)
@@ -192,7 +235,11 @@ class _Undo:
             REVIEWER.c.id.in_(listed(connection, people)), REVIEWER.c.origin == ORIGIN
         )
         for table, query in ((VERSION, recorded), (REVIEWER, authors)):
-            ids = [id_ for id_ in connection.execute(query).scalars().all() if not _is_used(connection, table, id_)]
+            ids = [
+                id_
+                for id_ in connection.execute(query).scalars().all()
+                if not _is_used(connection, table, id_)
+            ]
             self._withdraw({table.name: {(id_,) for id_ in ids}}, now)
         update_after_withdrawal(connection, changed, now)
 
@@ -204,9 +251,13 @@ class _Undo:
         batch, connection = self.batch, self.connection
         cannot = f"import {batch.id} ({batch.file}) cannot be undone: "
         if batch.kind in _WITHOUT_IMPORT:
-            raise BadInput(f"{cannot}{batch.kind.replace('_', ' ')} do not record the import that stored them")
+            raise BadInput(
+                f"{cannot}{batch.kind.replace('_', ' ')} do not record the import that stored them"
+            )
         if (batch.counts or {}).get(ASPECTS_ADDED):
-            raise BadInput(f"{cannot}it added aspects to verdicts of other imports, and these cannot be told apart")
+            raise BadInput(
+                f"{cannot}it added aspects to verdicts of other imports, and these cannot be told apart"
+            )
         if batch.kind not in _KINDS_WITH_VERDICTS:
             return
         unnamed = [RUN.c.kind == IMPORT, RUN.c.import_batch_id.is_(None), RUN.c.actor != _RECEIVER]
@@ -218,7 +269,9 @@ class _Undo:
         runs = {id_ for id_, question in imports if question != RECEIVED}
         derived = _derived_rows(connection, roots) if runs else {}
         for table in _RECORDED if runs else ():
-            steps = self._scalars(select(table.c.id).where(table.c.run_id.in_(listed(connection, runs))))
+            steps = self._scalars(
+                select(table.c.id).where(table.c.run_id.in_(listed(connection, runs)))
+            )
             if steps - _ids(derived, table):
                 raise BadInput(
                     f"{cannot}an earlier version of Judgeboard stored its verdicts, which cannot be told apart from "
@@ -250,7 +303,9 @@ class _Undo:
             for name, rows in self.kept.items():
                 table = METADATA.tables[name]
                 if column in table.c:
-                    of_rows = select(table.c[column]).where(table.c.id.in_(listed(connection, rows)))
+                    of_rows = select(table.c[column]).where(
+                        table.c.id.in_(listed(connection, rows))
+                    )
                     ids |= {id_ for id_ in connection.execute(of_rows).scalars() if id_ is not None}
             query = select(subject.c.external_id).where(subject.c.id.in_(listed(connection, ids)))
             yield from connection.execute(query).scalars()
@@ -268,7 +323,11 @@ class _Undo:
         answers = listed(connection, _ids(reached, RESPONSE))
         # Traces that were received become answers of their own.
         of_answers = update(TRACE).where(TRACE.c.response_id.in_(answers))
-        connection.execute(of_answers.where(TRACE.c.state == "made").values(state="waiting", used=None, read_at=None))
+        connection.execute(
+            of_answers.where(TRACE.c.state == "made").values(
+                state="waiting", used=None, read_at=None
+            )
+        )
         connection.execute(of_answers.values(response_id=None, reason=None))
         about: dict[tuple[str, Any], tuple[int | None, int | None]] = {}
         tables = [table for table in METADATA.sorted_tables if reached.get(table.name)]
@@ -305,7 +364,11 @@ class _Undo:
                         "row_key": ",".join(map(str, key)),
                         "response_id": subject[0],
                         "pair_id": subject[1],
-                        "content": {column: _json(value) for column, value in row.items() if value is not None},
+                        "content": {
+                            column: _json(value)
+                            for column, value in row.items()
+                            if value is not None
+                        },
                         "at": now,
                     }
                 )
@@ -326,16 +389,23 @@ def forget_copies(connection: Connection, response_ids: Collection[int]) -> None
     """Blank the copies of rows that are about these answers, about answers derived from them, or about their pairs."""
     copy = WITHDRAWN_ROW.c
     ids, new = set(response_ids), set(response_ids)
-    origins = (copy.content["derived_from"].as_integer(), copy.content[("extra", ANSWER_OF)].as_integer())
+    origins = (
+        copy.content["derived_from"].as_integer(),
+        copy.content[("extra", ANSWER_OF)].as_integer(),
+    )
     while new:
         derived = or_(*(origin.in_(listed(connection, new)) for origin in origins))
         answers = select(copy.response_id).where(copy.table_name == RESPONSE.name, derived)
         new = set(connection.execute(answers).scalars()) - ids
         ids |= new
     of_ids = listed(connection, ids)
-    sides = (copy.content[name].as_integer().in_(of_ids) for name in ("response_a_id", "response_b_id"))
+    sides = (
+        copy.content[name].as_integer().in_(of_ids) for name in ("response_a_id", "response_b_id")
+    )
     withdrawn = select(copy.pair_id).where(copy.table_name == PAIR.name, or_(*sides))
-    live = select(PAIR.c.id).where(or_(PAIR.c.response_a_id.in_(of_ids), PAIR.c.response_b_id.in_(of_ids)))
+    live = select(PAIR.c.id).where(
+        or_(PAIR.c.response_a_id.in_(of_ids), PAIR.c.response_b_id.in_(of_ids))
+    )
     pairs = {*connection.execute(withdrawn).scalars(), *connection.execute(live).scalars()}
     about = or_(copy.response_id.in_(of_ids), copy.pair_id.in_(listed(connection, pairs)))
     connection.execute(update(WITHDRAWN_ROW).where(about).values(content=None))
@@ -360,7 +430,9 @@ def _derived_rows(connection: Connection, roots: Mapping[str, set[int]]) -> Reac
     return reached
 
 
-def _referring(connection: Connection, name: str, ids: set[int]) -> Iterator[tuple[Table, Select[Any]]]:
+def _referring(
+    connection: Connection, name: str, ids: set[int]
+) -> Iterator[tuple[Table, Select[Any]]]:
     """Yield queries for the keys of the rows that refer to some rows of a table."""
     of_ids = listed(connection, ids)
     for table, column in _children().get(name, ()):
@@ -368,10 +440,15 @@ def _referring(connection: Connection, name: str, ids: set[int]) -> Iterator[tup
     # References that are no foreign keys.
     if name == "response" and any_row(connection, RESPONSE.c.kind == ResponseKind.CONTROL.value):
         repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(of_ids)
-        yield RESPONSE, select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats)
+        yield (
+            RESPONSE,
+            select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats),
+        )
     elif name == "pair":
         for side in (PAIR.c.response_a_id, PAIR.c.response_b_id):
-            sides = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == side).where(PAIR.c.id.in_(of_ids))
+            sides = (
+                select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == side).where(PAIR.c.id.in_(of_ids))
+            )
             yield RESPONSE, sides.where(RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
     elif name in {"judgment", "review"}:
         of_table = PUSHED.c.what == What.JUDGMENTS.value
@@ -399,7 +476,9 @@ def _items_only_for(connection: Connection, flags: set[int], reached: Reached) -
         .where(
             QUEUE_ITEM_FLAG.c.flag_id.in_(listed(connection, flags)),
             QUEUE_ITEM.c.state == ItemState.OPEN.value,
-            ~exists().where(other.c.queue_item_id == QUEUE_ITEM.c.id, other.c.flag_id.not_in(withdrawn)),
+            ~exists().where(
+                other.c.queue_item_id == QUEUE_ITEM.c.id, other.c.flag_id.not_in(withdrawn)
+            ),
             ~exists().where(REVIEW.c.queue_item_id == QUEUE_ITEM.c.id),
         )
     )
@@ -422,18 +501,27 @@ def _sources(connection: Connection, reached: Reached, rows: Reached) -> dict[st
     return {name: {key[0] for key in keys} for name, keys in sources.items()}
 
 
-def _referred(connection: Connection, table: Table, keys: Collection[Key]) -> Iterator[tuple[str, int]]:
+def _referred(
+    connection: Connection, table: Table, keys: Collection[Key]
+) -> Iterator[tuple[str, int]]:
     """Yield the rows, with their tables, to which some rows refer (`_referring`)."""
     first = _key_columns(table)[0]
     for batch in batches(sorted({key[0] for key in keys})):
         for row in connection.execute(select(table).where(first.in_(batch))).mappings():
             if tuple(row[column.name] for column in _key_columns(table)) in keys:
-                yield from ((parent, row[column]) for column, parent in _parents(table) if row[column] is not None)
+                yield from (
+                    (parent, row[column])
+                    for column, parent in _parents(table)
+                    if row[column] is not None
+                )
                 if table is RESPONSE and (answer := row["extra"].get(ANSWER_OF)) is not None:
                     yield RESPONSE.name, answer
         if table is RESPONSE:
             side = or_(PAIR.c.response_a_id.in_(batch), PAIR.c.response_b_id.in_(batch))
-            yield from ((PAIR.name, id_) for id_ in connection.execute(select(PAIR.c.id).where(side)).scalars())
+            yield from (
+                (PAIR.name, id_)
+                for id_ in connection.execute(select(PAIR.c.id).where(side)).scalars()
+            )
 
 
 @cache
@@ -450,7 +538,9 @@ def _children() -> dict[str, list[tuple[Table, str]]]:
 @cache
 def _parents(table: Table) -> tuple[tuple[str, str], ...]:
     """Return the columns of a table that refer to another, each with the table to which it refers."""
-    return tuple((column.name, key.column.table.name) for column in table.c for key in column.foreign_keys)
+    return tuple(
+        (column.name, key.column.table.name) for column in table.c for key in column.foreign_keys
+    )
 
 
 @cache
@@ -463,19 +553,29 @@ def _ids(reached: Reached, table: Table) -> set[int]:
 
 
 def _values(
-    connection: Connection, reached: Reached, column: str, tables: Iterable[Table] = METADATA.sorted_tables
+    connection: Connection,
+    reached: Reached,
+    column: str,
+    tables: Iterable[Table] = METADATA.sorted_tables,
 ) -> set[int]:
     """Return the values of a column in the rows that are reached."""
     values: set[int] = set()
     for table in tables:
         if column in table.c and "id" in table.c and reached.get(table.name):
             ids = listed(connection, _ids(reached, table))
-            values |= set(connection.execute(select(table.c[column]).where(table.c.id.in_(ids)).distinct()).scalars())
+            values |= set(
+                connection.execute(
+                    select(table.c[column]).where(table.c.id.in_(ids)).distinct()
+                ).scalars()
+            )
     return {value for value in values if value is not None}
 
 
 def _is_used(connection: Connection, table: Table, id_: int) -> bool:
-    return any(any_row(connection, child.c[column] == id_) for child, column in _children().get(table.name, ()))
+    return any(
+        any_row(connection, child.c[column] == id_)
+        for child, column in _children().get(table.name, ())
+    )
 
 
 def _subject(table: Table, row: Mapping[str, Any]) -> tuple[int | None, int | None]:
@@ -491,10 +591,14 @@ def _delete(connection: Connection, table: Table, keys: Collection[Key]) -> None
     columns = _key_columns(table)
     if len(columns) == 1:  # in one statement: rows may refer to each other
         ids = [key[0] for key in keys]
-        of_ids = columns[0].in_(listed(connection, ids) if columns[0].name == "id" and table.name != "job" else ids)
+        of_ids = columns[0].in_(
+            listed(connection, ids) if columns[0].name == "id" and table.name != "job" else ids
+        )
         connection.execute(delete(table).where(of_ids))
         return
-    statement = delete(table).where(*(column == bindparam(f"key_{column.name}") for column in columns))
+    statement = delete(table).where(
+        *(column == bindparam(f"key_{column.name}") for column in columns)
+    )
     names = [f"key_{column.name}" for column in columns]
     for batch in batches(sorted(keys), AT_ONCE):
         connection.execute(statement, [dict(zip(names, key, strict=True)) for key in batch])

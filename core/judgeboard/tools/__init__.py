@@ -2,6 +2,6 @@
 
 `judgeboard.registry.tools` lists them.
 
-What all tools share is here too: what a `tool` is, a `target` and its connection over `http`, a `history`, `push` and
-`pull`.
+What all tools share is here too: what a `tool` is, a `target` and its connection over `http`, a
+`history`, `push` and `pull`.
 """

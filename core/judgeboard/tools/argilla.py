@@ -3,7 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judgeboard.imports.exports.entry import Entry, answer_row, each_row, grade_row, objects, verdict_row
+from judgeboard.imports.exports.entry import (
+    Entry,
+    answer_row,
+    each_row,
+    grade_row,
+    objects,
+    verdict_row,
+)
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.store.filters import value_at
 from judgeboard.tools.tool import Tool
@@ -23,7 +30,10 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
         for reply in objects(replies):
             people.setdefault(str(reply.get("user_id")), {})[question] = reply.get("value")
     for reply in objects(responses):  # the first version of Argilla
-        answers = {name: value_at(each, ("value",)) for name, each in parsed_object(reply.get("values")).items()}
+        answers = {
+            name: value_at(each, ("value",))
+            for name, each in parsed_object(reply.get("values")).items()
+        }
         people.setdefault(str(reply.get("user_id")), {}).update(answers)
     agents: dict[str, dict[str, Any]] = {}
     for question, suggestion in _suggestions(record.get("suggestions")):
@@ -57,7 +67,10 @@ def _listed(value: Any) -> list[Any]:
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a flat record, as a table has it, in its nested form."""
     questions = {
-        name.removesuffix(ending) for name in row for ending in (_RESPONSES, _SUGGESTION) if name.endswith(ending)
+        name.removesuffix(ending)
+        for name in row
+        for ending in (_RESPONSES, _SUGGESTION)
+        if name.endswith(ending)
     }
     fields = {
         name: value
@@ -68,7 +81,9 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
         question: [
             {"user_id": user, "value": value}
             for user, value in zip(
-                _listed(row.get(f"{question}{_USERS}")), _listed(row.get(f"{question}{_RESPONSES}")), strict=False
+                _listed(row.get(f"{question}{_USERS}")),
+                _listed(row.get(f"{question}{_RESPONSES}")),
+                strict=False,
             )
         ]
         for question in questions
@@ -82,7 +97,12 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
         for question in questions
         if row.get(f"{question}{_SUGGESTION}") is not None
     }
-    return {"id": row.get("id"), "fields": fields, "responses": responses, "suggestions": suggestions}
+    return {
+        "id": row.get("id"),
+        "fields": fields,
+        "responses": responses,
+        "suggestions": suggestions,
+    }
 
 
 _RECORDS = Export(
@@ -91,7 +111,9 @@ _RECORDS = Export(
     (
         Keys(
             *("fields", "responses"),
-            holds=lambda row: isinstance(row["fields"], dict) and isinstance(row["responses"], dict | list),
+            holds=lambda row: (
+                isinstance(row["fields"], dict) and isinstance(row["responses"], dict | list)
+            ),
         ),
         Keys(holds=lambda row: any(name.endswith((_USERS, _SUGGESTION)) for name in row)),
     ),

@@ -20,13 +20,54 @@ from judgeboard.imports.values import python_list
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import parsed_object
 
-# What `_case` reads, and what describes the test rather than the answer. Other columns are the user's own.
+# What `_case` reads, and what describes the test rather than the answer. Other columns are the
+# user's own.
 _KNOWN = {
-    *("input", "actual_output", "expected_output", "retrieval_context", "context", "metrics_data", "turns", "name"),
-    *("tags", "comments", "tools_called", "completion_time", "input_token_count", "output_token_count", "token_cost"),
-    *("source_file", "additional_metadata", "metadata", "success", "flaky", "conversational", "index", "order"),
-    *("multimodal", "run_duration", "evaluation_cost", "classifications", "expectations", "expected_tools", "trace"),
-    *("metrics_metadata", "images_mapping", "mcp_servers", "mcp_tools_called", "mcp_resources_called"),
+    *(
+        "input",
+        "actual_output",
+        "expected_output",
+        "retrieval_context",
+        "context",
+        "metrics_data",
+        "turns",
+        "name",
+    ),
+    *(
+        "tags",
+        "comments",
+        "tools_called",
+        "completion_time",
+        "input_token_count",
+        "output_token_count",
+        "token_cost",
+    ),
+    *(
+        "source_file",
+        "additional_metadata",
+        "metadata",
+        "success",
+        "flaky",
+        "conversational",
+        "index",
+        "order",
+    ),
+    *(
+        "multimodal",
+        "run_duration",
+        "evaluation_cost",
+        "classifications",
+        "expectations",
+        "expected_tools",
+        "trace",
+    ),
+    *(
+        "metrics_metadata",
+        "images_mapping",
+        "mcp_servers",
+        "mcp_tools_called",
+        "mcp_resources_called",
+    ),
     *("mcp_prompts_called", "scenario", "expected_outcome", "user_description", "chatbot_role"),
 }
 
@@ -36,21 +77,34 @@ def _cases(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     inner = run.get("testRunData")
     if isinstance(inner, dict):
         return _cases(inner)
-    cases = [case for name in ("testCases", "conversationalTestCases") for case in objects(run.get(name))]
-    return [case for case in cases or objects(run.get("test_results")) if "input" in case or "turns" in case]
+    cases = [
+        case for name in ("testCases", "conversationalTestCases") for case in objects(run.get(name))
+    ]
+    return [
+        case
+        for case in cases or objects(run.get("test_results"))
+        if "input" in case or "turns" in case
+    ]
 
 
 def _case(case: Mapping[str, Any]) -> Entry:
     values = {simple_name(name): value for name, value in case.items()}
-    metrics = objects(values.get("metrics_data") or values.get("metrics_metadata"))  # the older name
-    scores = {str(metric.get("name") or metric.get("metric")): metric.get("score") for metric in metrics}
+    metrics = objects(
+        values.get("metrics_data") or values.get("metrics_metadata")
+    )  # the older name
+    scores = {
+        str(metric.get("name") or metric.get("metric")): metric.get("score") for metric in metrics
+    }
     reasons = {
         str(metric.get("name") or metric.get("metric")): metric.get("reason") or metric.get("error")
         for metric in metrics
     }
     error = next((str(metric["error"]) for metric in metrics if metric.get("error")), None)
     metadata = {
-        **{name: values.get(name) for name in ("name", "tags", "tools_called", "comments", "source_file")},
+        **{
+            name: values.get(name)
+            for name in ("name", "tags", "tools_called", "comments", "source_file")
+        },
         "ideal_context": _passages(values.get("context")),
         "latency_ms": milliseconds(values.get("completion_time")),
         "prompt_tokens": values.get("input_token_count"),
@@ -67,7 +121,9 @@ def _case(case: Mapping[str, Any]) -> Entry:
         "metadata": without_nothing(metadata),
     }
     if turns := objects(values.get("turns")):
-        reply = last_reply([{"role": turn.get("role"), "content": turn.get("content")} for turn in turns])
+        reply = last_reply(
+            [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
+        )
         answer |= reply | {"context": named(turns[-1], ("retrieval_context",))}
     others = {name: value for name, value in case.items() if simple_name(name) not in _KNOWN}
     return Entry(answer_row(others, **answer), verdict_row("DeepEval", scores, reasons, error))
@@ -109,11 +165,20 @@ _TEST_CASES = Export(
     "DeepEval test cases",
     "deepeval",
     (
-        Keys("input", "actualOutput", ("retrievalContext", "expectedOutput", "metricsData", "toolsCalled")),
+        Keys(
+            "input",
+            "actualOutput",
+            ("retrievalContext", "expectedOutput", "metricsData", "toolsCalled"),
+        ),
         Keys(
             *("input", "actual_output", "retrieval_context"),
             (
-                *("source_file", "additional_metadata", "custom_column_key_values", "expected_tools"),
+                *(
+                    "source_file",
+                    "additional_metadata",
+                    "custom_column_key_values",
+                    "expected_tools",
+                ),
                 *("tools_called", "metrics_data"),
             ),
         ),

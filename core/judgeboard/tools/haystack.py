@@ -21,16 +21,26 @@ _MISSING = "Content is off: set HAYSTACK_CONTENT_TRACING_ENABLED=true."
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span of Haystack; None if it is of another dialect."""
     attributes = span.attributes
-    if "haystack.pipeline.input_data" in attributes or "haystack.pipeline.output_data" in attributes:
-        inputs, outputs = (attributes.get(f"haystack.pipeline.{name}_data") for name in ("input", "output"))
+    if (
+        "haystack.pipeline.input_data" in attributes
+        or "haystack.pipeline.output_data" in attributes
+    ):
+        inputs, outputs = (
+            attributes.get(f"haystack.pipeline.{name}_data") for name in ("input", "output")
+        )
         return Part("haystack", Operation.APP, **contents(Operation.APP, inputs, outputs))
     kind = first_scalar(attributes, ("haystack.component.type",))
     if kind is None:
         return None
     operation = next((each for end, each in _COMPONENTS if kind.endswith(end)), Operation.OTHER)
-    inputs, outputs = attributes.get("haystack.component.input"), attributes.get("haystack.component.output")
+    inputs, outputs = (
+        attributes.get("haystack.component.input"),
+        attributes.get("haystack.component.output"),
+    )
     if operation is Operation.OTHER or (inputs is None and outputs is None):
-        return Part("haystack", operation, missing=_MISSING if operation is Operation.MODEL else None)
+        return Part(
+            "haystack", operation, missing=_MISSING if operation is Operation.MODEL else None
+        )
     meta = _meta(parsed_object(outputs)) if operation is Operation.MODEL else {}
     usage = parsed_object(meta.get("usage"))
     return Part(
@@ -47,7 +57,9 @@ def _meta(outputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a generator says of its first reply."""
     replies = outputs.get("meta") or outputs.get("replies")
     reply = replies[0] if isinstance(replies, list) and replies else None
-    return parsed_object(reply.get("meta", reply.get("_meta", reply)) if isinstance(reply, dict) else None)
+    return parsed_object(
+        reply.get("meta", reply.get("_meta", reply)) if isinstance(reply, dict) else None
+    )
 
 
 TOOL = Tool(spans=read_span)

@@ -76,15 +76,19 @@ class History(ABC):
         """Return the JSON of a reply. Raises NotSent if it is neither an object nor a list."""
         content = self.http.send(method, path, body)
         if not isinstance(content, dict | list):
-            raise NotSent(f"{self.http.address} answered {path.partition('?')[0]} with something else than an object")
+            raise NotSent(
+                f"{self.http.address} answered {path.partition('?')[0]} with something else than an object"
+            )
         return content
 
 
-def rows_of_pages(read: Callable[[str | None], Any], rows: str, *next_position: str) -> list[JsonRow]:
+def rows_of_pages(
+    read: Callable[[str | None], Any], rows: str, *next_position: str
+) -> list[JsonRow]:
     """Return the rows of all pages of a list.
 
-    ``read`` returns the reply at a position (None: the first page). It has a page under the name ``rows``, and the next
-    position at the path ``next_position``, unless the page is the last one.
+    ``read`` returns the reply at a position (None: the first page). It has a page under the name
+    ``rows``, and the next position at the path ``next_position``, unless the page is the last one.
     """
     every: list[JsonRow] = []
     position = None
@@ -105,17 +109,21 @@ class Names(NamedTuple):
     end: str
 
 
-def whole_traces(rows: Sequence[JsonRow], names: Names) -> tuple[dict[str, list[JsonRow]], list[str]]:
+def whole_traces(
+    rows: Sequence[JsonRow], names: Names
+) -> tuple[dict[str, list[JsonRow]], list[str]]:
     """Divide a page of spans, newest first: traces that are whole in it, and ids of those that may be in other pages.
 
-    A trace belongs to the page of its root. It is whole if its root ended before the newest span of the page began,
-    and began after the oldest one: a span that began with its root may follow it. Traces whose root has not ended are
-    left out.
+    A trace belongs to the page of its root. It is whole if its root ended before the newest span of
+    the page began, and began after the oldest one: a span that began with its root may follow it.
+    Traces whose root has not ended are left out.
     """
     groups: dict[str, list[JsonRow]] = {}
     for row in objects(list(rows)):
         groups.setdefault(str(row.get(names.trace)), []).append(row)
-    times = [time for group in groups.values() for row in group if (time := _time(row.get(names.start)))]
+    times = [
+        time for group in groups.values() for row in group if (time := _time(row.get(names.start)))
+    ]
     whole: dict[str, list[JsonRow]] = {}
     divided: list[str] = []
     for trace_id, group in groups.items():

@@ -28,7 +28,9 @@ class _AccessTokens(httpx.Auth):
     requires_response_body = True
 
     def __init__(self, address: str, token: RefreshToken) -> None:
-        self._refresh = httpx.Request("POST", f"{address}{token.path}", json={"refresh": token.token})
+        self._refresh = httpx.Request(
+            "POST", f"{address}{token.path}", json={"refresh": token.token}
+        )
         self._access = ""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
@@ -99,16 +101,21 @@ class Http:
 
         Raises:
             Refused: The tool does not take the request.
-            NotSent: The tool denies access, or still does not answer after 6 tries, or not with JSON.
+            NotSent: The tool denies access, or still does not answer after 6 tries, or not with
+                JSON.
         """
         reason = ""
         for number in range(_TRIES):
             asked, again = None, repeat
             try:
-                reply = self._client.request(method, f"{self.address}{path}", json=body, headers=self._headers)
+                reply = self._client.request(
+                    method, f"{self.address}{path}", json=body, headers=self._headers
+                )
             except (httpx.LocalProtocolError, UnicodeEncodeError):
                 # The error has the header, and so the key: it is not shown.
-                words = "a header cannot be sent: the key has a line break or another unusual character"
+                words = (
+                    "a header cannot be sent: the key has a line break or another unusual character"
+                )
                 raise NotSent(words) from None
             except (httpx.RequestError, UnreadableReply) as error:
                 reason = without_secrets(f"{type(error).__name__}: {error}")
@@ -161,7 +168,9 @@ def _message(reply: httpx.Response) -> str:
         for name in ("message", "detail", "error", "msg"):
             named = content.get(name)
             if isinstance(named, list):
-                named = "; ".join(str(each.get("msg", "")) for each in named if isinstance(each, dict))
+                named = "; ".join(
+                    str(each.get("msg", "")) for each in named if isinstance(each, dict)
+                )
             if isinstance(named, str) and named:
                 return named
     return reply.text if content is None else "no reason given"

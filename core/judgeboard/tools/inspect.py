@@ -34,7 +34,11 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
     if not answered:
         answered = text_of(value_at(output, ("choices", 0, "message", "content")))
     if not answered:
-        problem = value_at(sample, ("error", "message")) or output.get("error") or "the sample has no completion"
+        problem = (
+            value_at(sample, ("error", "message"))
+            or output.get("error")
+            or "the sample has no completion"
+        )
         yield Entry(None, reason=f"no answer: {problem}")
         return
     messages = objects(sample["input"])
@@ -44,8 +48,15 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
     reasons: dict[str, Any] = {}
     for name, score in parsed_object(sample.get("scores")).items():
         value = value_at(score, ("value",))
-        values = {f"{name} {part}": each for part, each in value.items()} if isinstance(value, dict) else {name: value}
-        scores |= {part: _LETTERS.get(each, each) if isinstance(each, str) else each for part, each in values.items()}
+        values = (
+            {f"{name} {part}": each for part, each in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
+        scores |= {
+            part: _LETTERS.get(each, each) if isinstance(each, str) else each
+            for part, each in values.items()
+        }
         reasons[name] = value_at(score, ("explanation",))
     target = sample.get("target")
     answer = answer_row(
@@ -55,9 +66,16 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
         answer=answered,
         reference="\n".join(map(str, target)) if isinstance(target, list) else target or None,
         generator_model=output.get("model"),
-        messages=[{"role": each.get("role"), "content": text_of(each.get("content"))} for each in messages] or None,
+        messages=[
+            {"role": each.get("role"), "content": text_of(each.get("content"))} for each in messages
+        ]
+        or None,
         metadata=without_nothing(
-            {"sample_id": sample["id"], "epoch": sample["epoch"], "latency_ms": milliseconds(sample.get("total_time"))}
+            {
+                "sample_id": sample["id"],
+                "epoch": sample["epoch"],
+                "latency_ms": milliseconds(sample.get("total_time")),
+            }
         )
         | usage,
     )
@@ -67,7 +85,10 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
 def _usage(value: Any) -> dict[str, Any]:
     usage = parsed_object(value_at(value, ("usage",)) or value)
     return without_nothing(
-        {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
+        {
+            "prompt_tokens": usage.get("input_tokens"),
+            "completion_tokens": usage.get("output_tokens"),
+        }
     )
 
 

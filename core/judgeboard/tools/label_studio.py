@@ -48,9 +48,13 @@ def read_tasks(task: dict[str, Any]) -> Iterator[Entry]:
         if not each.get("was_cancelled") and each.get("result")
     ]
     predictions = objects(task.get("predictions"))
-    predictions += [each["prediction"] for each in annotations if value_at(each, ("prediction", "result"))]
+    predictions += [
+        each["prediction"] for each in annotations if value_at(each, ("prediction", "result"))
+    ]
     by_judge: dict[str, list[dict[str, Any]]] = {}
-    for prediction in {str(each.get("id") or number): each for number, each in enumerate(predictions)}.values():
+    for prediction in {
+        str(each.get("id") or number): each for number, each in enumerate(predictions)
+    }.values():
         judge = prediction.get("model_version") or "Label Studio prediction"
         scores = _answers(objects(prediction.get("result"))) | {"score": prediction.get("score")}
         by_judge.setdefault(str(judge), verdict_row(str(judge), scores))
@@ -58,12 +62,16 @@ def read_tasks(task: dict[str, Any]) -> Iterator[Entry]:
     yield Entry(
         answer,
         [row for rows in by_judge.values() for row in rows],
-        _grades(annotations, lambda each: (_person(each.get("completed_by")), _answers(objects(each["result"])))),
+        _grades(
+            annotations,
+            lambda each: (_person(each.get("completed_by")), _answers(objects(each["result"]))),
+        ),
     )
 
 
 def _grades(
-    annotations: Iterable[dict[str, Any]], content: Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]
+    annotations: Iterable[dict[str, Any]],
+    content: Callable[[dict[str, Any]], tuple[str, dict[str, Any]]],
 ) -> list[dict[str, Any]]:
     """Return the grade of each person, whose later answers replace earlier ones.
 
@@ -73,8 +81,13 @@ def _grades(
     for annotation in sorted(annotations, key=_changed):
         person, answers = content(annotation)
         earlier, _ = grades.get(person, ({}, None))
-        grades[person] = earlier | answers, annotation.get("updated_at") or annotation.get("created_at")
-    return [row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)]
+        grades[person] = (
+            earlier | answers,
+            annotation.get("updated_at") or annotation.get("created_at"),
+        )
+    return [
+        row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)
+    ]
 
 
 def _changed(annotation: Mapping[str, Any]) -> str:
@@ -99,7 +112,16 @@ def _answers(results: list[dict[str, Any]]) -> dict[str, Any]:
             name = "spans" if name == "span" else name
             answers[name] = [*answers.get(name, ()), value]
         else:
-            kinds = ("choices", "rating", "number", "text", "taxonomy", "pairwise", "ranker", "datetime")
+            kinds = (
+                "choices",
+                "rating",
+                "number",
+                "text",
+                "taxonomy",
+                "pairwise",
+                "ranker",
+                "datetime",
+            )
             answers[name] = _single(next((value[kind] for kind in kinds if kind in value), value))
     return answers
 
@@ -112,16 +134,22 @@ def read_flat(rows: Iterable[Row]) -> Entries:
     """Read annotations in a table, several of which may be of one answer."""
     tasks: dict[str, tuple[Row, list[dict[str, Any]]]] = {}
     for row in rows:
-        content = {name: value for name, value in row.values.items() if name in _answer_columns(row.values)}
+        content = {
+            name: value for name, value in row.values.items() if name in _answer_columns(row.values)
+        }
         key = str(named(row.values, _IDS) or sorted(map(str, content.items())))
         tasks.setdefault(key, (row, []))[1].append(row.values)
     for row, annotations in tasks.values():
         columns = _answer_columns(row.values)
-        answer = answer_row({name: row.values[name] for name in columns}, external_id=named(row.values, _IDS))
+        answer = answer_row(
+            {name: row.values[name] for name in columns}, external_id=named(row.values, _IDS)
+        )
         yield row, Entry(answer, grades=_grades(annotations, partial(_flat_annotation, columns)))
 
 
-def _flat_annotation(columns: Collection[str], annotation: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _flat_annotation(
+    columns: Collection[str], annotation: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
     """Return the person and the answers in a row, whose other ``columns`` are the annotated answer."""
     answers = {
         "spans" if name == "span" else name: _flat_value(value)
@@ -134,7 +162,9 @@ def _flat_annotation(columns: Collection[str], annotation: Mapping[str, Any]) ->
 def _answer_columns(row: Mapping[str, Any]) -> list[str]:
     """Return the columns of the answer in order. The others, whose names are parts of a grade, are the annotation."""
     graded = {
-        name for part in ("label", "groundedness", "quality", "note", "spans") for name in GradeImport.columns[part]
+        name
+        for part in ("label", "groundedness", "quality", "note", "spans")
+        for name in GradeImport.columns[part]
     }
     return [name for name in row if name not in _OF_ANNOTATIONS and name not in graded | {"span"}]
 
@@ -162,7 +192,8 @@ _ANNOTATIONS = Export(
 )
 
 
-# What it gets back: predictions of judges and annotations of people, by the controls of its labeling interface
+# What it gets back: predictions of judges and annotations of people, by the controls of its
+# labeling interface
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -184,15 +215,22 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
             names = ", ".join(score.name for score in item.scores)
             raise Refused(f"the labeling interface of project {project} has no control for {names}")
         if item.by_person:
-            # Label Studio gives every annotation a new id: an earlier one is found by the ids of its regions.
-            # So a POST without an answer is not repeated: it may be stored, and the next push finds it.
+            # Label Studio gives every annotation a new id: an earlier one is found by the ids of
+            # its regions. So a POST without an answer is not repeated: it may be stored, and the
+            # next push finds it.
             own = {region["id"] for region in result}
             stored = http.send("GET", f"/api/tasks/{task}/annotations/") or []
-            earlier = [each["id"] for each in stored if own & {region.get("id") for region in each.get("result") or ()}]
+            earlier = [
+                each["id"]
+                for each in stored
+                if own & {region.get("id") for region in each.get("result") or ()}
+            ]
             if earlier:
                 http.send("PATCH", f"/api/annotations/{earlier[0]}/", {"result": result})
             else:
-                http.send("POST", f"/api/tasks/{task}/annotations/", {"result": result}, repeat=False)
+                http.send(
+                    "POST", f"/api/tasks/{task}/annotations/", {"result": result}, repeat=False
+                )
         else:
             _store_prediction(http, task, item, result)
 
@@ -200,7 +238,9 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
 def _read_once(http: Connection, path: str, name: str) -> Any:
     content = http.read_once(path)
     if not isinstance(content, dict) or name not in content:
-        raise NotSent(f"{http.address} answered {path} without {name}: is it the address of the tool?")
+        raise NotSent(
+            f"{http.address} answered {path} without {name}: is it the address of the tool?"
+        )
     return content[name]
 
 
@@ -208,7 +248,9 @@ def _task_of(item: PushItem) -> int:
     for value in (item.metadata.get("task_id"), item.external_id):
         if str(value).isdecimal():
             return int(str(value))
-    raise Refused("the answer has no task of Label Studio: neither its id nor metadata.task_id is a number")
+    raise Refused(
+        "the answer has no task of Label Studio: neither its id nor metadata.task_id is a number"
+    )
 
 
 def _result(item: PushItem, controls: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -226,24 +268,39 @@ def _result(item: PushItem, controls: Mapping[str, Any]) -> list[dict[str, Any]]
         elif score is not None and kind in {"rating", "number"} and score.value is not None:
             value = {kind: int(score.value) if kind == "rating" else score.value}
         if value is not None:
-            region = {"from_name": name, "to_name": control["to_name"][0], "type": kind, "value": value}
+            region = {
+                "from_name": name,
+                "to_name": control["to_name"][0],
+                "type": kind,
+                "value": value,
+            }
             result.append(region | {"id": stable_id(item, name).hex[:10]})
     return result
 
 
-def _store_prediction(http: Connection, task: int, item: PushItem, result: list[dict[str, Any]]) -> None:
+def _store_prediction(
+    http: Connection, task: int, item: PushItem, result: list[dict[str, Any]]
+) -> None:
     version = f"judgeboard/{item.author}"
     score = next((score.value for score in item.scores if score.name == "groundedness"), None)
-    body = {"task": task, "result": result, "model_version": version} | ({} if score is None else {"score": score})
+    body = {"task": task, "result": result, "model_version": version} | (
+        {} if score is None else {"score": score}
+    )
     stored = http.send("GET", f"/api/predictions/?task={task}") or []
-    earlier = [each["id"] for each in stored if each.get("model_version") == version and each.get("task") == task]
+    earlier = [
+        each["id"]
+        for each in stored
+        if each.get("model_version") == version and each.get("task") == task
+    ]
     if earlier:
         http.send("PATCH", f"/api/predictions/{earlier[0]}/", body)
     else:
         http.send("POST", "/api/predictions/", body, repeat=False)
 
 
-LABEL_STUDIO = Target("label-studio", ("LABEL_STUDIO_URL",), _access, _send, default_address="http://localhost:8080")
+LABEL_STUDIO = Target(
+    "label-studio", ("LABEL_STUDIO_URL",), _access, _send, default_address="http://localhost:8080"
+)
 
 
 TOOL = Tool(exports=(_TASKS, _ANNOTATIONS), target=LABEL_STUDIO)

@@ -77,7 +77,12 @@ _TYPES = {  # of observations
     "event": Operation.OTHER,
 }
 _SESSIONS = (
-    *("langfuse.session.id", "session.id", "gen_ai.conversation.id", _TRACE + "metadata.langfuse_session_id"),
+    *(
+        "langfuse.session.id",
+        "session.id",
+        "gen_ai.conversation.id",
+        _TRACE + "metadata.langfuse_session_id",
+    ),
     *(_OBSERVATION + "metadata.langfuse_session_id", _TRACE + "metadata.session_id"),
 )
 _USERS = (
@@ -102,17 +107,105 @@ _OF_TRACE = {  # kept as metadata
 
 _OWN_COLUMNS = frozenset(
     {
-        *("id", "traceId", "traceName", "traceTags", "traceTimestamp", "type", "name", "startTime", "endTime"),
-        *("completionStartTime", "environment", "version", "userId", "sessionId", "level", "statusMessage"),
-        *("promptName", "promptId", "promptVersion", "modelId", "providedModelName", "internalModelId", "model"),
-        *("modelParameters", "usageDetails", "costDetails", "totalCost", "input", "output", "metadata", "latency"),
-        *("latencyMs", "timeToFirstToken", "timeToFirstTokenMs", "tags", "release", "parentObservationId", "comments"),
-        *("projectId", "createdAt", "updatedAt", "usage", "unit", "scores", "bookmarked", "public", "timestamp"),
-        *("inputCost", "outputCost", "inputPrice", "outputPrice", "totalPrice", "calculatedInputCost", "inputUsage"),
-        *("calculatedOutputCost", "calculatedTotalCost", "promptTokens", "completionTokens", "totalTokens"),
-        *("outputUsage", "totalUsage", "inputTokens", "outputTokens", "errorCount", "warningCount", "defaultCount"),
-        *("debugCount", "observationCount", "observations", "htmlPath", "externalId", "providedUsageDetails"),
-        *("providedCostDetails", "usagePricingTierId", "usagePricingTierName", "toolDefinitions", "toolCalls"),
+        *(
+            "id",
+            "traceId",
+            "traceName",
+            "traceTags",
+            "traceTimestamp",
+            "type",
+            "name",
+            "startTime",
+            "endTime",
+        ),
+        *(
+            "completionStartTime",
+            "environment",
+            "version",
+            "userId",
+            "sessionId",
+            "level",
+            "statusMessage",
+        ),
+        *(
+            "promptName",
+            "promptId",
+            "promptVersion",
+            "modelId",
+            "providedModelName",
+            "internalModelId",
+            "model",
+        ),
+        *(
+            "modelParameters",
+            "usageDetails",
+            "costDetails",
+            "totalCost",
+            "input",
+            "output",
+            "metadata",
+            "latency",
+        ),
+        *(
+            "latencyMs",
+            "timeToFirstToken",
+            "timeToFirstTokenMs",
+            "tags",
+            "release",
+            "parentObservationId",
+            "comments",
+        ),
+        *(
+            "projectId",
+            "createdAt",
+            "updatedAt",
+            "usage",
+            "unit",
+            "scores",
+            "bookmarked",
+            "public",
+            "timestamp",
+        ),
+        *(
+            "inputCost",
+            "outputCost",
+            "inputPrice",
+            "outputPrice",
+            "totalPrice",
+            "calculatedInputCost",
+            "inputUsage",
+        ),
+        *(
+            "calculatedOutputCost",
+            "calculatedTotalCost",
+            "promptTokens",
+            "completionTokens",
+            "totalTokens",
+        ),
+        *(
+            "outputUsage",
+            "totalUsage",
+            "inputTokens",
+            "outputTokens",
+            "errorCount",
+            "warningCount",
+            "defaultCount",
+        ),
+        *(
+            "debugCount",
+            "observationCount",
+            "observations",
+            "htmlPath",
+            "externalId",
+            "providedUsageDetails",
+        ),
+        *(
+            "providedCostDetails",
+            "usagePricingTierId",
+            "usagePricingTierName",
+            "toolDefinitions",
+            "toolCalls",
+        ),
         *("toolCallNames", "bookmarkedAt", "traceVersion", "isAppRoot"),
     }
 )
@@ -125,7 +218,11 @@ def _is_observation(row: Mapping[str, Any]) -> bool:
 
 def _is_trace(row: Mapping[str, Any]) -> bool:
     """Whether a row has its observations as a list, or only says what a trace has beside them."""
-    return isinstance(row.get("observations"), list) or "observationCount" in row or "bookmarked" in row
+    return (
+        isinstance(row.get("observations"), list)
+        or "observationCount" in row
+        or "bookmarked" in row
+    )
 
 
 @each_span
@@ -144,13 +241,21 @@ def read_traces(row: Row) -> Iterator[Trace]:
     if not values.get("id"):
         return
     trace_id = str(values["id"])
-    root = {**values, "startTime": values.get("timestamp"), "type": "SPAN", "traceName": values.get("name")}
+    root = {
+        **values,
+        "startTime": values.get("timestamp"),
+        "type": "SPAN",
+        "traceName": values.get("name"),
+    }
     # A trace has its own input and output, so it is the root of its observations.
     observations = [
         {**each, "parentObservationId": each.get("parentObservationId") or trace_id}
         for each in objects(values.get("observations"))
     ]
-    spans = [_span_of(root, trace_id), *(_span_of(each, trace_id) for each in observations if each.get("id"))]
+    spans = [
+        _span_of(root, trace_id),
+        *(_span_of(each, trace_id) for each in observations if each.get("id")),
+    ]
     yield Trace(row, spans, *_scores_and_others(values))
 
 
@@ -165,8 +270,12 @@ def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
         _OBSERVATION + "input": _attribute_text(values.get("input")),
         _OBSERVATION + "output": _attribute_text(values.get("output")),
         _OBSERVATION + "model.name": named(values, ("provided_model_name", "model")),
-        _OBSERVATION + "usage_details": json_text(values.get("usageDetails") or values.get("usage")),
-        _OBSERVATION + "cost_details": json_text(details or ({"total": total} if total not in (None, "") else None)),
+        _OBSERVATION + "usage_details": json_text(
+            values.get("usageDetails") or values.get("usage")
+        ),
+        _OBSERVATION + "cost_details": json_text(
+            details or ({"total": total} if total not in (None, "") else None)
+        ),
         _TRACE + "name": values.get("traceName"),
         _TRACE + "tags": from_json(values.get("tags") or values.get("traceTags")),
         _OF_TRACE["environment"]: values.get("environment"),
@@ -185,7 +294,9 @@ def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
         ended_ns=max(started, ended),
         scope="langfuse-sdk",
         attributes=without_nothing(attributes),
-        error=str(values.get("statusMessage") or "error") if values.get("level") == "ERROR" else None,
+        error=str(values.get("statusMessage") or "error")
+        if values.get("level") == "ERROR"
+        else None,
     )
 
 
@@ -198,9 +309,12 @@ def _attribute_text(value: Any) -> str | None:
 def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, Any]]:
     """Return the scores of an export, and what else is in columns that are not Langfuse's own, as metadata.
 
-    Scores are a list, an object, or columns with the name of the score. These columns have lists or follow all others.
+    Scores are a list, an object, or columns with the name of the score. These columns have lists or
+    follow all others.
     """
-    last_known = max((place for place, name in enumerate(values) if name in _OWN_COLUMNS), default=-1)
+    last_known = max(
+        (place for place, name in enumerate(values) if name in _OWN_COLUMNS), default=-1
+    )
     columns: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for place, (name, value) in enumerate(values.items()):
@@ -225,7 +339,9 @@ def read_scores(values: Mapping[str, Any]) -> tuple[str, Score] | str:
     if not trace_id or not values.get("name"):
         return "the score has no trace: scores of sessions and datasets are not stored"
     value = number_in(values.get("value"))
-    return trace_id, score_of({**values, "value": number_in(values.get("stringValue")) if value is None else value})
+    return trace_id, score_of(
+        {**values, "value": number_in(values.get("stringValue")) if value is None else value}
+    )
 
 
 def trace_of_score(score: Mapping[str, Any]) -> str | None:
@@ -300,11 +416,18 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     if not any(name.startswith("langfuse.") for name in attributes):
         return None
     operation = _operation(attributes)
-    inputs, outputs = attributes.get(_OBSERVATION + "input"), attributes.get(_OBSERVATION + "output")
-    if operation is Operation.APP:  # the trace's own question and answer, if the application set them
+    inputs, outputs = (
+        attributes.get(_OBSERVATION + "input"),
+        attributes.get(_OBSERVATION + "output"),
+    )
+    if (
+        operation is Operation.APP
+    ):  # the trace's own question and answer, if the application set them
         inputs = first(attributes, (_TRACE + "input", _OBSERVATION + "input"))
         outputs = first(attributes, (_TRACE + "output", _OBSERVATION + "output"))
-    prompt_tokens, completion_tokens = _tokens(parsed_object(attributes.get(_OBSERVATION + "usage_details")))
+    prompt_tokens, completion_tokens = _tokens(
+        parsed_object(attributes.get(_OBSERVATION + "usage_details"))
+    )
     details = parsed_object(attributes.get(_OBSERVATION + "cost_details"))
     total = as_number(details.get("total"))
     parts = [number for each in details.values() if (number := as_number(each)) is not None]
@@ -325,7 +448,10 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
 
 def _operation(attributes: Mapping[str, Any]) -> Operation:
     kind = attributes.get(_OBSERVATION + "type")
-    if _OBSERVATION + "model.name" in attributes and kind in (None, "span"):  # SDKs up to 3.3 had no other type
+    if _OBSERVATION + "model.name" in attributes and kind in (
+        None,
+        "span",
+    ):  # SDKs up to 3.3 had no other type
         return Operation.MODEL
     if kind is not None:
         return _TYPES.get(str(kind).lower(), Operation.OTHER)
@@ -336,15 +462,19 @@ def _operation(attributes: Mapping[str, Any]) -> Operation:
 def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Return the tokens of prompt and completion.
 
-    Langfuse's own keys are parts of a total: ``input`` leaves out what ``input_cache_read`` counts. The keys of
-    providers (``prompt_tokens``, ``input_tokens``) are whole numbers, and their details are inside them.
+    Langfuse's own keys are parts of a total: ``input`` leaves out what ``input_cache_read`` counts.
+    The keys of providers (``prompt_tokens``, ``input_tokens``) are whole numbers, and their details
+    are inside them.
     """
     counts = {name: count for name, each in usage.items() if (count := as_count(each)) is not None}
     prompt = first(counts, ("prompt_tokens", "input_tokens", "promptTokens"))
     completion = first(counts, ("completion_tokens", "output_tokens", "completionTokens"))
     if prompt is not None or completion is not None:
         return prompt, completion
-    whole = [sum(each for name, each in counts.items() if name.startswith(side)) for side in ("input", "output")]
+    whole = [
+        sum(each for name, each in counts.items() if name.startswith(side))
+        for side in ("input", "output")
+    ]
     if counts.get("total", sum(whole)) != sum(whole):
         return counts.get("input"), counts.get("output")
     return (whole[0] if "input" in counts else None), (whole[1] if "output" in counts else None)
@@ -367,7 +497,9 @@ def _metadata_of(span: Span) -> dict[str, Any]:
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
-    public, secret = (environment.get(f"LANGFUSE_{name}_KEY", "").strip() for name in ("PUBLIC", "SECRET"))
+    public, secret = (
+        environment.get(f"LANGFUSE_{name}_KEY", "").strip() for name in ("PUBLIC", "SECRET")
+    )
     if not (public and secret):
         raise BadInput("no keys of Langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY")
     return Access(address, auth=(public, secret))
@@ -376,7 +508,8 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
 def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
-            # Traces of older SDKs have ids of any form. Langfuse also stores scores of traces that it does not have.
+            # Traces of older SDKs have ids of any form. Langfuse also stores scores of traces that
+            # it does not have.
             trace_id = trace_id_of(item) or item.metadata.get("trace_id")
             if not trace_id and "langfuse" in f"{item.source} {item.metadata}".lower():
                 trace_id = item.external_id
@@ -392,7 +525,11 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
                 "environment": item.metadata.get("environment"),
                 "timestamp": iso_z(item.at),
             }
-            http.send("POST", "/api/public/scores", {name: value for name, value in body.items() if value is not None})
+            http.send(
+                "POST",
+                "/api/public/scores",
+                {name: value for name, value in body.items() if value is not None},
+            )
 
 
 LANGFUSE = Target(
@@ -404,7 +541,8 @@ LANGFUSE = Target(
 )
 
 
-# Its history: observations and scores. Servers of version 3 without these routes give whole traces instead
+# Its history: observations and scores. Servers of version 3 without these routes give whole traces
+# instead
 
 
 _OBSERVATIONS_OF_PAGE, _TRACES_OF_PAGE, _SCORES_OF_PAGE = 500, 50, 100
@@ -422,7 +560,9 @@ class LangfuseHistory(History):
 
     def __init__(self, http: Connection, project: str | None) -> None:
         own = objects(self._projects(http))
-        super().__init__(http, project or (str(own[0].get("name") or own[0].get("id")) if own else None))
+        super().__init__(
+            http, project or (str(own[0].get("name") or own[0].get("id")) if own else None)
+        )
 
     @staticmethod
     def _projects(http: Connection) -> Any:
@@ -441,7 +581,9 @@ class LangfuseHistory(History):
                     traces[trace_id] = rows_of_pages(read, "data", *_CURSOR)
                 scores = self._scores(list(traces))
                 for trace_id, rows in traces.items():
-                    root = next((row for row in rows if not row.get("parentObservationId")), rows[0])
+                    root = next(
+                        (row for row in rows if not row.get("parentObservationId")), rows[0]
+                    )
                     root["scores"] = scores.get(trace_id, [])
                 return Page(_OBSERVATIONS, traces, value_at(reply, _CURSOR))
             except Refused as error:
@@ -465,28 +607,50 @@ class LangfuseHistory(History):
 
     def _scores_at(self, trace_ids: str, cursor: str | None) -> Any:
         fields = "details,subject,annotation"
-        return self.get("/api/public/v3/scores", traceId=trace_ids, fields=fields, limit=_SCORES_OF_PAGE, cursor=cursor)
+        return self.get(
+            "/api/public/v3/scores",
+            traceId=trace_ids,
+            fields=fields,
+            limit=_SCORES_OF_PAGE,
+            cursor=cursor,
+        )
 
     def _of_traces(self, window: Window, number: int) -> Page:
         times = window.named("fromTimestamp", "toTimestamp")
-        reply = self.get("/api/public/traces", page=number, limit=_TRACES_OF_PAGE, orderBy="timestamp.asc", **times)
+        reply = self.get(
+            "/api/public/traces",
+            page=number,
+            limit=_TRACES_OF_PAGE,
+            orderBy="timestamp.asc",
+            **times,
+        )
         listed = objects(reply.get("data"))
         traces: dict[str, list[JsonRow]] = {}
         for each in listed:
             try:
                 trace = self.get(f"/api/public/traces/{each['id']}")
-            except Refused:  # without its observations, an answer would have no passages: it is reported
+            except (
+                Refused
+            ):  # without its observations, an answer would have no passages: it is reported
                 trace = {"id": each["id"]}
-            scores = [score for score in objects(trace.get("scores")) if not is_own(score.get("metadata"))]
+            scores = [
+                score for score in objects(trace.get("scores")) if not is_own(score.get("metadata"))
+            ]
             traces[str(each["id"])] = [trace | {"scores": scores}]
-        return Page(_TRACES, traces, f"{_OLD}{number + 1}" if len(listed) == _TRACES_OF_PAGE else None)
+        return Page(
+            _TRACES, traces, f"{_OLD}{number + 1}" if len(listed) == _TRACES_OF_PAGE else None
+        )
 
 
 # Its SDKs: scores, which they post beside the spans
 
 
 _TRACE_DIGITS = 32
-_SCORE: dict[str, Any] = {"traceId": "0af7651916cd43dd8448eb211c80319c", "name": "groundedness", "value": 0.4}
+_SCORE: dict[str, Any] = {
+    "traceId": "0af7651916cd43dd8448eb211c80319c",
+    "name": "groundedness",
+    "value": 0.4,
+}
 
 
 class SentScore(RequestBody):
@@ -507,7 +671,9 @@ class SentScore(RequestBody):
 class SentEvents(RequestBody):
     """A batch of events, as the SDKs of Langfuse send it. Events of the type `score-create` are read."""
 
-    example: ClassVar[Mapping[str, Any]] = {"batch": [{"id": "event-1", "type": "score-create", "body": _SCORE}]}
+    example: ClassVar[Mapping[str, Any]] = {
+        "batch": [{"id": "event-1", "type": "score-create", "body": _SCORE}]
+    }
 
     batch: list[dict[str, Any]] = Field(description="Events, each with `id`, `type` and `body`.")
 
@@ -520,7 +686,10 @@ def read_posted(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
     content = json_in_body(body)
     if isinstance(content, dict) and isinstance(content.get("batch"), list):
         events = objects(content["batch"])
-        scores = [parsed_object(event.get("body")) if event.get("type") == "score-create" else {} for event in events]
+        scores = [
+            parsed_object(event.get("body")) if event.get("type") == "score-create" else {}
+            for event in events
+        ]
         read = [_record(score) for score in scores]
         replies = [
             {"id": event.get("id"), "status": 400, "message": each}
@@ -556,7 +725,9 @@ def _record(score: Mapping[str, Any]) -> LogRecord | str:
         return "a score needs the traceId of an answer: scores of sessions are not stored"
     read = score_of(score)
     if read.human:
-        return "annotations of people are not taken here: import them with `judgeboard pull langfuse`"
+        return (
+            "annotations of people are not taken here: import them with `judgeboard pull langfuse`"
+        )
     own = score.get("id") if is_own(score.get("metadata")) else None
     return log_record(read, trace_id.lower(), span_id if isinstance(span_id, str) else "", own)
 

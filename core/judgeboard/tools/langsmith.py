@@ -1,8 +1,8 @@
 """LangSmith: runs in its exports, in its REST interface, in its own protocol and as spans; feedback on runs.
 
-A run is a span. An SDK posts a run when it starts and patches it when it ends, in one request or in two. A run with an
-end becomes a span with the attributes that LangSmith gives to spans. The start of a run becomes a log record of its
-span.
+A run is a span. An SDK posts a run when it starts and patches it when it ends, in one request or in
+two. A run with an end becomes a span with the attributes that LangSmith gives to spans. The start
+of a run becomes a log record of its span.
 """
 
 import re
@@ -47,7 +47,15 @@ from judgeboard.tools.history import (
     rows_of_pages,
     whole_traces,
 )
-from judgeboard.tools.target import Access, Connection, Refused, Target, facts, needed_trace_id, stable_id
+from judgeboard.tools.target import (
+    Access,
+    Connection,
+    Refused,
+    Target,
+    facts,
+    needed_trace_id,
+    stable_id,
+)
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import (
     DEEPEST,
@@ -101,7 +109,9 @@ def feedback_in(body: bytes, content_type: str) -> list[dict[str, Any]]:
     if _FEEDBACK_PART.encode() not in body or "multipart/" not in content_type:
         return []
     parts = _parts_of_body(body, content_type)
-    return [storable_json(piece)[0] for kind, piece in parts if kind == _FEEDBACK_PART]  # runs beside it are kept
+    return [
+        storable_json(piece)[0] for kind, piece in parts if kind == _FEEDBACK_PART
+    ]  # runs beside it are kept
 
 
 def _runs_in_json(body: bytes) -> Iterator[dict[str, Any]]:
@@ -160,7 +170,12 @@ def _span_of_run(run: Mapping[str, Any]) -> Span:
 
 
 def _span(
-    run: Mapping[str, Any], trace_id: str, span_id: str, parent_id: str | None, started_ns: int, ended_ns: int
+    run: Mapping[str, Any],
+    trace_id: str,
+    span_id: str,
+    parent_id: str | None,
+    started_ns: int,
+    ended_ns: int,
 ) -> Span:
     return Span(
         trace_id,
@@ -198,7 +213,8 @@ def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
         "gen_ai.response.model": _inside(outputs, ("model_name", "model"), 0),
         "gen_ai.request.model": first_scalar(metadata, ("ls_model_name",))
         or first_scalar(parameters, ("model", "model_name")),
-        "gen_ai.usage.input_tokens": run.get("prompt_tokens") or first(usage, ("input_tokens", "prompt_tokens")),
+        "gen_ai.usage.input_tokens": run.get("prompt_tokens")
+        or first(usage, ("input_tokens", "prompt_tokens")),
         "gen_ai.usage.output_tokens": run.get("completion_tokens")
         or first(usage, ("output_tokens", "completion_tokens")),
         "gen_ai.usage.cost": run.get("total_cost"),
@@ -218,7 +234,14 @@ def _inside(value: Any, names: tuple[str, ...], depth: int) -> Any:
     if isinstance(value, dict) and (inner_value := first(value, names)) is not None:
         return inner_value
     inner = value.values() if isinstance(value, dict) else value
-    return next((inner_value for each in inner if (inner_value := _inside(each, names, depth + 1)) is not None), None)
+    return next(
+        (
+            inner_value
+            for each in inner
+            if (inner_value := _inside(each, names, depth + 1)) is not None
+        ),
+        None,
+    )
 
 
 def _ids(run: Mapping[str, Any]) -> tuple[str, str, str | None]:
@@ -257,7 +280,9 @@ def _nanoseconds(value: Any) -> int:
 # Its exports
 
 
-_RUN_TYPES = frozenset({"chain", "llm", "chat_model", "retriever", "tool", "prompt", "parser", "embedding"})
+_RUN_TYPES = frozenset(
+    {"chain", "llm", "chat_model", "retriever", "tool", "prompt", "parser", "embedding"}
+)
 
 
 def _is_run(row: Mapping[str, Any]) -> bool:
@@ -355,7 +380,12 @@ _OPERATIONS = {
 }
 _MISSING = "Content is off: set LANGSMITH_HIDE_INPUTS=false and LANGSMITH_HIDE_OUTPUTS=false."
 _INPUTS = ("gen_ai.prompt", "gen_ai.input.messages", "input.value", "gen_ai.tool.call.arguments")
-_OUTPUTS = ("gen_ai.completion", "gen_ai.output.messages", "output.value", "gen_ai.tool.call.result")
+_OUTPUTS = (
+    "gen_ai.completion",
+    "gen_ai.output.messages",
+    "output.value",
+    "gen_ai.tool.call.result",
+)
 
 
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
@@ -366,7 +396,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     attributes |= span.attributes
     if not any(name.startswith(_OWN) for name in attributes):
         return None
-    inputs = first(attributes, _INPUTS) or [{"role": "user", **each} for each in nested(attributes, "gen_ai.prompt")]
+    inputs = first(attributes, _INPUTS) or [
+        {"role": "user", **each} for each in nested(attributes, "gen_ai.prompt")
+    ]
     outputs = first(attributes, _OUTPUTS) or [
         {"role": "assistant", **each} for each in nested(attributes, "gen_ai.completion")[:1]
     ]
@@ -393,16 +425,21 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
 
 def _usage(attributes: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
     usage = parsed_object(metadata.get("usage_metadata"))
-    inputs, outputs = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"), ("gen_ai.usage.output_tokens",)
+    inputs, outputs = (
+        ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+        ("gen_ai.usage.output_tokens",),
+    )
     return {
         "model": first_scalar(attributes, ("gen_ai.response.model", "gen_ai.request.model"))
         or first_scalar(metadata, ("ls_model_name",)),
         "prompt_tokens": as_count(first(attributes, inputs) or usage.get("input_tokens")),
         "completion_tokens": as_count(
-            first(attributes, (*outputs, "gen_ai.usage.completion_tokens")) or usage.get("output_tokens")
+            first(attributes, (*outputs, "gen_ai.usage.completion_tokens"))
+            or usage.get("output_tokens")
         ),
         "cost": as_number(
-            first(attributes, ("gen_ai.usage.cost", "gen_ai.usage.total_cost")) or usage.get("total_cost")
+            first(attributes, ("gen_ai.usage.cost", "gen_ai.usage.total_cost"))
+            or usage.get("total_cost")
         ),
     }
 
@@ -427,8 +464,14 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
                 "score": score.value,
                 "value": score.label,
                 "comment": score.reasoning or item.note,
-                "correction": {name: text for name, text in item.texts.items() if GRADE_TEXTS[name].edits} or None,
-                "feedback_source": {"type": "api" if item.by_person else "model", "metadata": facts(item)},
+                "correction": {
+                    name: text for name, text in item.texts.items() if GRADE_TEXTS[name].edits
+                }
+                or None,
+                "feedback_source": {
+                    "type": "api" if item.by_person else "model",
+                    "metadata": facts(item),
+                },
                 "created_at": item.at.isoformat(),
             }
             feedback = {name: value for name, value in body.items() if value is not None}
@@ -437,7 +480,9 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
             except Refused as error:
                 if error.status != 409:  # the id is known
                     raise
-                changed = {name: feedback.get(name) for name in ("score", "value", "comment", "correction")}
+                changed = {
+                    name: feedback.get(name) for name in ("score", "value", "comment", "correction")
+                }
                 http.send("PATCH", f"/feedback/{feedback['id']}", changed)
 
 
@@ -449,7 +494,11 @@ def _run_id(item: PushItem) -> str:
 
 
 LANGSMITH = Target(
-    "langsmith", ("LANGSMITH_ENDPOINT",), _access, _send, default_address="https://api.smith.langchain.com"
+    "langsmith",
+    ("LANGSMITH_ENDPOINT",),
+    _access,
+    _send,
+    default_address="https://api.smith.langchain.com",
 )
 
 
@@ -460,8 +509,27 @@ _MOST_IN_REPLY = 100  # runs and feedback in one reply
 _CURSOR = ("cursors", "next")  # where a reply has the position of the next page
 _NAMES = Names("trace_id", "parent_run_id", "start_time", "end_time")
 _FIELDS_OF_RUN = (
-    *("id", "trace_id", "parent_run_id", "name", "run_type", "start_time", "end_time", "inputs", "outputs", "error"),
-    *("extra", "tags", "prompt_tokens", "completion_tokens", "total_cost", "dotted_order", "session_id"),
+    *(
+        "id",
+        "trace_id",
+        "parent_run_id",
+        "name",
+        "run_type",
+        "start_time",
+        "end_time",
+        "inputs",
+        "outputs",
+        "error",
+    ),
+    *(
+        "extra",
+        "tags",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_cost",
+        "dotted_order",
+        "session_id",
+    ),
 )
 
 
@@ -488,22 +556,36 @@ class LangsmithHistory(History):
         reply = self._runs(body, position)
         traces, divided = whole_traces(objects(reply.get("runs")), _NAMES)
         for trace_id in divided:
-            traces[trace_id] = rows_of_pages(partial(self._runs, {"trace": trace_id}), "runs", *_CURSOR)
+            traces[trace_id] = rows_of_pages(
+                partial(self._runs, {"trace": trace_id}), "runs", *_CURSOR
+            )
         self._add_feedback([run for runs in traces.values() for run in runs])
         return Page(_RUNS, traces, value_at(reply, _CURSOR) or None)
 
     def _runs(self, body: dict[str, Any], cursor: str | None) -> Any:
-        common = {"session": [self._session], "select": list(_FIELDS_OF_RUN), "limit": _MOST_IN_REPLY}
-        return self.read("POST", "/runs/query", common | body | ({"cursor": cursor} if cursor else {}))
+        common = {
+            "session": [self._session],
+            "select": list(_FIELDS_OF_RUN),
+            "limit": _MOST_IN_REPLY,
+        }
+        return self.read(
+            "POST", "/runs/query", common | body | ({"cursor": cursor} if cursor else {})
+        )
 
     def _add_feedback(self, runs: list[JsonRow]) -> None:
         for batch in batches(runs, _MOST_IN_REPLY):
             some = {str(run.get("id")): run for run in batch}
             offset = 0
             while True:
-                reply = objects(self.get("/feedback", run=list(some), limit=_MOST_IN_REPLY, offset=offset))
+                reply = objects(
+                    self.get("/feedback", run=list(some), limit=_MOST_IN_REPLY, offset=offset)
+                )
                 for run_id, entries in by_key(reply, "run_id").items():
-                    own = [each for each in entries if not is_own((each.get("feedback_source") or {}).get("metadata"))]
+                    own = [
+                        each
+                        for each in entries
+                        if not is_own((each.get("feedback_source") or {}).get("metadata"))
+                    ]
                     if run_id in some:
                         some[run_id].setdefault("feedback", []).extend(own)
                 offset += len(reply)
@@ -532,7 +614,8 @@ class SentRuns(RequestBody):
     example: ClassVar[Mapping[str, Any]] = {"post": [_RUN]}
 
     post: list[dict[str, Any]] = Field(
-        [], description="New runs: `id`, `trace_id`, `run_type`, `start_time`, `end_time`, `inputs`, `outputs` …"
+        [],
+        description="New runs: `id`, `trace_id`, `run_type`, `start_time`, `end_time`, `inputs`, `outputs` …",
     )
     patch: list[dict[str, Any]] = Field([], description="Later fields of these runs.")
 
@@ -576,11 +659,13 @@ def _log_record(feedback: Mapping[str, Any]) -> LogRecord:
         raise BadInput("a feedback needs a key")
     read = score_of(feedback)
     if read.human:
-        raise BadInput("annotations of people are not taken here: import them with `judgeboard pull langsmith`")
+        raise BadInput(
+            "annotations of people are not taken here: import them with `judgeboard pull langsmith`"
+        )
     source = parsed_object(feedback.get("feedback_source"))
     own = feedback.get("id") if is_own(source.get("metadata")) else None
-    # The ids of the trace and the span that a feedback is on; without a trace, its run is the root. Raises BadInput
-    # if it names no run and no trace.
+    # The ids of the trace and the span that a feedback is on; without a trace, its run is the root.
+    # Raises BadInput if it names no run and no trace.
     trace, run = feedback.get("trace_id"), feedback.get("run_id")
     if trace is None and run is None:
         raise BadInput("a feedback needs run_id or trace_id: feedback on projects is not stored")

@@ -9,7 +9,14 @@ from typing import Any
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.export import Export, Keys
-from judgeboard.imports.exports.traced import Score, Trace, each_trace, is_own, nanoseconds, trace_metadata
+from judgeboard.imports.exports.traced import (
+    Score,
+    Trace,
+    each_trace,
+    is_own,
+    nanoseconds,
+    trace_metadata,
+)
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.store.tools import PushItem
@@ -26,7 +33,15 @@ from judgeboard.tools.target import (
     stable_id,
 )
 from judgeboard.tools.tool import Tool
-from judgeboard.traces.attributes import as_count, as_number, first_scalar, own_metadata, parsed, parsed_object, under
+from judgeboard.traces.attributes import (
+    as_count,
+    as_number,
+    first_scalar,
+    own_metadata,
+    parsed,
+    parsed_object,
+    under,
+)
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
@@ -37,7 +52,8 @@ _INPUTS, _OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
 _USAGE, _COST = "mlflow.chat.tokenUsage", "mlflow.llm.cost"
 _SHORTEST_CUT = 250
 _WITHOUT_SPANS = (
-    "the search result has no whole question and answer: use `judgeboard pull mlflow`, or export the traces with spans"
+    "the search result has no whole question and answer: use `judgeboard pull "
+    "mlflow`, or export the traces with spans"
 )
 
 
@@ -52,7 +68,9 @@ def _is_trace(row: Mapping[str, Any]) -> bool:
     of_info = (info.get(name) for name in ("trace_metadata", "request_metadata", "trace_location"))
     if _trace_id(info) != "" and any(isinstance(value, dict | list) for value in of_info):
         return True
-    return any(name.startswith(_OWN) for span in spans[:1] for name in _attributes(span.get("attributes")))
+    return any(
+        name.startswith(_OWN) for span in spans[:1] for name in _attributes(span.get("attributes"))
+    )
 
 
 def _traces_in(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -66,7 +84,10 @@ def _traces_in(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not whole and isinstance(row.get("data"), dict):
         whole = dict(row)
     if not whole and isinstance(row.get("spans"), list):
-        whole = {"info": parsed_object(row.get("trace_info")) or dict(row), "data": {"spans": row["spans"]}}
+        whole = {
+            "info": parsed_object(row.get("trace_info")) or dict(row),
+            "data": {"spans": row["spans"]},
+        }
     if not whole:
         whole = {"info": parsed_object(row.get("trace_info")) or dict(row)}
     info = parsed_object(whole.get("info"))
@@ -84,7 +105,9 @@ def _attributes(value: Any) -> dict[str, Any]:
     """Return the attributes of a span: an object, or a list of keys and values as the REST interface has it."""
     if not isinstance(value, list):
         return parsed_object(value)
-    return {str(each.get("key")): value_at(each, ("value", "string_value")) for each in objects(value)}
+    return {
+        str(each.get("key")): value_at(each, ("value", "string_value")) for each in objects(value)
+    }
 
 
 def _pairs(value: Any) -> dict[str, Any]:
@@ -101,7 +124,8 @@ def read_traces(row: Row) -> Iterator[Trace]:
         info = parsed_object(trace.get("info"))
         trace_id = _trace_id(info)
         own = _pairs(info.get("trace_metadata") or info.get("request_metadata"))
-        # The trace has the session and the user, not its spans. They are put where the dialect of MLflow reads them.
+        # The trace has the session and the user, not its spans. They are put where the dialect of
+        # MLflow reads them.
         of_trace = {name: own[name] for name in (_SESSION, _USER) if name in own}
         spans = [
             _span(span, trace_id, of_trace)
@@ -123,12 +147,18 @@ def _root(info: Mapping[str, Any], trace_id: str, own: Mapping[str, Any]) -> Spa
     """Return a span with what is known of a trace without its spans."""
     written = [own.get(f"mlflow.trace{name}") for name in ("Inputs", "Outputs")]
     inputs, outputs = map(_whole, written)
-    if all(written):  # from MLflow's own libraries: the previews of other senders may be of any message
+    if all(
+        written
+    ):  # from MLflow's own libraries: the previews of other senders may be of any message
         asked = _whole(info.get("request_preview"))
-        if inputs is None and asked is not None:  # of a dialogue, this is the last message of the user
+        if (
+            inputs is None and asked is not None
+        ):  # of a dialogue, this is the last message of the user
             inputs = json.dumps({"messages": [{"role": "user", "content": asked}]})
         outputs = outputs or _whole(info.get("response_preview"))
-    if outputs is not None and outputs.startswith(("{", "[")):  # perhaps of a tool: without spans, nothing says so
+    if outputs is not None and outputs.startswith(
+        ("{", "[")
+    ):  # perhaps of a tool: without spans, nothing says so
         outputs = None
     started = nanoseconds(info.get("request_time") or info.get("timestamp_ms"))
     duration = str(info.get("execution_duration") or f"{info.get('execution_time_ms') or 0}ms")
@@ -199,7 +229,10 @@ def _number(value: Any) -> Any:
 
 def _counts(assessment: Mapping[str, Any]) -> bool:
     """Whether an assessment counts: a replaced one of a person does not, one of a judge does."""
-    return assessment.get("valid") is not False or value_at(assessment, ("source", "source_type")) != "HUMAN"
+    return (
+        assessment.get("valid") is not False
+        or value_at(assessment, ("source", "source_type")) != "HUMAN"
+    )
 
 
 def _score(assessment: Mapping[str, Any]) -> Score:
@@ -255,9 +288,9 @@ _MISSING = "Content is off: MLflow leaves out questions and documents unless MLF
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span of MLflow; None if it is of another dialect."""
     if not any(name.startswith(_OWN) for name in span.attributes):
-        # What a span lacks that MLflow exported in the form of OTel GenAI. Calls of models and tools keep their
-        # content, which the dialect of OTel GenAI reads. Functions have none but their type, and retrievers come as
-        # tools without a result.
+        # What a span lacks that MLflow exported in the form of OTel GenAI. Calls of models and
+        # tools keep their content, which the dialect of OTel GenAI reads. Functions have none but
+        # their type, and retrievers come as tools without a result.
         attributes: dict[str, Any] = dict(span.attributes)
         if not span.scope.startswith("mlflow") or "gen_ai.tool.call.result" in attributes:
             return None
@@ -265,7 +298,8 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         is_call = operation in {"chat", "generate_content", "text_completion", "embeddings"}
         if (
             is_call
-            or {"gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments"} & attributes.keys()
+            or {"gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments"}
+            & attributes.keys()
         ):
             return None
         return Part(
@@ -301,7 +335,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
     names = ("TOKEN", "USERNAME", "PASSWORD")
-    token, user, password = (environment.get(f"MLFLOW_TRACKING_{name}", "").strip() for name in names)
+    token, user, password = (
+        environment.get(f"MLFLOW_TRACKING_{name}", "").strip() for name in names
+    )
     if token:
         return Access(address, {"authorization": f"Bearer {token}"})
     return Access(address, auth=(user, password) if user else None)
@@ -312,13 +348,19 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
         path = f"/api/3.0/mlflow/traces/tr-{needed_trace_id(item)}/assessments"
         for score in item.scores:
             value = score.value if score.label is None else score.label
-            _store(http, path, _assessment_body(item, score.name, {"feedback": {"value": value}}, score.reasoning))
+            _store(
+                http,
+                path,
+                _assessment_body(item, score.name, {"feedback": {"value": value}}, score.reasoning),
+            )
         if corrected := item.texts.get("corrected_answer"):
             expectation = {"expectation": {"value": corrected}}
             _store(http, path, _assessment_body(item, "expected_response", expectation, None))
 
 
-def _assessment_body(item: PushItem, name: str, content: Mapping[str, Any], reasoning: str | None) -> dict[str, Any]:
+def _assessment_body(
+    item: PushItem, name: str, content: Mapping[str, Any], reasoning: str | None
+) -> dict[str, Any]:
     # Any other source_type is stored as SOURCE_TYPE_UNSPECIFIED, without an error.
     source = {
         "source_type": "HUMAN" if item.by_person else "LLM_JUDGE",
@@ -350,7 +392,9 @@ def _store(http: Connection, path: str, assessment: dict[str, Any]) -> None:
         http.send("PATCH", f"{path}/{assessment['assessment_id']}", body)
 
 
-MLFLOW = Target("mlflow", ("MLFLOW_TRACKING_URI",), _access, _send, default_address="http://localhost:5000")
+MLFLOW = Target(
+    "mlflow", ("MLFLOW_TRACKING_URI",), _access, _send, default_address="http://localhost:5000"
+)
 
 
 # Its history: traces of an experiment with their spans and assessments
@@ -373,7 +417,9 @@ class MlflowHistory(History):
 
     def _id(self) -> str:
         try:
-            reply = self.get("/api/2.0/mlflow/experiments/get-by-name", experiment_name=self.project)
+            reply = self.get(
+                "/api/2.0/mlflow/experiments/get-by-name", experiment_name=self.project
+            )
         except Refused:
             if self.project.isdecimal():
                 return self.project
@@ -385,7 +431,10 @@ class MlflowHistory(History):
         bounds = [f"timestamp_ms < {round(window.until.timestamp() * 1000)}"]
         if window.since is not None:
             bounds.append(f"timestamp_ms >= {round(window.since.timestamp() * 1000)}")
-        location = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": self._experiment}}
+        location = {
+            "type": "MLFLOW_EXPERIMENT",
+            "mlflow_experiment": {"experiment_id": self._experiment},
+        }
         body = {
             "locations": [location],
             "filter": " AND ".join(bounds),
@@ -403,7 +452,9 @@ class MlflowHistory(History):
         for ids in batches(list(infos), _SPANS_OF):
             spans |= self._spans(ids)
         traces = {
-            trace_id.removeprefix("tr-"): [{"info": _without_own(info), "data": {"spans": spans.get(trace_id, [])}}]
+            trace_id.removeprefix("tr-"): [
+                {"info": _without_own(info), "data": {"spans": spans.get(trace_id, [])}}
+            ]
             for trace_id, info in infos.items()
         }
         return Page(_TRACES, traces, reply.get("next_page_token") or None)
@@ -418,11 +469,16 @@ class MlflowHistory(History):
             half = len(trace_ids) // 2
             return self._spans(trace_ids[:half]) | self._spans(trace_ids[half:])
         traces = objects(reply.get("traces"))
-        return {str(trace.get("trace_info", {}).get("trace_id")): objects(trace.get("spans")) for trace in traces}
+        return {
+            str(trace.get("trace_info", {}).get("trace_id")): objects(trace.get("spans"))
+            for trace in traces
+        }
 
 
 def _without_own(info: dict[str, Any]) -> dict[str, Any]:
-    assessments = [each for each in objects(info.get("assessments")) if not is_own(each.get("metadata"))]
+    assessments = [
+        each for each in objects(info.get("assessments")) if not is_own(each.get("metadata"))
+    ]
     return info | {"assessments": assessments}
 
 

@@ -7,7 +7,13 @@ from typing import Any
 from judgeboard.domain import Rejected
 from judgeboard.formats.files import Row, first_items
 from judgeboard.imports import known_names
-from judgeboard.imports.exports.entry import ContentIds, named, objects, shown_reason, without_nothing
+from judgeboard.imports.exports.entry import (
+    ContentIds,
+    named,
+    objects,
+    shown_reason,
+    without_nothing,
+)
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.turns import Turn, completed, field_of, turns_in
 from judgeboard.imports.messages import MESSAGES_NAMES, as_messages, key_named
@@ -20,7 +26,9 @@ from judgeboard.traces.attributes import parsed_object
 
 _ENVELOPES = ("body", "request", "response", "data", "completion", "kwargs", "input", "output")
 """The keys of objects that may hold a request or its reply."""
-_READ = frozenset({"choices", "usage", *MESSAGES_NAMES, *_ENVELOPES})  # unless they are texts or numbers
+_READ = frozenset(
+    {"choices", "usage", *MESSAGES_NAMES, *_ENVELOPES}
+)  # unless they are texts or numbers
 # What a row has for its final reply only: it was retrieved, rated or paid for this one.
 _OF_FINAL = frozenset({"context", "reference", "thumbs", "stars", "feedback", "generator_cost"})
 LOOK_AHEAD = 20  # rows in which ids of replies are compared
@@ -29,8 +37,8 @@ LOOK_AHEAD = 20  # rows in which ids of replies are compared
 def _is_chat_log(row: Mapping[str, Any]) -> bool:
     """Whether a row is a conversation with a reply, or a request with its reply.
 
-    A row with its own columns for question and answer is not: its messages are the earlier turns. A row whose last
-    message is the user's may have its reply in a column with any name.
+    A row with its own columns for question and answer is not: its messages are the earlier turns. A
+    row whose last message is the user's may have its reply in a column with any name.
     """
     beside = named(row, known_names.ANSWER)
     if isinstance(named(row, known_names.QUESTION), str) and isinstance(beside, str):
@@ -40,7 +48,10 @@ def _is_chat_log(row: Mapping[str, Any]) -> bool:
         return True
     replied = any(message.get("role") == "assistant" for message in messages)
     ends = replied and messages[-1].get("role") == "assistant"
-    return ends or (replied and not any(isinstance(value, str) and " " in value.strip() for value in row.values()))
+    return ends or (
+        replied
+        and not any(isinstance(value, str) and " " in value.strip() for value in row.values())
+    )
 
 
 def _levels(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -57,7 +68,11 @@ def _messages(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         for name in (*(key for key in keys if key is not None), "input"):
             if messages := as_messages(level.get(name)):
                 instructions = level.get("instructions")
-                first = [{"role": "system", "content": instructions}] if isinstance(instructions, str) else []
+                first = (
+                    [{"role": "system", "content": instructions}]
+                    if isinstance(instructions, str)
+                    else []
+                )
                 return [*first, *messages]
             if name == "input" and isinstance(level.get(name), str) and "model" in level:
                 return [{"role": "user", "content": level[name]}]
@@ -77,15 +92,20 @@ def _reply(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _reply_message(reply: Mapping[str, Any]) -> dict[str, Any]:
     if "choices" in reply:
         return {**value_at(reply, ("choices", 0, "message")), "role": "assistant"}
-    parts = [text_of(item.get("content")) for item in objects(reply["output"]) if item.get("type") == "message"]
+    parts = [
+        text_of(item.get("content"))
+        for item in objects(reply["output"])
+        if item.get("type") == "message"
+    ]
     return {"role": "assistant", "content": "\n".join(filter(None, parts))}
 
 
 def rows_of_turns(items: Rows) -> Rows:
     """Yield a row for every reply in every row.
 
-    A reply is read once, although requests and later states of a conversation repeat the replies before. Those in the
-    history of requests come at the end: most of them have rows of their own, which know more.
+    A reply is read once, although requests and later states of a conversation repeat the replies
+    before. Those in the history of requests come at the end: most of them have rows of their own,
+    which know more.
     """
     ahead, items = first_items(items, LOOK_AHEAD)
     has_ids = _has_ids([item.values for item in ahead if isinstance(item, Row)])
@@ -99,12 +119,18 @@ def rows_of_turns(items: Rows) -> Rows:
             continue
         log = _Log(item)
         turns = list(turns_in(log.messages, log.conversation or ""))
-        final = turns.pop() if turns and (not log.is_request or turns[-1].ends(log.messages)) else log.turn_alone()
+        final = (
+            turns.pop()
+            if turns and (not log.is_request or turns[-1].ends(log.messages))
+            else log.turn_alone()
+        )
         for turn in turns:
             is_new = turn.digest not in seen
             if log.is_request and is_new:
                 history.setdefault(turn.digest, (log, turn))
-            elif not log.is_request and (is_new or log.conversation is None):  # without an id, equal ones are two
+            elif not log.is_request and (
+                is_new or log.conversation is None
+            ):  # without an id, equal ones are two
                 seen.add(turn.digest)
                 yield log.row(turn, content_ids, has_ids=has_ids)
         if final is None:
@@ -135,8 +161,8 @@ def _has_ids(rows: Iterable[Mapping[str, Any]]) -> bool:
 class _Log:
     """One row: its messages with the reply, and what it has beside them.
 
-    ``is_request`` is True if the reply is not the last message of a conversation: its messages may be logged elsewhere
-    too.
+    ``is_request`` is True if the reply is not the last message of a conversation: its messages may
+    be logged elsewhere too.
     """
 
     def __init__(self, row: Row) -> None:
@@ -155,10 +181,18 @@ class _Log:
         row_id = next(ids, value_at(self._reply, ("id",)))
         self._row_id = named(values, known_names.RESPONSE_ID) if row_id is None else row_id
         own = _conversation(values)
-        self.conversation = own if own or self.is_request or self._row_id is None else str(self._row_id)
+        self.conversation = (
+            own if own or self.is_request or self._row_id is None else str(self._row_id)
+        )
 
     def row(
-        self, turn: Turn, content_ids: ContentIds, *, has_ids: bool, is_final: bool = False, is_whole: bool = False
+        self,
+        turn: Turn,
+        content_ids: ContentIds,
+        *,
+        has_ids: bool,
+        is_final: bool = False,
+        is_whole: bool = False,
     ) -> TurnRow:
         """Return the row of a turn, which is the final one of its log, or even the only one (``is_whole``)."""
         levels = _levels(self._values)
@@ -172,7 +206,11 @@ class _Log:
         }
         place = {} if is_whole else {"conversation": self.conversation, "turn": turn.number}
         metadata = {
-            **{name: value for name, value in place.items() if name not in {**self._values, **turn.columns}},
+            **{
+                name: value
+                for name, value in place.items()
+                if name not in {**self._values, **turn.columns}
+            },
             **parsed_object(self._values.get("meta")),
             **parsed_object(self._values.get("metadata")),
             "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
@@ -199,23 +237,39 @@ class _Log:
         elif self.conversation is not None:
             id_ = id_ or f"{self.conversation}-{turn.number}"
         if id_ is None:
-            id_ = content_ids.of({**texts, "context": named(beside, ResponseImport.columns["context"])})
-        return TurnRow(self._line, {"response_id": id_, **row, "metadata": without_nothing(metadata)}, self._row_id)
+            id_ = content_ids.of(
+                {**texts, "context": named(beside, ResponseImport.columns["context"])}
+            )
+        return TurnRow(
+            self._line,
+            {"response_id": id_, **row, "metadata": without_nothing(metadata)},
+            self._row_id,
+        )
 
     def turn_alone(self) -> Turn | None:
         """Return the turn of a reply whose question is not in its messages; None if there is no question or no text."""
         question = named(self._values, known_names.QUESTION)
         answer = text_of(self.messages[-1].get("content")) if self.messages else ""
-        if last_of_user(self.messages) is not None or not isinstance(question, str) or not answer.strip():
+        if (
+            last_of_user(self.messages) is not None
+            or not isinstance(question, str)
+            or not answer.strip()
+        ):
             return None
         return Turn(1, question, answer, self.messages[:-1], hash((question, answer)), None, {})
 
     def missing(self) -> str:
         """Return why the row has no answer."""
         values = self._values
-        problem = value_at(values, ("error", "message")) or value_at(values, ("response", "error", "message"))
-        asked = last_of_user(self.messages) is not None or isinstance(named(values, known_names.QUESTION), str)
-        reason = "no answer: the reply has no text" if asked else "no question: the log has no messages"
+        problem = value_at(values, ("error", "message")) or value_at(
+            values, ("response", "error", "message")
+        )
+        asked = last_of_user(self.messages) is not None or isinstance(
+            named(values, known_names.QUESTION), str
+        )
+        reason = (
+            "no answer: the reply has no text" if asked else "no question: the log has no messages"
+        )
         return f"{reason}{f' ({shown_reason(problem)})' if problem else ''}"
 
 

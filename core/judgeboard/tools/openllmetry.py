@@ -25,8 +25,15 @@ from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
 
 _OLD_PREFIXES = (("gen_ai.prompt", "gen_ai.completion"), ("llm.prompts", "llm.completions"))
 _RESULTS = {"db.query.result", "db.search.result"}  # the events of vector stores
-_RETRIEVES = re.compile(r"retriev|search|rerank|lookup|knowledge|passages|documents|contexts?$", re.IGNORECASE)
-_KINDS = {"workflow": Operation.APP, "task": Operation.APP, "agent": Operation.APP, "tool": Operation.TOOL}
+_RETRIEVES = re.compile(
+    r"retriev|search|rerank|lookup|knowledge|passages|documents|contexts?$", re.IGNORECASE
+)
+_KINDS = {
+    "workflow": Operation.APP,
+    "task": Operation.APP,
+    "agent": Operation.APP,
+    "tool": Operation.TOOL,
+}
 _OPERATIONS = {
     "chat": Operation.MODEL,
     "completion": Operation.MODEL,
@@ -45,7 +52,13 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     results = [event.attributes for event in span.events if event.name in _RESULTS]
     if not results and not any(
         name.startswith(
-            ("traceloop.", "llm.request.type", "gen_ai.prompt.0.", "gen_ai.completion.0.", "llm.prompts.0.")
+            (
+                "traceloop.",
+                "llm.request.type",
+                "gen_ai.prompt.0.",
+                "gen_ai.completion.0.",
+                "llm.prompts.0.",
+            )
         )
         for name in attributes
     ):
@@ -57,13 +70,18 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     elif operation is Operation.MODEL:
         inputs, outputs = _messages_of(attributes)
         if inputs is None and outputs is None:  # frameworks may log a model call as a task
-            inputs, outputs = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
+            inputs, outputs = (
+                attributes.get("traceloop.entity.input"),
+                attributes.get("traceloop.entity.output"),
+            )
         fields = contents(Operation.MODEL, inputs, outputs)
     else:
         operation, fields = _entity(operation, attributes)
     inputs = parsed_object(attributes.get("traceloop.entity.input"))
     # The metadata are those of LangChain's configuration.
-    properties = parsed_object(inputs.get("metadata")) | under(attributes, "traceloop.association.properties.")
+    properties = parsed_object(inputs.get("metadata")) | under(
+        attributes, "traceloop.association.properties."
+    )
     session, user = session_and_user(properties)
     return Part(
         "openllmetry",
@@ -73,22 +91,31 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         user=user or first_scalar(attributes, ("user.id", "enduser.id", "gen_ai.user", "llm.user")),
         tags=tags_in(inputs.get("tags")),
         metadata=own_metadata(properties),
-        missing=_MISSING if operation is Operation.MODEL and not span.error and not any(fields.values()) else None,
+        missing=_MISSING
+        if operation is Operation.MODEL and not span.error and not any(fields.values())
+        else None,
         **(_usage(attributes) if operation is Operation.MODEL else {}),
     )
 
 
 def _operation(attributes: Mapping[str, Any]) -> Operation:
-    named = str(attributes.get("llm.request.type") or attributes.get("gen_ai.operation.name")).lower()
+    named = str(
+        attributes.get("llm.request.type") or attributes.get("gen_ai.operation.name")
+    ).lower()
     kind = str(attributes.get("traceloop.span.kind")).lower()
     if named == "vector_db_retrieve" or kind not in _KINDS:
-        return _OPERATIONS.get(named, Operation.MODEL if _messages_of(attributes) != (None, None) else Operation.OTHER)
+        return _OPERATIONS.get(
+            named, Operation.MODEL if _messages_of(attributes) != (None, None) else Operation.OTHER
+        )
     return _KINDS[kind]
 
 
 def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return what went into and came out of a model call, in the newest form that the span has."""
-    inputs, outputs = attributes.get("gen_ai.input.messages"), attributes.get("gen_ai.output.messages")
+    inputs, outputs = (
+        attributes.get("gen_ai.input.messages"),
+        attributes.get("gen_ai.output.messages"),
+    )
     if inputs is not None or outputs is not None:
         system = parsed(attributes.get("gen_ai.system_instructions"))
         inputs = parsed(inputs)
@@ -110,14 +137,18 @@ def _old_message(message: Mapping[str, Any], role: str) -> dict[str, Any]:
     return {"role": role, **message, **({"content": ""} if message.get("content") == '""' else {})}
 
 
-def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
+def _entity(
+    operation: Operation, attributes: Mapping[str, Any]
+) -> tuple[Operation, dict[str, Any]]:
     """Return the operation and the fields of a function or of a step of a framework.
 
     OpenLLMetry has no kind for retrievers: a step that returns documents is one.
     """
     inputs = parsed(attributes.get("traceloop.entity.input"))
     outputs = parsed(attributes.get("traceloop.entity.output"))
-    if isinstance(outputs, dict) and "outputs" in outputs:  # LangChain: {"outputs": …, "kwargs": {…}}
+    if (
+        isinstance(outputs, dict) and "outputs" in outputs
+    ):  # LangChain: {"outputs": …, "kwargs": {…}}
         named, outputs = outputs.get("kwargs"), outputs["outputs"]
         # A streamed chain has its question only beside its output.
         if question_of(inputs) is None and isinstance(named, dict) and named.get("inputs"):
@@ -127,12 +158,17 @@ def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operat
         outputs = attributes.get("gen_ai.tool.call.result") if outputs is None else outputs
     name = first_scalar(attributes, ("traceloop.entity.name", "gen_ai.tool.name")) or ""
     named_so = isinstance(outputs, list) and bool(_RETRIEVES.search(name))
-    if attributes.get("traceloop.span.kind") == "task" and passages_in(outputs, retriever=named_so) is not None:
+    if (
+        attributes.get("traceloop.span.kind") == "task"
+        and passages_in(outputs, retriever=named_so) is not None
+    ):
         operation = Operation.RETRIEVAL
     if isinstance(inputs, dict):  # LangChain: {"inputs": …, "tags": …, "metadata": …}
         inputs = first(inputs, ("inputs", "input_str")) or inputs
     fields = contents(operation, inputs, outputs, name)
-    if operation is Operation.APP:  # older versions log no retriever, but the steps that got its documents
+    if (
+        operation is Operation.APP
+    ):  # older versions log no retriever, but the steps that got its documents
         arguments = inputs.get("args") if isinstance(inputs, dict) else inputs
         fields["passages"] = passages_in(arguments, retriever=False) or fields["passages"]
     return operation, fields
@@ -140,10 +176,26 @@ def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operat
 
 def _usage(attributes: Mapping[str, Any]) -> dict[str, Any]:
     inputs = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
-    outputs = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens")
-    models = ("gen_ai.response.model", "gen_ai.request.model", "llm.response.model", "llm.request.model")
+    outputs = (
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+        "llm.usage.completion_tokens",
+    )
+    models = (
+        "gen_ai.response.model",
+        "gen_ai.request.model",
+        "llm.response.model",
+        "llm.request.model",
+    )
     return {
-        "model": next((name for key in models if (name := as_text(attributes.get(key))) and name != "unknown"), None),
+        "model": next(
+            (
+                name
+                for key in models
+                if (name := as_text(attributes.get(key))) and name != "unknown"
+            ),
+            None,
+        ),
         "prompt_tokens": as_count(first(attributes, inputs)),
         "completion_tokens": as_count(first(attributes, outputs)),
         "cost": as_number(attributes.get("gen_ai.usage.cost")),
@@ -152,7 +204,10 @@ def _usage(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _stored_passage(result: Mapping[str, Any]) -> Passage:
     """Return the passage of an event of a vector store."""
-    fields = {name.split(".result.", 1)[-1].removeprefix("entity."): parsed(value) for name, value in result.items()}
+    fields = {
+        name.split(".result.", 1)[-1].removeprefix("entity."): parsed(value)
+        for name, value in result.items()
+    }
     passages = passages_in([{"id": fields.get("id", ""), **fields}])
     return passages[0] if passages else Passage(None, id=first_scalar(fields, ("id",)))
 

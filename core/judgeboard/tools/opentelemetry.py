@@ -15,9 +15,26 @@ from judgeboard.imports.exports.traced import EVALUATION, EVENT, PUSHED, Trace, 
 from judgeboard.settings.masking import without_secrets
 from judgeboard.store.tools import PushItem, PushScore
 from judgeboard.text import storable_json
-from judgeboard.tools.target import Access, Connection, Refused, Target, facts, needed_trace_id, span_id_of, stable_id
+from judgeboard.tools.target import (
+    Access,
+    Connection,
+    Refused,
+    Target,
+    facts,
+    needed_trace_id,
+    span_id_of,
+    stable_id,
+)
 from judgeboard.tools.tool import Tool
-from judgeboard.traces.attributes import as_count, as_number, as_text, first, first_scalar, parsed, parsed_object
+from judgeboard.traces.attributes import (
+    as_count,
+    as_number,
+    as_text,
+    first,
+    first_scalar,
+    parsed,
+    parsed_object,
+)
 from judgeboard.traces.content import messages_in, question_of, text_of, tool_calls_in
 from judgeboard.traces.documents import passages_in
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
@@ -105,15 +122,19 @@ _SPANS = Export(
 )
 
 
-# Spans of its conventions, from the newest back to the events of version 1.36 and earlier. Content is on the span as
-# JSON, structured in a log record or an event of the span, or one log record or event per message.
+# Spans of its conventions, from the newest back to the events of version 1.36 and earlier. Content
+# is on the span as JSON, structured in a log record or an event of the span, or one log record or
+# event per message.
 
 
 _MISSING = (
-    "Content is off: set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older instrumentations: true)."
+    "Content is off: set "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older instrumentations: true)."
 )
 _OPERATIONS = {
-    **dict.fromkeys(("chat", "text_completion", "completion", "generate_content", "generate"), Operation.MODEL),
+    **dict.fromkeys(
+        ("chat", "text_completion", "completion", "generate_content", "generate"), Operation.MODEL
+    ),
     **dict.fromkeys(("invoke_agent", "invoke_workflow"), Operation.APP),
     "retrieval": Operation.RETRIEVAL,
     "execute_tool": Operation.TOOL,
@@ -126,7 +147,9 @@ _VARIABLES = tuple(
     f"gen_ai.prompt.variable.{name}"
     for name in ("question", "query", "user_question", "user_query", "user_input", "input")
 )
-_CONTEXTS = tuple(f"gen_ai.prompt.variable.{name}" for name in ("context", "documents", "passages", "sources"))
+_CONTEXTS = tuple(
+    f"gen_ai.prompt.variable.{name}" for name in ("context", "documents", "passages", "sources")
+)
 _Records = Sequence[tuple[str, Mapping[str, Any]]]
 
 
@@ -141,7 +164,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     operation = _operation(fields, records)
     messages, output = _content(fields, records)
     question = (
-        fields.get("gen_ai.retrieval.query.text") if operation is Operation.RETRIEVAL else first(fields, _VARIABLES)
+        fields.get("gen_ai.retrieval.query.text")
+        if operation is Operation.RETRIEVAL
+        else first(fields, _VARIABLES)
     )
     answer = text_of(output) if operation in {Operation.APP, Operation.MODEL} else None
     tool_calls = _tool(fields) if operation is Operation.TOOL else tool_calls_in(output)
@@ -152,15 +177,30 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         question=question_of(question) or question_of(inputs or messages),
         answer=answer,
         messages=() if inputs else messages,
-        passages=passages_in(fields.get("gen_ai.retrieval.documents")) if operation is Operation.RETRIEVAL else None,
+        passages=passages_in(fields.get("gen_ai.retrieval.documents"))
+        if operation is Operation.RETRIEVAL
+        else None,
         tool_calls=tool_calls,
         model=first_scalar(fields, ("gen_ai.response.model", "gen_ai.request.model")),
-        prompt_tokens=as_count(first(fields, ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))),
-        completion_tokens=as_count(first(fields, ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"))),
+        prompt_tokens=as_count(
+            first(fields, ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
+        ),
+        completion_tokens=as_count(
+            first(fields, ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"))
+        ),
         cost=as_number(fields.get("gen_ai.usage.cost")),
         session=as_text(fields.get("gen_ai.conversation.id")),
-        context=next((text for name in _CONTEXTS if isinstance(text := fields.get(name), str) and text.strip()), None),
-        missing=_MISSING if operation is Operation.MODEL and not (messages or answer or tool_calls) else None,
+        context=next(
+            (
+                text
+                for name in _CONTEXTS
+                if isinstance(text := fields.get(name), str) and text.strip()
+            ),
+            None,
+        ),
+        missing=_MISSING
+        if operation is Operation.MODEL and not (messages or answer or tool_calls)
+        else None,
     )
 
 
@@ -174,7 +214,10 @@ def _records(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Mappi
     """Yield the name and the fields of each event of the span, whether it came as an event or as a log record."""
     for event in span.events:
         if event.name.startswith("gen_ai."):
-            yield event.name, {**event.attributes, **parsed_object(event.attributes.get("gen_ai.event.content"))}
+            yield (
+                event.name,
+                {**event.attributes, **parsed_object(event.attributes.get("gen_ai.event.content"))},
+            )
     for log in logs:
         if log.event.startswith("gen_ai."):
             yield log.event, {**log.attributes, **parsed_object(log.body)}
@@ -192,13 +235,22 @@ def _operation(fields: Mapping[str, Any], records: _Records) -> Operation:
         return Operation.TOOL
     if any(field.startswith("gen_ai.retrieval.") for field in fields):
         return Operation.RETRIEVAL
-    called = ("gen_ai.request.model", "gen_ai.response.model", "gen_ai.input.messages", "gen_ai.output.messages")
-    if any(field in fields for field in called) or any(event in {_CHOICE, _PROMPT, *_ROLES} for event, _ in records):
+    called = (
+        "gen_ai.request.model",
+        "gen_ai.response.model",
+        "gen_ai.input.messages",
+        "gen_ai.output.messages",
+    )
+    if any(field in fields for field in called) or any(
+        event in {_CHOICE, _PROMPT, *_ROLES} for event, _ in records
+    ):
         return Operation.MODEL
     return Operation.APP if "gen_ai.agent.name" in fields else Operation.OTHER
 
 
-def _content(fields: Mapping[str, Any], records: _Records) -> tuple[tuple[dict[str, Any], ...], Any]:
+def _content(
+    fields: Mapping[str, Any], records: _Records
+) -> tuple[tuple[dict[str, Any], ...], Any]:
     """Return the input messages and the output."""
     inputs = first(fields, ("gen_ai.input.messages", "gen_ai.prompt"))
     outputs = parsed(first(fields, ("gen_ai.output.messages", "gen_ai.completion")))
@@ -207,8 +259,12 @@ def _content(fields: Mapping[str, Any], records: _Records) -> tuple[tuple[dict[s
         messages, outputs = _from_events(records)
     if not any(each.get("content") or each.get("tool_calls") for each in messages):
         messages = ()  # the older instrumentations write messages without texts
-    instructions = text_of([{"role": "assistant", "content": parsed(fields.get("gen_ai.system_instructions"))}])
-    return (({"role": "system", "content": instructions},) if instructions and messages else ()) + messages, outputs
+    instructions = text_of(
+        [{"role": "assistant", "content": parsed(fields.get("gen_ai.system_instructions"))}]
+    )
+    return (
+        ({"role": "system", "content": instructions},) if instructions and messages else ()
+    ) + messages, outputs
 
 
 def _from_events(records: _Records) -> tuple[tuple[dict[str, Any], ...], Any]:
@@ -219,7 +275,9 @@ def _from_events(records: _Records) -> tuple[tuple[dict[str, Any], ...], Any]:
             inputs += messages_in([_message(content, _ROLES[name])])
         elif name == _CHOICE:
             reply = parsed(content.get("message"))
-            outputs.append(_message(reply if isinstance(reply, dict) else {"content": reply}, "assistant"))
+            outputs.append(
+                _message(reply if isinstance(reply, dict) else {"content": reply}, "assistant")
+            )
         elif name == _PROMPT:
             inputs += messages_in(content.get("gen_ai.prompt"))
         elif name == _COMPLETION:
@@ -231,32 +289,51 @@ def _message(fields: Mapping[str, Any], role: str) -> dict[str, Any]:
     """Return the message of an event, whose content may be parts in JSON."""
     parts = parsed(fields.get("content"))
     has_parts = isinstance(parts, list) and all(isinstance(part, dict) for part in parts)
-    return {**fields, "role": fields.get("role") or role, "content": parts if has_parts else fields.get("content")}
+    return {
+        **fields,
+        "role": fields.get("role") or role,
+        "content": parts if has_parts else fields.get("content"),
+    }
 
 
 def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     name = as_text(fields.get("gen_ai.tool.name"))
     values = {"arguments": "gen_ai.tool.call.arguments", "result": "gen_ai.tool.call.result"}
     content = {key: parsed(fields[place]) for key, place in values.items() if place in fields}
-    return ({"id": as_text(fields.get("gen_ai.tool.call.id")), "name": name, **content},) if name else ()
+    return (
+        ({"id": as_text(fields.get("gen_ai.tool.call.id")), "name": name, **content},)
+        if name
+        else ()
+    )
 
 
 # What a Collector gets back: log records `gen_ai.evaluation.result`, as JSON
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
-    pairs = (pair.partition("=") for pair in environment.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",") if pair)
-    return Access(address.removesuffix("/v1/logs"), {name.strip(): unquote(value).strip() for name, _, value in pairs})
+    pairs = (
+        pair.partition("=")
+        for pair in environment.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",")
+        if pair
+    )
+    return Access(
+        address.removesuffix("/v1/logs"),
+        {name.strip(): unquote(value).strip() for name, _, value in pairs},
+    )
 
 
 def _send(http: Connection, items: Sequence[PushItem]) -> None:
     records = [_log_record(item, score) for item in items for score in item.scores]
     scope = {"scope": {"name": "judgeboard"}, "logRecords": records}
     resource = {"attributes": _key_values({"service.name": "judgeboard"})}
-    reply = http.send("POST", "/v1/logs", {"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]})
+    reply = http.send(
+        "POST", "/v1/logs", {"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]}
+    )
     partial = reply.get("partialSuccess") if isinstance(reply, dict) else None
     if partial and int(partial.get("rejectedLogRecords") or 0):
-        raise Refused(without_secrets(str(partial.get("errorMessage") or "log records were rejected")))
+        raise Refused(
+            without_secrets(str(partial.get("errorMessage") or "log records were rejected"))
+        )
 
 
 def _log_record(item: PushItem, score: PushScore) -> dict[str, Any]:
@@ -266,7 +343,8 @@ def _log_record(item: PushItem, score: PushScore) -> dict[str, Any]:
         EVALUATION + "score.value": score.value,
         EVALUATION + "score.label": score.label,
         EVALUATION + "explanation": score.reasoning or item.note,
-        # A record has no id of its own: by this one a receiver recognises a record that comes again.
+        # A record has no id of its own: by this one a receiver recognises a record that comes
+        # again.
         PUSHED: str(stable_id(item, score.name, str(item.row_id))),
         "judgeboard.kind": item.what.value,
         **{f"judgeboard.{name}": value for name, value in facts(item).items()},
@@ -284,14 +362,24 @@ def _log_record(item: PushItem, score: PushScore) -> dict[str, Any]:
 
 def _key_values(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
-        {"key": name, "value": {"doubleValue": value} if isinstance(value, float) else {"stringValue": str(value)}}
+        {
+            "key": name,
+            "value": {"doubleValue": value}
+            if isinstance(value, float)
+            else {"stringValue": str(value)},
+        }
         for name, value in values.items()
         if value is not None
     ]
 
 
 OTLP = Target(
-    "otlp", ("OTEL_EXPORTER_OTLP_ENDPOINT",), _access, _send, batch_size=200, default_address="http://localhost:4318"
+    "otlp",
+    ("OTEL_EXPORTER_OTLP_ENDPOINT",),
+    _access,
+    _send,
+    batch_size=200,
+    default_address="http://localhost:4318",
 )
 
 

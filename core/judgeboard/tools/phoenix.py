@@ -25,8 +25,24 @@ from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.store.tools import PushItem, PushScore
 from judgeboard.text import as_utc
-from judgeboard.tools.history import History, JsonRow, Page, QueryValue, Window, by_key, rows_of_pages
-from judgeboard.tools.target import Access, Connection, Refused, Target, facts, needed_trace_id, span_id_of
+from judgeboard.tools.history import (
+    History,
+    JsonRow,
+    Page,
+    QueryValue,
+    Window,
+    by_key,
+    rows_of_pages,
+)
+from judgeboard.tools.target import (
+    Access,
+    Connection,
+    Refused,
+    Target,
+    facts,
+    needed_trace_id,
+    span_id_of,
+)
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import (
     REDACTED,
@@ -93,7 +109,10 @@ def read_spans(row: Row) -> Trace | None:
 @each_score
 def read_annotations(values: Mapping[str, Any]) -> tuple[str, Score] | str:
     """Return the id of the span or trace of an annotation, and its score."""
-    id_, name = values.get("trace_id") or values.get("span_id"), values.get("name") or values.get("annotation_name")
+    id_, name = (
+        values.get("trace_id") or values.get("span_id"),
+        values.get("name") or values.get("annotation_name"),
+    )
     if not id_ or not name:
         return "the annotation has no name, or no span and no trace"
     result = {part: values.get(f"result.{part}") for part in ("score", "label", "explanation")}
@@ -119,7 +138,8 @@ def _attributes_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes as the span had them: dotted names with numbers for lists, metadata as JSON text."""
     own = row.get("attributes")
     if not isinstance(own, dict):
-        # In CSV, pandas writes lists and objects as Python does. Questions and answers stay as they are.
+        # In CSV, pandas writes lists and objects as Python does. Questions and answers stay as they
+        # are.
         own = {
             name.removeprefix(_PREFIX): value if name.endswith(".value") else literal(value)
             for name, value in row.items()
@@ -128,12 +148,21 @@ def _attributes_of(row: Mapping[str, Any]) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
     objects_by_name: dict[str, dict[str, Any]] = {}
     for name, value in itertools.chain.from_iterable(itertools.starmap(_flat, own.items())):
-        whole = next((name[: name.index(mark) + len(mark) - 1] for mark in _METADATA if _is_inside(name, mark)), None)
+        whole = next(
+            (
+                name[: name.index(mark) + len(mark) - 1]
+                for mark in _METADATA
+                if _is_inside(name, mark)
+            ),
+            None,
+        )
         if whole is None:
             attributes[name] = value
         else:
             objects_by_name.setdefault(whole, {})[name[len(whole) + 1 :]] = value
-    return attributes | {name: json.dumps(value, ensure_ascii=False) for name, value in objects_by_name.items()}
+    return attributes | {
+        name: json.dumps(value, ensure_ascii=False) for name, value in objects_by_name.items()
+    }
 
 
 def _is_inside(name: str, mark: str) -> bool:
@@ -146,7 +175,12 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(value, dict):
         # An object without the nulls that a table adds for the keys of other rows.
-        yield name, json.dumps({name: each for name, each in value.items() if each is not None}, ensure_ascii=False)
+        yield (
+            name,
+            json.dumps(
+                {name: each for name, each in value.items() if each is not None}, ensure_ascii=False
+            ),
+        )
     elif isinstance(value, list) and objects(value):
         for number, item in enumerate(value):
             for inner, each in item.items() if isinstance(item, dict) else ():
@@ -188,7 +222,15 @@ _KINDS = {
 }
 _HIDDEN = "Content is off: unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS."
 _PREFIXES = ("openinference.", "llm.", "retrieval.documents", "reranker.")
-_VARIABLES = ("question", "query", "query_str", "user_question", "user_query", "user_input", "input")
+_VARIABLES = (
+    "question",
+    "query",
+    "query_str",
+    "user_question",
+    "user_query",
+    "user_input",
+    "input",
+)
 _MODELS = ("llm.response.model_name", "llm.model_name", "llm.request.model_name")
 
 
@@ -229,7 +271,10 @@ def _operation(fields: Mapping[str, Any]) -> Operation:
         return _KINDS.get(kind.upper(), Operation.OTHER)
     if any(name.startswith("retrieval.documents") for name in fields):
         return Operation.RETRIEVAL
-    called = any(name.startswith(("llm.input_messages", "llm.output_messages", "llm.model_name")) for name in fields)
+    called = any(
+        name.startswith(("llm.input_messages", "llm.output_messages", "llm.model_name"))
+        for name in fields
+    )
     return Operation.MODEL if called else Operation.OTHER
 
 
@@ -266,28 +311,48 @@ def _answer(fields: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) -> 
     if outputs:
         return text_of(outputs)
     choices = (each.get("completion") for each in nested(fields, "llm.choices"))
-    return next((text for each in choices if (text := text_of(each))), None) or text_of(fields.get("output.value"))
+    return next((text for each in choices if (text := text_of(each))), None) or text_of(
+        fields.get("output.value")
+    )
 
 
 def _passages(fields: Mapping[str, Any], operation: Operation) -> tuple[Passage, ...] | None:
     if operation is Operation.APP:
-        return passages_beside(fields.get("output.value")) or passages_beside(fields.get("input.value"))
+        return passages_beside(fields.get("output.value")) or passages_beside(
+            fields.get("input.value")
+        )
     if operation not in {Operation.RETRIEVAL, Operation.RERANKING}:
         return None
-    name = "reranker.output_documents" if operation is Operation.RERANKING else "retrieval.documents"
+    name = (
+        "reranker.output_documents" if operation is Operation.RERANKING else "retrieval.documents"
+    )
     whole = passages_in(fields.get("output.value"))
     listed = passages_in(fields[name] if name in fields else nested(fields, name) or None)
-    if listed is None or whole is None or [each.text for each in whole] != [each.text for each in listed]:
+    if (
+        listed is None
+        or whole is None
+        or [each.text for each in whole] != [each.text for each in listed]
+    ):
         return whole if listed is None else listed
     # LangChain has the ids only in the output.
-    return tuple(replace(each, id=each.id or other.id) for each, other in zip(listed, whole, strict=True))
+    return tuple(
+        replace(each, id=each.id or other.id) for each, other in zip(listed, whole, strict=True)
+    )
 
 
 def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     name = as_text(fields.get("tool.name"))
-    arguments, parameters = arguments_of(fields.get("input.value")), parsed(fields.get("tool.parameters"))
-    # Some instrumentations put the arguments into the parameters, others the schema of the arguments.
-    if not isinstance(arguments, dict) and isinstance(parameters, dict) and "properties" not in parameters:
+    arguments, parameters = (
+        arguments_of(fields.get("input.value")),
+        parsed(fields.get("tool.parameters")),
+    )
+    # Some instrumentations put the arguments into the parameters, others the schema of the
+    # arguments.
+    if (
+        not isinstance(arguments, dict)
+        and isinstance(parameters, dict)
+        and "properties" not in parameters
+    ):
         arguments = parameters
     values = {"arguments": arguments, "result": parsed(fields.get("output.value"))}
     content = {key: value for key, value in values.items() if value is not None}
@@ -295,7 +360,9 @@ def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 def _requested_model(fields: Mapping[str, Any]) -> str | None:
-    return first_scalar(parsed_object(fields.get("llm.invocation_parameters")), ("model", "model_name"))
+    return first_scalar(
+        parsed_object(fields.get("llm.invocation_parameters")), ("model", "model_name")
+    )
 
 
 # What it gets back: annotations of spans, or of traces if the span of an answer is not known
@@ -303,16 +370,24 @@ def _requested_model(fields: Mapping[str, Any]) -> str | None:
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
     key = environment.get("PHOENIX_API_KEY", "").strip()
-    return Access(address.removesuffix("/v1/traces"), {"authorization": f"Bearer {key}"} if key else {})
+    return Access(
+        address.removesuffix("/v1/traces"), {"authorization": f"Bearer {key}"} if key else {}
+    )
 
 
 def _send(http: Connection, items: Sequence[PushItem]) -> None:
     of_spans = [item for item in items if span_id_of(item)]
     of_traces = [item for item in items if not span_id_of(item)]
     data = {
-        "span": [_annotation_body(item, score, span_id=span_id_of(item)) for item in of_spans for score in item.scores],
+        "span": [
+            _annotation_body(item, score, span_id=span_id_of(item))
+            for item in of_spans
+            for score in item.scores
+        ],
         "trace": [
-            _annotation_body(item, score, trace_id=needed_trace_id(item)) for item in of_traces for score in item.scores
+            _annotation_body(item, score, trace_id=needed_trace_id(item))
+            for item in of_traces
+            for score in item.scores
         ],
     }
     for kind, annotations in data.items():
@@ -322,7 +397,11 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
 
 
 def _annotation_body(item: PushItem, score: PushScore, **subject: str | None) -> dict[str, Any]:
-    result = {"score": score.value, "label": score.label, "explanation": score.reasoning or item.note}
+    result = {
+        "score": score.value,
+        "label": score.label,
+        "explanation": score.reasoning or item.note,
+    }
     return {
         "name": score.name,
         "annotator_kind": "HUMAN" if item.by_person else "LLM",
@@ -335,7 +414,12 @@ def _annotation_body(item: PushItem, score: PushScore, **subject: str | None) ->
 
 
 PHOENIX = Target(
-    "phoenix", ("PHOENIX_COLLECTOR_ENDPOINT",), _access, _send, batch_size=50, default_address="http://localhost:6006"
+    "phoenix",
+    ("PHOENIX_COLLECTOR_ENDPOINT",),
+    _access,
+    _send,
+    batch_size=50,
+    default_address="http://localhost:6006",
 )
 
 
@@ -346,7 +430,9 @@ _TRACES_OF_PAGE = 100  # of one page: their spans are selected by ids in the add
 _MOST_IN_REPLY = 1_000
 _IDS_IN_ADDRESS = 100  # in one address
 _NOT_FOUND = 404
-_LONGEST = timedelta(hours=1)  # from the start of a trace to the end of its root; a later pull reads it again
+_LONGEST = timedelta(
+    hours=1
+)  # from the start of a trace to the end of its root; a later pull reads it again
 
 
 def _is_young(trace: JsonRow, window: Window) -> bool:
@@ -362,7 +448,14 @@ class PhoenixHistory(History):
     def page(self, window: Window, position: str | None) -> Page:
         """Return the traces at a position, oldest first."""
         times = window.named("start_time", "end_time")
-        reply = self._get("traces", limit=_TRACES_OF_PAGE, cursor=position, sort="start_time", order="asc", **times)
+        reply = self._get(
+            "traces",
+            limit=_TRACES_OF_PAGE,
+            cursor=position,
+            sort="start_time",
+            order="asc",
+            **times,
+        )
         ids = [str(trace.get("trace_id")) for trace in reply.get("data") or ()]
         if not ids:
             return Page(_SPANS, {}, None)
@@ -370,16 +463,23 @@ class PhoenixHistory(History):
         traces = by_key(spans, "context", "trace_id")
         self._annotate(traces)
         # A trace without spans is reported, like every item that cannot be used.
-        missing: dict[str, list[JsonRow]] = {trace_id: [{"context.trace_id": trace_id}] for trace_id in ids}
+        missing: dict[str, list[JsonRow]] = {
+            trace_id: [{"context.trace_id": trace_id}] for trace_id in ids
+        }
         young = {str(trace.get("trace_id")) for trace in reply["data"] if _is_young(trace, window)}
-        # The root of a young trace may follow: without it, the output of another span would become the answer.
-        rootless = {each for each in young if all(row.get("parent_id") for row in traces.get(each, ()))}
+        # The root of a young trace may follow: without it, the output of another span would become
+        # the answer.
+        rootless = {
+            each for each in young if all(row.get("parent_id") for row in traces.get(each, ()))
+        }
         read = {each: rows for each, rows in (missing | traces).items() if each not in rootless}
         return Page(_SPANS, read, reply.get("next_cursor"))
 
     def _annotate(self, traces: dict[str, list[JsonRow]]) -> None:
         """Add the annotations of each span to its row, and those of a trace to the row of its root."""
-        rows = {str(row["context"].get("span_id")): row for group in traces.values() for row in group}
+        rows = {
+            str(row["context"].get("span_id")): row for group in traces.values() for row in group
+        }
         roots = {
             trace_id: next((row for row in group if not row.get("parent_id")), group[0])
             for trace_id, group in traces.items()
@@ -403,7 +503,9 @@ class PhoenixHistory(History):
             return []
 
     def _all(self, path: str, **query: QueryValue) -> list[JsonRow]:
-        return rows_of_pages(lambda cursor: self._get(path, cursor=cursor, **query), "data", "next_cursor")
+        return rows_of_pages(
+            lambda cursor: self._get(path, cursor=cursor, **query), "data", "next_cursor"
+        )
 
     def _get(self, path: str, **query: QueryValue) -> Any:
         return self.get(f"/v1/projects/{quote(self.project, safe='')}/{path}", **query)

@@ -26,7 +26,15 @@ from judgeboard.traces.attributes import parsed_object
 
 _TABLE = ("Status", "Score", "Named Scores")
 """Columns of a table of results."""
-_OF_RESULTS = {"gradingResult", "namedScores", "testCase", "promptIdx", "testIdx", "failureReason", "tokenUsage"}
+_OF_RESULTS = {
+    "gradingResult",
+    "namedScores",
+    "testCase",
+    "promptIdx",
+    "testIdx",
+    "failureReason",
+    "tokenUsage",
+}
 _ANSWERS = re.compile(r"\[([^\]]+)\] .*", re.DOTALL)
 """The name of a column of answers: that of a provider, and a prompt."""
 _ERROR = 2  # `failureReason` of a provider's error; 1 is a failed assertion
@@ -70,12 +78,18 @@ def read(rows: Iterable[Row]) -> Entries:
 def _result(result: Mapping[str, Any]) -> Entry:
     output = value_at(result, ("response", "output"))
     if output is None or result.get("failureReason") == _ERROR:
-        problem = value_at(result, ("response", "error")) or result.get("error") or "the provider gave no output"
+        problem = (
+            value_at(result, ("response", "error"))
+            or result.get("error")
+            or "the provider gave no output"
+        )
         return Entry(None, reason=f"no answer: {shown_reason(problem)}")
     # A model's identifier is a text in older files.
     provider = result.get("provider")
     model = provider.get("id") if isinstance(provider, dict) else provider
-    usage = parsed_object(result.get("tokenUsage")) or parsed_object(value_at(result, ("response", "tokenUsage")))
+    usage = parsed_object(result.get("tokenUsage")) or parsed_object(
+        value_at(result, ("response", "tokenUsage"))
+    )
     metadata = {
         **parsed_object(value_at(result, ("testCase", "metadata"))),
         "description": value_at(result, ("testCase", "description")),
@@ -99,7 +113,9 @@ def _result(result: Mapping[str, Any]) -> Entry:
     for part in objects(grading.get("componentResults")):
         metric = value_at(part, ("assertion", "metric")) or value_at(part, ("assertion", "type"))
         reasons |= {str(metric): part.get("reason")} if metric else {}
-    return Entry(answer, verdict_row("promptfoo", scores | {"score": grading.get("score")}, reasons))
+    return Entry(
+        answer, verdict_row("promptfoo", scores | {"score": grading.get("score")}, reasons)
+    )
 
 
 def _question(variables: Mapping[str, Any], prompt: Any) -> str | None:
@@ -129,7 +145,9 @@ def _table_row(row: Mapping[str, Any]) -> Entry:
         query=_question(variables, None),
         answer=row[column],
         generator_model=provider[1] if provider else None,
-        metadata=without_nothing({"description": row.get("Description"), "comment": row.get("Comment")}),
+        metadata=without_nothing(
+            {"description": row.get("Description"), "comment": row.get("Comment")}
+        ),
     )
     scores = parsed_object(row["Named Scores"]) | {"score": row["Score"]}
     return Entry(answer, verdict_row("promptfoo", scores, {"score": row.get("Grader Reason")}))

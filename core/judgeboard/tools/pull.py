@@ -37,9 +37,10 @@ def known_histories() -> Mapping[str, type[History]]:
 class PullResult:
     """What one pull brought.
 
-    ``traces`` were read, and gave ``new`` records by kind; ``unchanged`` were stored already. ``differing`` answers are
-    stored with other content, and were not changed. ``rejected`` counts items that cannot be used, by reason; the first
-    of each are named in ``examples``. ``stopped`` says why the pull stopped before its end.
+    ``traces`` were read, and gave ``new`` records by kind; ``unchanged`` were stored already.
+    ``differing`` answers are stored with other content, and were not changed. ``rejected`` counts
+    items that cannot be used, by reason; the first of each are named in ``examples``. ``stopped``
+    says why the pull stopped before its end.
     """
 
     tool: str
@@ -80,17 +81,18 @@ def pull(
 ) -> PullResult:
     """Import the traces and scores of a tool that were not pulled yet.
 
-    The position is stored after each page: a pull that was killed is continued by the next one, and a second pull
-    changes nothing. Verdicts, grades and feedback that are new or changed are stored; an answer never changes.
-    Traces that were also received keep their answer, and get the verdicts and grades. Scores that Judgeboard has sent
-    to the tool are left out.
+    The position is stored after each page: a pull that was killed is continued by the next one, and
+    a second pull changes nothing. Verdicts, grades and feedback that are new or changed are stored;
+    an answer never changes. Traces that were also received keep their answer, and get the verdicts
+    and grades. Scores that Judgeboard has sent to the tool are left out.
 
     Args:
         store: The database.
         tool: A name in `known_histories`.
         project: The project or experiment (default: that of the tool).
         since: Traces that began from this time on (default: everything that was not pulled yet).
-        again_s: Traces of so many seconds before the last pull are read again, for their later scores.
+        again_s: Traces of so many seconds before the last pull are read again, for their later
+            scores.
         source: The source of the answers (default: ``TOOL:PROJECT``).
         address: Address of the tool (default: of its own environment variable).
         actor: Who pulls.
@@ -120,7 +122,9 @@ def pull(
             result.source = source or f"{tool}:{history.project}"
             with store.reading() as connection:
                 begun = get_pull(connection, name, history.project)
-            batches = {kind: OpenBatch(f"pull {tool} {history.project}") for kind in KINDS_OF_EXPORTS}
+            batches = {
+                kind: OpenBatch(f"pull {tool} {history.project}") for kind in KINDS_OF_EXPORTS
+            }
             pages = _PageImport(store, result, actor, batches)
             try:
                 for window in _windows(begun, since, timedelta(seconds=again_s), now):
@@ -131,7 +135,9 @@ def pull(
         except NotSent as error:
             result.stopped = str(error)
         except Refused as error:
-            raise BadInput(f"{name} refuses project {result.project or project!r}: {error}") from None
+            raise BadInput(
+                f"{name} refuses project {result.project or project!r}: {error}"
+            ) from None
     return result
 
 
@@ -143,7 +149,9 @@ def _windows(pull: Pull, since: datetime | None, again: timedelta, now: datetime
     if begun or since is None:
         last = done if since is None else pull.until
         begin = None if last is None else last - again
-    new = Pull(tool=pull.tool, project=pull.project, done_until=done, since=begin, until=now - QUIET)
+    new = Pull(
+        tool=pull.tool, project=pull.project, done_until=done, since=begin, until=now - QUIET
+    )
     return [pull, new] if begun else [new]
 
 
@@ -195,7 +203,9 @@ class _PageImport:
         result.traces += len(traces)
 
 
-def _pull_window(history: History, pull: Pull, pages: _PageImport, progress: Callable[[int], None]) -> None:
+def _pull_window(
+    history: History, pull: Pull, pages: _PageImport, progress: Callable[[int], None]
+) -> None:
     if pull.until is None:
         return
     window = Window(pull.since, pull.until)

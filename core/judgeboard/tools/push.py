@@ -1,7 +1,7 @@
 """Sends judgments, reviews and gold labels to a target: each once, again only after it changed.
 
-Workers push to push targets again and again, one worker at a time to each. What a target has is stored after each
-request: a push that was killed is continued by the next one.
+Workers push to push targets again and again, one worker at a time to each. What a target has is
+stored after each request: a push that was killed is continued by the next one.
 """
 
 import logging
@@ -95,8 +95,9 @@ def push(
 ) -> PushResult:
     """Send to a tool what it has not got yet.
 
-    Refused items are stored with the reason and sent again by a later push. If the tool does not answer, the push
-    stops; the next one continues. A tool gets the texts that people wrote only ``with_notes``.
+    Refused items are stored with the reason and sent again by a later push. If the tool does not
+    answer, the push stops; the next one continues. A tool gets the texts that people wrote only
+    ``with_notes``.
 
     Args:
         store: The database.
@@ -122,7 +123,12 @@ def push(
     refused: Counter[str] = Counter()
     stopped = None
     refused_since = utc_now() - timedelta(seconds=refused_again_s) if refused_again_s else None
-    chosen: dict[str, Any] = {"since": since, "judges": judges, "source": source, "refused_since": refused_since}
+    chosen: dict[str, Any] = {
+        "since": since,
+        "judges": judges,
+        "source": source,
+        "refused_since": refused_since,
+    }
     readable = seen or Seen(store, None)
     with store.reading() as connection:
         known_judges(connection, judges)
@@ -157,7 +163,9 @@ def push(
     return PushResult(name, dict(sent), dict(refused.most_common()), stopped)
 
 
-def _deliver(target: Target, http: Http, items: Sequence[PushItem]) -> list[tuple[PushItem, str | None]]:
+def _deliver(
+    target: Target, http: Http, items: Sequence[PushItem]
+) -> list[tuple[PushItem, str | None]]:
     """Return each item with None, or with the reason why it was refused. A refused batch is divided."""
     try:
         target.send(http, items)
@@ -194,8 +202,9 @@ def add_target(
 ) -> str:
     """Add a push target, to which workers push from now on, and return its name (default: that of the tool).
 
-    The other arguments are those of `push`. Keys are not stored: each worker reads them from its environment. Raises
-    BadInput if a value is not usable or the name is taken, and NotFound for an unknown judge.
+    The other arguments are those of `push`. Keys are not stored: each worker reads them from its
+    environment. Raises BadInput if a value is not usable or the name is taken, and NotFound for an
+    unknown judge.
     """
     name = " ".join((to if name is None else name).split())  # one line
     if not name or len(name) > LONGEST_NAME or unstorable(name):
@@ -226,7 +235,9 @@ def add_target(
 def change_target(store: Store, name: str, state: RuleState, actor: Actor) -> None:
     """Pause, resume or remove a push target. The tool keeps what it has, and nothing is sent to it again."""
     with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
-        set_target_state(connection, target_named(connection, name), state, actor_name(actor), utc_now())
+        set_target_state(
+            connection, target_named(connection, name), state, actor_name(actor), utc_now()
+        )
 
 
 ACTIVE, PAUSED, PUSHING, NO_WORKER, PROBLEM = "active", "paused", "pushing", "no worker", "problem"
@@ -236,8 +247,8 @@ ACTIVE, PAUSED, PUSHING, NO_WORKER, PROBLEM = "active", "paused", "pushing", "no
 class TargetProgress:
     """A push target with its state: active, paused, pushing, no worker or problem.
 
-    ``pushed``, ``refused`` and ``waiting`` count items after the latest push, which ended without a problem at
-    ``succeeded_at``. ``next_at`` is None if no worker will push.
+    ``pushed``, ``refused`` and ``waiting`` count items after the latest push, which ended without a
+    problem at ``succeeded_at``. ``next_at`` is None if no worker will push.
     """
 
     name: str
@@ -283,7 +294,10 @@ def _progress(target: PushTarget, living: set[str]) -> TargetProgress:
 
 def _is_active(store: Store, target: PushTarget) -> bool:
     with store.reading() as connection:
-        return any(each.id == target.id and each.state is RuleState.ACTIVE for each in list_targets(connection))
+        return any(
+            each.id == target.id and each.state is RuleState.ACTIVE
+            for each in list_targets(connection)
+        )
 
 
 def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushOutcome:
@@ -307,20 +321,35 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
             goes_on=lambda: not closing.is_set() and _is_active(store, target),
         )
         problem = result.stopped
-    except JudgeboardError as error:  # a key is missing, or a judge was named that is not stored any more
+    except (
+        JudgeboardError
+    ) as error:  # a key is missing, or a judge was named that is not stored any more
         problem = str(error)
     except Exception as error:  # noqa: BLE001 - a fault of ours: the target shows it, and the next push tries again
         _log.warning("push to %s: %s", target.name, type(error).__name__, exc_info=error)
         problem = f"unexpected error ({type(error).__name__}); the worker's log has the details"
-    chosen: dict[str, Any] = {"since": target.since, "judges": target.judges, "source": target.source}
+    chosen: dict[str, Any] = {
+        "since": target.since,
+        "judges": target.judges,
+        "source": target.source,
+    }
     with store.reading() as connection:
-        states = [state for state in target_states(connection, result.target) if state.what in target.what]
-        waiting = 0 if problem is None else sum(count_due(connection, result.target, each, **chosen) for each in what)
+        states = [
+            state for state in target_states(connection, result.target) if state.what in target.what
+        ]
+        waiting = (
+            0
+            if problem is None
+            else sum(count_due(connection, result.target, each, **chosen) for each in what)
+        )
     return PushOutcome(
         pushed=sum(state.sent for state in states),
         refused=sum(state.refused for state in states),
         waiting=waiting,
-        reason=next((state.error for state in sorted(states, key=lambda each: each.last_at, reverse=True)), None),
+        reason=next(
+            (state.error for state in sorted(states, key=lambda each: each.last_at, reverse=True)),
+            None,
+        ),
         problem=problem,
     )
 
@@ -333,7 +362,11 @@ def _due(connection: Connection) -> list[str] | None:
 
 
 def push_due(
-    store: Store, target_id: str, executor_id: str, closing: threading.Event, now: datetime | None = None
+    store: Store,
+    target_id: str,
+    executor_id: str,
+    closing: threading.Event,
+    now: datetime | None = None,
 ) -> None:
     """Push to a target whose time has come, if no other worker does; ``closing`` stops it after its request."""
     now = now or utc_now()
@@ -346,7 +379,9 @@ def push_due(
         with store.writing() as connection:
             finish_push(connection, due[0], executor_id, outcome, utc_now())
     except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back, and nothing is lost
-        _log.warning("push to %s: %s; trying again", due[0].name, type(error).__name__, exc_info=error)
+        _log.warning(
+            "push to %s: %s; trying again", due[0].name, type(error).__name__, exc_info=error
+        )
         closing.wait(TRY_AGAIN_S)
 
 

@@ -1,6 +1,7 @@
 """What a target is, and what all targets share: access, the ids of traces, and what is stored beside a score.
 
-`Http`, which makes the requests, is in a module of its own: httpx takes longer to load than all tools together.
+`Http`, which makes the requests, is in a module of its own: httpx takes longer to load than all
+tools together.
 """
 
 import re
@@ -67,8 +68,8 @@ class Target:
         name: Its name on the command line.
         address: Names of the environment variables with its address, the first that is set counts.
         access: From address and environment to the access; raises BadInput if a key is missing.
-        send: Sends up to ``batch_size`` items; raises `Refused` if the tool does not take one of them. Sending an item
-            again must overwrite it.
+        send: Sends up to ``batch_size`` items; raises `Refused` if the tool does not take one of
+            them. Sending an item again must overwrite it.
         default_address: The address without a variable, None if there is none.
     """
 
@@ -90,7 +91,9 @@ class Target:
         if found is None:
             raise BadInput(f"no address of {self.name}: set {self.address[0]}, or give --url URL")
         if not is_address(found) or "@" in found:
-            raise BadInput(f"the address of {self.name} must be http:// or https://, not {masked(found)!r}")
+            raise BadInput(
+                f"the address of {self.name} must be http:// or https://, not {masked(found)!r}"
+            )
         return found.rstrip("/")
 
 
@@ -101,7 +104,11 @@ _SPAN_ID = re.compile(r"[0-9a-f]{16}\Z")
 def trace_id_of(item: PushItem) -> str | None:
     """Return the 32 hex digits of the trace of an answer: of its metadata, otherwise its external id."""
     for value in (item.metadata.get("trace_id"), item.external_id):
-        match = _TRACE_ID.match(str(value).lower().replace("-", "").replace("tr", "tr-", 1)) if value else None
+        match = (
+            _TRACE_ID.match(str(value).lower().replace("-", "").replace("tr", "tr-", 1))
+            if value
+            else None
+        )
         if match:
             return match[1]
     return None
@@ -125,15 +132,22 @@ def needed_trace_id(item: PushItem) -> str:
 
 def stable_id(item: PushItem, score: str, *more: str) -> uuid.UUID:
     """Return the same id for a score of an author on an answer in every push."""
-    return uuid.uuid5(_SPACE, "\0".join((item.source, item.external_id, item.identifier, score, *more)))
+    return uuid.uuid5(
+        _SPACE, "\0".join((item.source, item.external_id, item.identifier, score, *more))
+    )
 
 
 def facts(item: PushItem) -> dict[str, str]:
     """Return what a tool stores beside a score: texts only, because MLflow drops everything else.
 
-    The notes beside the one that explains the score are among them. Corrected answers are not: they are no fact of a
-    score, and tools with a place for them get them there.
+    The notes beside the one that explains the score are among them. Corrected answers are not: they
+    are no fact of a score, and tools with a place for them get them there.
     """
     notes = {name: item.texts[name] for name in NOTES if name != "note" and name in item.texts}
-    of_item = {"source": item.source, "author": item.author, "at": item.at.isoformat(), SENT_BY: OWN}
+    of_item = {
+        "source": item.source,
+        "author": item.author,
+        "at": item.at.isoformat(),
+        SENT_BY: OWN,
+    }
     return {**notes, **of_item, **item.more}

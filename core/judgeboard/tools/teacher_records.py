@@ -1,6 +1,7 @@
 """Records of answers with a judge's grade, a supreme judge's mark of this grade, and a person's grade.
 
-Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), which calls the models student, teacher and reviewer.
+Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), which calls the models student,
+teacher and reviewer.
 """
 
 from collections.abc import Collection, Iterator
@@ -18,7 +19,12 @@ from judgeboard.llm.asking import UnusableReply
 from judgeboard.tools.tool import Tool
 
 TEACHER, REVIEWER = "teacher", "reviewer"  # the names of the judge and of the supreme judge
-ANSWER, GRADE, MARK, PERSON = "student_answer", "teacher_grading", "reviewer_feedback", "human_grading"
+ANSWER, GRADE, MARK, PERSON = (
+    "student_answer",
+    "teacher_grading",
+    "reviewer_feedback",
+    "human_grading",
+)
 
 
 @each_row
@@ -31,7 +37,9 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
         yield Entry(None, reason=f"no {ANSWER}")
         return
     known = without_nothing(row)
-    others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}
+    others = {
+        name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}
+    }
     verdicts, audits = [], []
     if GRADE in known:
         grade = _mark(known[GRADE], GRADE_FORM)
@@ -40,7 +48,9 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     if GRADE in known and MARK in known:
         mark = _mark(known[MARK], CORRECTNESS_FORM)
         marked = {"status": "unparsable"} if mark is None else {"correct": mark}
-        audits = [{"judge": TEACHER, "supreme_judge": REVIEWER, "raw": json_text(known[MARK]), **marked}]
+        audits = [
+            {"judge": TEACHER, "supreme_judge": REVIEWER, "raw": json_text(known[MARK]), **marked}
+        ]
     elif MARK in known:
         others[MARK] = row[MARK]
     person = _mark(known.get(PERSON), GRADE_FORM)

@@ -10,7 +10,14 @@ from judgeboard.formats.files import Row
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
 from judgeboard.tools.tool import Tool
-from judgeboard.traces.attributes import as_count, as_number, first, first_scalar, parsed_object, under
+from judgeboard.traces.attributes import (
+    as_count,
+    as_number,
+    first,
+    first_scalar,
+    parsed_object,
+    under,
+)
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
@@ -47,16 +54,29 @@ def read_events(row: Row) -> Trace | None:
         error="error" if record.get("status") == "STATUS_CODE_ERROR" else None,
     )
     score = attributes.get(f"{_OWN}eval_root.score")
-    name = attributes.get(f"{_OWN}eval_root.metric_name") or attributes.get(f"{_OWN}eval.metric_name")
-    reason = attributes.get(f"{_OWN}eval_root.explanation") or attributes.get(f"{_OWN}eval.explanation")
-    scores = [] if score is None or name is None else [Score(str(name), score, "TruLens", reason=reason)]
+    name = attributes.get(f"{_OWN}eval_root.metric_name") or attributes.get(
+        f"{_OWN}eval.metric_name"
+    )
+    reason = attributes.get(f"{_OWN}eval_root.explanation") or attributes.get(
+        f"{_OWN}eval.explanation"
+    )
+    scores = (
+        [] if score is None or name is None else [Score(str(name), score, "TruLens", reason=reason)]
+    )
     return Trace(row, [span], scores)
 
 
 _EVENTS = Export(
     "TruLens events",
     "trulens",
-    (Keys("record", "record_attributes", "trace", holds=lambda row: _OWN in str(row["record_attributes"])),),
+    (
+        Keys(
+            "record",
+            "record_attributes",
+            "trace",
+            holds=lambda row: _OWN in str(row["record_attributes"]),
+        ),
+    ),
     read_events,
     of_traces=True,
 )
@@ -83,8 +103,18 @@ _INPUTS = (
     *("graph_node.input_state", "graph_task.input_state", "workflow.input_event"),
 )
 _OUTPUTS = (
-    *("record_root.output", "retrieval.retrieved_contexts", "graph_node.output_state", "graph_task.output_state"),
-    *("reranking.output_context_texts", "mcp.output_content", "workflow.output_event", "call.return"),
+    *(
+        "record_root.output",
+        "retrieval.retrieved_contexts",
+        "graph_node.output_state",
+        "graph_task.output_state",
+    ),
+    *(
+        "reranking.output_context_texts",
+        "mcp.output_content",
+        "workflow.output_event",
+        "call.return",
+    ),
 )
 
 
@@ -100,7 +130,11 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     outputs = first(own, _OUTPUTS)
     if outputs is None and operation is Operation.RETRIEVAL:
         outputs = span.attributes.get("gen_ai.retrieval.documents")  # here plain texts
-    resource = {name.removeprefix(_OWN): value for name, value in span.resource.items() if name.startswith(_OWN)}
+    resource = {
+        name.removeprefix(_OWN): value
+        for name, value in span.resource.items()
+        if name.startswith(_OWN)
+    }
     named = ("app_name", "app_version", "run.name", "input_id", "record_root.ground_truth_output")
     return Part(
         "trulens",
@@ -110,7 +144,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         prompt_tokens=as_count(own.get("cost.num_prompt_tokens")),
         completion_tokens=as_count(own.get("cost.num_completion_tokens")),
         cost=as_number(own.get("cost.cost")),
-        session=first_scalar(span.attributes, (_OWN + "conversation_id", "gen_ai.conversation.id", "session.id")),
+        session=first_scalar(
+            span.attributes, (_OWN + "conversation_id", "gen_ai.conversation.id", "session.id")
+        ),
         user=first_scalar(span.attributes, ("user.id",)),
         metadata={
             name.rpartition(".")[2] if name != "run.name" else "run": value

@@ -32,7 +32,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     messages = messages_in(prompt)
     metadata = under(fields, "ai.telemetry.metadata.")
     session, user = session_and_user(metadata)
-    output = first(fields, ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object"))
+    output = first(
+        fields, ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
+    )
     return Part(
         dialect="vercel",
         operation=operation,
@@ -42,7 +44,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         tool_calls=_tool_calls(fields, operation),
         model=first_scalar(fields, ("ai.response.model", "ai.model.id")),
         prompt_tokens=as_count(first(fields, ("ai.usage.inputTokens", "ai.usage.promptTokens"))),
-        completion_tokens=as_count(first(fields, ("ai.usage.outputTokens", "ai.usage.completionTokens"))),
+        completion_tokens=as_count(
+            first(fields, ("ai.usage.outputTokens", "ai.usage.completionTokens"))
+        ),
         session=session,
         user=user,
         tags=tags_in(metadata.pop("tags", None)),
@@ -64,7 +68,11 @@ def _tool_calls(fields: Mapping[str, Any], operation: Operation) -> tuple[dict[s
         call = under(fields, "ai.toolCall.")
         result = {"result": call["result"]} if "result" in call else {}
         return tuple(each | result for each in calls_in({"tool_calls": [call]}))
-    return tuple(calls_in({"tool_calls": parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))}))
+    return tuple(
+        calls_in(
+            {"tool_calls": parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))}
+        )
+    )
 
 
 TOOL = Tool(spans=read_span)

@@ -39,14 +39,20 @@ def results_in(attributes: Mapping[str, Any]) -> Iterator[Result]:
             listed = parsed(attributes.get(name))
             entries = listed if isinstance(listed, list) else nested(attributes, name)
             for entry in entries:
-                fields = parsed_object(entry.get(one) if isinstance(entry, dict) and one in entry else entry)
+                fields = parsed_object(
+                    entry.get(one) if isinstance(entry, dict) and one in entry else entry
+                )
                 result = _result(fields, of_session=scope == _OF_SESSION)
                 if result is not None:
                     yield result
 
 
 def _result(fields: Mapping[str, Any], *, of_session: bool) -> Result | None:
-    name, label, score = first_scalar(fields, ("name",)), first_scalar(fields, ("label",)), first(fields, ("score",))
+    name, label, score = (
+        first_scalar(fields, ("name",)),
+        first_scalar(fields, ("label",)),
+        first(fields, ("score",)),
+    )
     score = score if isinstance(score, int | float) and not isinstance(score, bool) else None
     if name is None or (label is None and score is None):
         return None
@@ -64,16 +70,23 @@ def _result(fields: Mapping[str, Any], *, of_session: bool) -> Result | None:
 def with_linked(span: Span, links: Sequence[tuple[str, str]]) -> list[Span | LogRecord]:
     """Return a span, and its results as a log record of their target if it is an evaluator that names one by a link.
 
-    ``links`` are ids of traces and spans. Such results come after the target has ended, often in a trace of their own.
+    ``links`` are ids of traces and spans. Such results come after the target has ended, often in a
+    trace of their own.
     """
     if not links or span.attributes.get(_KIND, "EVALUATOR") != "EVALUATOR":
         return [span]
     starts = tuple(scope + several for scope in _OF_ANSWER for several, _ in _FORMS)
     below = tuple(f"{start}." for start in starts)
-    linked = {name: value for name, value in span.attributes.items() if name in starts or name.startswith(below)}
+    linked = {
+        name: value
+        for name, value in span.attributes.items()
+        if name in starts or name.startswith(below)
+    }
     if not linked:
         return [span]
     own = {name: value for name, value in span.attributes.items() if name not in linked}
     (trace_id, span_id), *_ = links
-    record = LogRecord(trace_id, span_id, LINKED, span.ended_ns, attributes=linked, resource=span.resource)
+    record = LogRecord(
+        trace_id, span_id, LINKED, span.ended_ns, attributes=linked, resource=span.resource
+    )
     return [replace(span, attributes=own), record]

@@ -40,12 +40,15 @@ class _Uses:
 
 
 def answer_of(
-    spans: Iterable[Span], logs: Iterable[LogRecord] = (), maps: Sequence[Rule] = (), source: str = ""
+    spans: Iterable[Span],
+    logs: Iterable[LogRecord] = (),
+    maps: Sequence[Rule] = (),
+    source: str = "",
 ) -> Taken:
     """Return the response of the spans and log records of one trace, in any order and with repeats.
 
-    The answer is the output of the root, or else of the outermost span inside that has one. A trace with several roots
-    is the response of the root that has passages, or else of the last one.
+    The answer is the output of the root, or else of the outermost span inside that has one. A trace
+    with several roots is the response of the root that has passages, or else of the last one.
     """
     trees = calls_of(spans, logs, maps)
     if not trees:
@@ -53,7 +56,9 @@ def answer_of(
     taken = [_taken(tree, source) for tree in trees]
     made = [each for each in taken if each.response is not None]
     if made:
-        return max(made, key=lambda each: each.response is not None and each.response.passages is not None)
+        return max(
+            made, key=lambda each: each.response is not None and each.response.passages is not None
+        )
     return next((each for each in taken if each.reason != _UNKNOWN), taken[0])
 
 
@@ -98,7 +103,9 @@ def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
     storable_fields: dict[str, Any] = {}
     for name, value in fields.items():
         with suppress(TypeError):  # nested too deep, or an integer of more than 64 bits
-            storable_fields[storable(name)[0]] = storable_json(orjson.loads(orjson.dumps(value, default=str)))[0]
+            storable_fields[storable(name)[0]] = storable_json(
+                orjson.loads(orjson.dumps(value, default=str))
+            )[0]
     return storable_fields
 
 
@@ -108,9 +115,10 @@ def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _answering(tree: Call) -> Call | None:
     """Return the outermost call that has an answer; an object without an answer field is one only if there is no other.
 
-    Beside each other, a step of the application with its own question comes before calls of models, and later calls
-    before earlier ones. A step without any model below it (such as one that joins passages) is no answer where a model
-    gave one, or where its own place in the trace is unknown. Calls inside tools and retrievals do not answer the user.
+    Beside each other, a step of the application with its own question comes before calls of models,
+    and later calls before earlier ones. A step without any model below it (such as one that joins
+    passages) is no answer where a model gave one, or where its own place in the trace is unknown.
+    Calls inside tools and retrievals do not answer the user.
     """
     if tree.failed and not tree.answers:
         return None
@@ -122,7 +130,11 @@ def _outermost(tree: Call, *, objects: bool) -> Call | None:
     level = [tree]
     while level:
         own = [call for call in level if call.answers and (objects or not call.answers_object)]
-        own = [call for call in own if any(call.answering_models()) or (call.is_whole and (call is tree or not models))]
+        own = [
+            call
+            for call in own
+            if any(call.answering_models()) or (call.is_whole and (call is tree or not models))
+        ]
         if own:
             return max(own, key=_weight)
         level = [child for call in level for child in call.children if not child.is_aside]
@@ -140,14 +152,26 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
         return None, None
     models = _models(tree, answering)
     above = [*answering.ancestors(), answering, *sorted(models, key=lambda call: -call.ended_ns)]
-    others = [call for call in tree.walk() if call.part.question and not call.is_model and call not in above]
+    others = [
+        call
+        for call in tree.walk()
+        if call.part.question and not call.is_model and call not in above
+    ]
     others.sort(key=lambda call: (call.depth, call.is_aside, call.started_ns))
     # An object without a question field is one only if there is no other.
     for call in sorted((*above, *others), key=lambda call: call.asks_object):
         text = call.part.question
         if text and call.part.operation not in {Operation.TOOL, Operation.CHECK}:
-            beside = [each.part.question for each in tree.walk() if each is not call and each.part.question]
-            return (bare_question(text, beside) if call.part.messages or _is_prompt(text, models) else text), call
+            beside = [
+                each.part.question
+                for each in tree.walk()
+                if each is not call and each.part.question
+            ]
+            return (
+                bare_question(text, beside)
+                if call.part.messages or _is_prompt(text, models)
+                else text
+            ), call
     return None, None
 
 
@@ -176,11 +200,20 @@ def _messages(
 ) -> tuple[dict[str, Any], ...] | None:
     """Return the dialogue up to the question; None if there is only the question."""
     places = [*answering.ancestors(), answering, *([model] if model else []), tree]
-    call = next((call for call in places if any(each["role"] == "user" for each in call.part.messages)), None)
+    call = next(
+        (call for call in places if any(each["role"] == "user" for each in call.part.messages)),
+        None,
+    )
     messages = list(call.part.messages) if call is not None else []
-    if messages and messages[-1]["role"] == "assistant" and messages[-1]["content"] == answering.part.answer:
+    if (
+        messages
+        and messages[-1]["role"] == "assistant"
+        and messages[-1]["content"] == answering.part.answer
+    ):
         del messages[-1]  # an agent that logs its whole dialogue
-    if call is None or [(each["role"], each["content"]) for each in messages] == [("user", question)]:
+    if call is None or [(each["role"], each["content"]) for each in messages] == [
+        ("user", question)
+    ]:
         return None
     uses.take(call, "messages")
     return tuple(_as_json(message) for message in messages)
@@ -189,16 +222,23 @@ def _messages(
 # The passages
 
 
-def _passages(tree: Call, model: Call, uses: _Uses) -> tuple[list[str] | None, list[dict[str, Any]]]:
+def _passages(
+    tree: Call, model: Call, uses: _Uses
+) -> tuple[list[str] | None, list[dict[str, Any]]]:
     """Return the texts of the retrieved passages in order, and what else is known of each.
 
-    Without texts, they are taken from the prompt if it has exactly these passages, numbered; otherwise they are None.
+    Without texts, they are taken from the prompt if it has exactly these passages, numbered;
+    otherwise they are None.
     """
     retrieved: list[Passage] = []
     reranked: list[Passage] = []
     read = [call for call in tree.walk() if call.part.passages is not None]
-    retrievals = [call for call in read if call.part.operation in {Operation.RETRIEVAL, Operation.RERANKING}]
-    retrievals = retrievals or _shown([call for call in read if call.part.operation is Operation.APP])
+    retrievals = [
+        call for call in read if call.part.operation in {Operation.RETRIEVAL, Operation.RERANKING}
+    ]
+    retrievals = retrievals or _shown(
+        [call for call in read if call.part.operation is Operation.APP]
+    )
     retrievals.sort(key=lambda call: (call.started_ns, -call.ended_ns))
     for call in retrievals:
         uses.take(call, "passages")
@@ -207,12 +247,19 @@ def _passages(tree: Call, model: Call, uses: _Uses) -> tuple[list[str] | None, l
             retrieved = []
         else:
             retrieved = _joined([*retrieved, *(call.part.passages or ())])
-    passages = [each for each in _joined([*reranked, *retrieved]) if each.text is None or each.text.strip()]
+    passages = [
+        each for each in _joined([*reranked, *retrieved]) if each.text is None or each.text.strip()
+    ]
     if not retrievals:
         return None, []
     texts = [each.text for each in passages if each.text is not None]
     if passages and not texts:
-        texts = passages_in_prompt(model.part.messages, model.part.context, [each.id for each in passages]) or []
+        texts = (
+            passages_in_prompt(
+                model.part.messages, model.part.context, [each.id for each in passages]
+            )
+            or []
+        )
         if not texts:
             return None, [_details(each) for each in passages]
     elif len(texts) < len(passages):
@@ -243,7 +290,12 @@ def _joined(passages: Iterable[Passage]) -> list[Passage]:
 
 
 def _details(passage: Passage) -> dict[str, Any]:
-    values = {"id": passage.id, "score": passage.score, "source": passage.source, **passage.metadata}
+    values = {
+        "id": passage.id,
+        "score": passage.score,
+        "source": passage.source,
+        **passage.metadata,
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -255,7 +307,11 @@ def _total(tree: Call, name: str) -> Any:
     totals: dict[int, Any] = {}
     for call in reversed(list(tree.walk())):  # those inside first
         inside = [value for child in call.children if (value := totals[id(child)]) is not None]
-        own = getattr(call.part, name) if call.part.operation in {Operation.MODEL, Operation.APP} else None
+        own = (
+            getattr(call.part, name)
+            if call.part.operation in {Operation.MODEL, Operation.APP}
+            else None
+        )
         totals[id(call)] = sum(inside) if inside else own
     return totals[id(tree)]
 
@@ -263,21 +319,32 @@ def _total(tree: Call, name: str) -> Any:
 def _cost(tree: Call) -> float | None:
     """Return the cost, rounded to a millionth as in the database."""
     total = _total(tree, "cost")
-    return round(total * 1_000_000) / 1_000_000 if total is not None and 0 <= total <= MAX_COST else None
+    return (
+        round(total * 1_000_000) / 1_000_000
+        if total is not None and 0 <= total <= MAX_COST
+        else None
+    )
 
 
 def _model_name(tree: Call, answering: Call) -> str | None:
-    models = sorted((call for call in tree.walk() if call.is_model), key=lambda call: -call.ended_ns)
+    models = sorted(
+        (call for call in tree.walk() if call.is_model), key=lambda call: -call.ended_ns
+    )
     named = (call.part.model for call in (answering, *models, tree) if call.part.model)
     return next((storable(name)[0][:MAX_NAME] for name in named), None)
 
 
 def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
     """Return the metadata of the outermost span that has some, and what the trace tells beside the answer."""
-    outermost = sorted(tree.walk(), key=lambda call: (call.depth, call.started_ns, call.span.span_id))
+    outermost = sorted(
+        tree.walk(), key=lambda call: (call.depth, call.started_ns, call.span.span_id)
+    )
     values = dict(next((call.part.metadata for call in outermost if call.part.metadata), {}))
     root = tree if tree.parent is None and tree.span.span_id else answering
-    values |= {"span_id": root.span.span_id, "latency_ms": round((tree.ended_ns - tree.started_ns) / 1e6)}
+    values |= {
+        "span_id": root.span.span_id,
+        "latency_ms": round((tree.ended_ns - tree.started_ns) / 1e6),
+    }
     for name in ("session", "user", "tags"):
         call = next((call for call in outermost if getattr(call.part, name)), None)
         if call is not None:
@@ -294,7 +361,12 @@ def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
 def _tool_calls(tree: Call) -> Iterator[dict[str, Any]]:
     """Yield the calls of tools in order: what the models asked for, with the results of the tools' own spans."""
     calls = sorted(tree.walk(), key=lambda call: (call.started_ns, call.span.span_id))
-    done = [dict(each) for call in calls if call.part.operation is Operation.TOOL for each in call.part.tool_calls]
+    done = [
+        dict(each)
+        for call in calls
+        if call.part.operation is Operation.TOOL
+        for each in call.part.tool_calls
+    ]
     asked = [dict(each) for call in calls if call.is_model for each in call.part.tool_calls]
     merged: list[dict[str, Any]] = []
     for each in (*asked, *done):
@@ -312,7 +384,9 @@ def _is_same(call: dict[str, Any], other: dict[str, Any]) -> bool:
     if call.get("id") and other.get("id"):
         return bool(call["id"] == other["id"])
     arguments, others = call.get("arguments"), other.get("arguments")
-    return call.get("name") == other.get("name") and (arguments is None or others is None or arguments == others)
+    return call.get("name") == other.get("name") and (
+        arguments is None or others is None or arguments == others
+    )
 
 
 _QUERY_TYPE = ("query_type", "queryType", "query-type")
@@ -345,7 +419,9 @@ def _reason(tree: Call, answering: Call | None) -> str:
     calls = sorted(tree.walk(), key=lambda call: (call.depth, -call.ended_ns, call.span.span_id))
     read = [call for call in calls if call.part.dialect]
     failed = next((call.error for call in calls if call.error and call.error.strip()), None)
-    last = max((call for call in read if call.is_model), key=lambda call: call.ended_ns, default=None)
+    last = max(
+        (call for call in read if call.is_model), key=lambda call: call.ended_ns, default=None
+    )
     missing = next((call.part.missing for call in read if call.part.missing), None)
     asked = last.part.tool_calls if last is not None else ()
     if failed and (tree.failed or last is None or last.failed or not (missing or asked)):

@@ -13,13 +13,23 @@ from judgeboard.traces.elements import has_too_many_values
 
 _JSON = re.compile(r'\s*["\[{]')
 # The escape of half a character is the group; escaped backslashes and whole pairs are passed over.
-_HALF = re.compile(r"\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})")
+_HALF = re.compile(
+    r"\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})"
+)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _LONGEST_LITERAL = 200_000  # characters; Python takes 100 times the memory to read them
 REDACTED = "__REDACTED__"
 """What OpenInference writes instead of a hidden value."""
 DEEPEST = 12  # levels of nesting that are searched; hostile values may be nested much deeper
-_SESSION_KEYS = ("session_id", "sessionId", "session", "thread_id", "threadId", "conversation_id", "conversationId")
+_SESSION_KEYS = (
+    "session_id",
+    "sessionId",
+    "session",
+    "thread_id",
+    "threadId",
+    "conversation_id",
+    "conversationId",
+)
 _USER_KEYS = ("user_id", "userId", "user")
 _IDENTITY_KEYS = frozenset({*_SESSION_KEYS, *_USER_KEYS})
 _PLUMBING = re.compile(  # what frameworks add to the metadata of every run
@@ -30,7 +40,9 @@ _STEP_TAG = re.compile(r"(seq:step|map:key|graph:step|branch|condition|langsmith
 
 
 _OBJECT = re.compile(r"<[\w. ]*\b(?:object|generator|coroutine|function)\b(?:[\w. ]|<locals>)*>")
-_FIELDS = re.compile(r"<?[A-Z]\w*\((?:\s*\w+=.*)?(?:\)>?|\.\.\.)", re.DOTALL)  # also where it was cut off
+_FIELDS = re.compile(
+    r"<?[A-Z]\w*\((?:\s*\w+=.*)?(?:\)>?|\.\.\.)", re.DOTALL
+)  # also where it was cut off
 
 
 def is_repr(text: str) -> bool:
@@ -42,9 +54,9 @@ def is_repr(text: str) -> bool:
 def load_json(text: str | bytes) -> Any:
     """Return the value of a JSON text. NaN becomes None: Python writes it.
 
-    A byte that is no UTF-8 becomes U+FFFD, as does half an emoji: JavaScript writes it where a text was cut. A control
-    character becomes a blank, but a line feed in a text is no JSON: `JsonElements` counts on it. Raises ValueError for
-    anything else that is no JSON.
+    A byte that is no UTF-8 becomes U+FFFD, as does half an emoji: JavaScript writes it where a text
+    was cut. A control character becomes a blank, but a line feed in a text is no JSON:
+    `JsonElements` counts on it. Raises ValueError for anything else that is no JSON.
     """
     try:
         return orjson.loads(text)
@@ -89,7 +101,10 @@ def literal(text: Any) -> Any:
 
 def first(values: Mapping[str, Any], names: Iterable[str]) -> Any:
     """Return the first value that is there and no empty text, else None."""
-    return next((values[name] for name in names if values.get(name) is not None and values[name] != ""), None)
+    return next(
+        (values[name] for name in names if values.get(name) is not None and values[name] != ""),
+        None,
+    )
 
 
 def first_scalar(values: Mapping[str, Any], names: Iterable[str]) -> str | None:
@@ -102,7 +117,11 @@ def first_scalar(values: Mapping[str, Any], names: Iterable[str]) -> str | None:
 
 def under(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the attributes whose names start with the prefix, without it; JSON values are parsed."""
-    return {name[len(prefix) :]: parsed(value) for name, value in attributes.items() if name.startswith(prefix)}
+    return {
+        name[len(prefix) :]: parsed(value)
+        for name, value in attributes.items()
+        if name.startswith(prefix)
+    }
 
 
 def nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
@@ -125,7 +144,11 @@ def session_and_user(metadata: Mapping[str, Any]) -> tuple[str | None, str | Non
 def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata that the application wrote: without session and user, and what frameworks add."""
     named = metadata.items()
-    return {name: value for name, value in named if name not in _IDENTITY_KEYS and not _PLUMBING.match(name)}
+    return {
+        name: value
+        for name, value in named
+        if name not in _IDENTITY_KEYS and not _PLUMBING.match(name)
+    }
 
 
 def tags_in(value: Any) -> tuple[str, ...]:
@@ -133,7 +156,13 @@ def tags_in(value: Any) -> tuple[str, ...]:
     if not value:
         return ()
     value = parsed(value)
-    tags = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    tags = (
+        value.split(",")
+        if isinstance(value, str)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
     texts = dict.fromkeys(str(tag).strip() for tag in tags)
     return tuple(tag for tag in texts if tag and not _STEP_TAG.match(tag))
 

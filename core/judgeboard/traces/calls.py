@@ -17,8 +17,8 @@ _ASIDE = frozenset({Operation.TOOL, Operation.RETRIEVAL, Operation.RERANKING, Op
 class Call:
     """A span with its place in the trace.
 
-    The root of a trace whose root span never came has a made span without an id, over those that did come. An
-    ``orphan`` is a span whose parent never came: it may be any step of the assistant.
+    The root of a trace whose root span never came has a made span without an id, over those that
+    did come. An ``orphan`` is a span whose parent never came: it may be any step of the assistant.
     """
 
     span: Span
@@ -120,8 +120,8 @@ class Call:
 def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Rule]) -> list[Call]:
     """Return the roots of a trace with their trees, the last to end first.
 
-    A span whose parent never came belongs to the only root, or to the root that ran at its start. Without any root, all
-    are below a made one.
+    A span whose parent never came belongs to the only root, or to the root that ran at its start.
+    Without any root, all are below a made one.
     """
     calls = {
         span.span_id: Call(span, mapped(span, dialects.read(span, records), maps) or _NOTHING)
@@ -170,17 +170,23 @@ def _cut_circles(calls: Iterable[Call], tops: Iterable[Call]) -> list[Call]:
 def _may_be_root(call: Call) -> bool:
     """Return whether the only span without its parent can be the assistant, called by a process that sends no traces.
 
-    It is a span without content, such as that of a request, or has a question and an answer. A step that joins passages
-    is not: its output has them, or is an object.
+    It is a span without content, such as that of a request, or has a question and an answer. A step
+    that joins passages is not: its output has them, or is an object.
     """
     part = call.part
     if call.span.remote_parent is not None or part.question is None or part.answer is None:
         return call.span.remote_parent is None and part.operation is Operation.OTHER
-    passages = [each.text for inner in call.walk() for each in inner.part.passages or () if each.text]
-    return not part.answer.startswith(("{", "[")) and not any(text in part.answer for text in passages)
+    passages = [
+        each.text for inner in call.walk() for each in inner.part.passages or () if each.text
+    ]
+    return not part.answer.startswith(("{", "[")) and not any(
+        text in part.answer for text in passages
+    )
 
 
-def _with_logs(spans: Iterable[Span], logs: Iterable[LogRecord]) -> Iterator[tuple[Span, list[LogRecord]]]:
+def _with_logs(
+    spans: Iterable[Span], logs: Iterable[LogRecord]
+) -> Iterator[tuple[Span, list[LogRecord]]]:
     """Yield each span once with its log records, all in an order that does not depend on how they came."""
     versions: dict[str, Span] = {}
     for span in spans:
@@ -191,12 +197,19 @@ def _with_logs(spans: Iterable[Span], logs: Iterable[LogRecord]) -> Iterator[tup
     for record in logs:
         records[record.span_id].setdefault(repr(record), record)
     for span in sorted(versions.values(), key=lambda each: (each.started_ns, each.span_id)):
-        yield span, sorted(records[span.span_id].values(), key=lambda each: (each.at_ns, repr(each)))
+        yield (
+            span,
+            sorted(records[span.span_id].values(), key=lambda each: (each.at_ns, repr(each))),
+        )
 
 
 def _version(span: Span) -> tuple[int, int, str]:
     """Return the order of several spans with one id: the one that ended last, with the most attributes."""
-    return span.ended_ns, len(span.attributes), repr(sorted(span.attributes.items(), key=lambda pair: pair[0]))
+    return (
+        span.ended_ns,
+        len(span.attributes),
+        repr(sorted(span.attributes.items(), key=lambda pair: pair[0])),
+    )
 
 
 def _adopted(orphan: Call, roots: Sequence[Call]) -> bool:

@@ -1,7 +1,7 @@
 """Questions, answers, messages and tool calls in the values that instrumentations log.
 
-Every instrumentation serializes what a function, a framework or a provider's client took and returned. The same few
-shapes come back everywhere, as JSON text, as JSON inside JSON, or as values.
+Every instrumentation serializes what a function, a framework or a provider's client took and
+returned. The same few shapes come back everywhere, as JSON text, as JSON inside JSON, or as values.
 """
 
 import re
@@ -32,21 +32,77 @@ _ROLES = {
 }
 _OTHER_ROLES = {"model": "assistant", "bot": "assistant", "function": "tool", "chat": "user"}
 _QUESTION_KEYS = (
-    *("question", "query", "user_input", "user_query", "user_question", "user_message", "query_text", "query_str"),
-    *("query_bundle", "str_or_query_bundle", "input", "inputs", "input_str", "q", "prompt", "prompts", "message"),
-    *("messages", "contents", "chat_history", "text", "content", "request", "new_message", "task", "description"),
+    *(
+        "question",
+        "query",
+        "user_input",
+        "user_query",
+        "user_question",
+        "user_message",
+        "query_text",
+        "query_str",
+    ),
+    *(
+        "query_bundle",
+        "str_or_query_bundle",
+        "input",
+        "inputs",
+        "input_str",
+        "q",
+        "prompt",
+        "prompts",
+        "message",
+    ),
+    *(
+        "messages",
+        "contents",
+        "chat_history",
+        "text",
+        "content",
+        "request",
+        "new_message",
+        "task",
+        "description",
+    ),
 )
 _ANSWER_KEYS = (
-    *("answer", "answers", "final_answer", "output_text", "choices", "generations", "candidates", "replies", "output"),
-    *("outputs", "final_output", "result", "response", "completion", "generated_text", "reply", "message", "messages"),
+    *(
+        "answer",
+        "answers",
+        "final_answer",
+        "output_text",
+        "choices",
+        "generations",
+        "candidates",
+        "replies",
+        "output",
+    ),
+    *(
+        "outputs",
+        "final_output",
+        "result",
+        "response",
+        "completion",
+        "generated_text",
+        "reply",
+        "message",
+        "messages",
+    ),
     *("return", "return_values", "content", "parts", "text", "raw", "data"),
 )
-_NO_QUESTION = re.compile(r"(.*_)?(id|uuid|key|token|model|name|lang|language|locale|tenant|session|user|mode|version)")
+_NO_QUESTION = re.compile(
+    r"(.*_)?(id|uuid|key|token|model|name|lang|language|locale|tenant|session|user|mode|version)"
+)
 _BODY_KEYS = ("content", "parts", "blocks", "refusal")
 _RESULTS = {"tool_call_response", "tool_result", "tool_return"}
 _MESSAGE_KEYS = frozenset({*_BODY_KEYS, "tool_calls"})
 _CALL_TYPES = frozenset({"tool_call", "tool-call", "tool_use", "server_tool_use", "function_call"})
-_CALL_KEYS = ("tool_call", "function_call", "functionCall", "toolUse")  # a part or a message that has the call inside
+_CALL_KEYS = (
+    "tool_call",
+    "function_call",
+    "functionCall",
+    "toolUse",
+)  # a part or a message that has the call inside
 
 
 def text_of(value: Any) -> str | None:
@@ -62,8 +118,8 @@ def question_of(value: Any) -> str | None:
 def messages_in(value: Any) -> tuple[dict[str, Any], ...]:
     """Return the messages of a list, of an object with one, or of a single message; empty if there are none.
 
-    A message has ``role`` (user, assistant, system, tool) and ``content`` (a text, empty if it has none). It may have
-    ``tool_calls``, ``tool_call_id`` and ``name``.
+    A message has ``role`` (user, assistant, system, tool) and ``content`` (a text, empty if it has
+    none). It may have ``tool_calls``, ``tool_call_id`` and ``name``.
     """
     value = parsed(value)
     return tuple(_messages(value, 0)) if isinstance(value, dict | list | tuple) else ()
@@ -142,18 +198,32 @@ def _found(value: Any, keys: Sequence[str], depth: int) -> tuple[bool, str | Non
         return True, _message_text([message], keys, [value])
     if isinstance(value, list | tuple):
         messages = list(_messages(value, depth))
-        return (True, _message_text(messages, keys, value)) if messages else _found_in_list(value, keys, depth)
+        return (
+            (True, _message_text(messages, keys, value))
+            if messages
+            else _found_in_list(value, keys, depth)
+        )
     return _found_in_object(value, keys, depth) if isinstance(value, dict) else (False, None)
 
 
-def _message_text(messages: Sequence[Mapping[str, Any]], keys: Sequence[str], value: Any) -> str | None:
+def _message_text(
+    messages: Sequence[Mapping[str, Any]], keys: Sequence[str], value: Any
+) -> str | None:
     if keys is _QUESTION_KEYS:
-        asked = [each["content"] for each in messages if each["role"] == "user" and each["content"].strip()]
+        asked = [
+            each["content"]
+            for each in messages
+            if each["role"] == "user" and each["content"].strip()
+        ]
         return asked[-1] if asked else None
     if len(messages) > 1 and all(_is_piece(each) for each in value):
         return "".join(each["content"] for each in messages) or None
     last = messages[-1]
-    return last["content"] if last["role"] in {"assistant", "tool"} and last["content"].strip() else None
+    return (
+        last["content"]
+        if last["role"] in {"assistant", "tool"} and last["content"].strip()
+        else None
+    )
 
 
 def _is_piece(value: Any) -> bool:
@@ -162,7 +232,9 @@ def _is_piece(value: Any) -> bool:
     return isinstance(value, dict) and "Chunk" in str(value.get("type"))
 
 
-def _found_in_list(value: Sequence[Any], keys: Sequence[str], depth: int) -> tuple[bool, str | None]:
+def _found_in_list(
+    value: Sequence[Any], keys: Sequence[str], depth: int
+) -> tuple[bool, str | None]:
     texts = [each for each in value if isinstance(each, str) and _plain(each)]
     if keys is _ANSWER_KEYS and len(value) > 1 and (streamed := _streamed(value)):
         return True, streamed
@@ -183,7 +255,11 @@ def _streamed(pieces: Sequence[Any]) -> str | None:
     if all(isinstance(each, str) for each in pieces):
         spaced = sum(each[:1].isspace() or each[-1:].isspace() for each in pieces)
         short = len(pieces) > 4 and max(map(len, pieces)) <= 24  # not every language has spaces
-        return "".join(pieces).strip() if len(pieces) > 2 and (short or 3 * spaced >= len(pieces)) else None
+        return (
+            "".join(pieces).strip()
+            if len(pieces) > 2 and (short or 3 * spaced >= len(pieces))
+            else None
+        )
     texts = []
     for each in pieces:
         choices = each.get("choices") if isinstance(each, dict) else None
@@ -194,9 +270,13 @@ def _streamed(pieces: Sequence[Any]) -> str | None:
     return "".join(texts).strip()
 
 
-def _found_in_object(value: dict[str, Any], keys: Sequence[str], depth: int) -> tuple[bool, str | None]:
+def _found_in_object(
+    value: dict[str, Any], keys: Sequence[str], depth: int
+) -> tuple[bool, str | None]:
     arguments, named = value.get("args"), value.get("kwargs")
-    if keys is _QUESTION_KEYS and isinstance(arguments, list | tuple) and isinstance(named, dict):  # a function's call
+    if (
+        keys is _QUESTION_KEYS and isinstance(arguments, list | tuple) and isinstance(named, dict)
+    ):  # a function's call
         text = _found_in_object(named, keys, depth + 1)[1]
         return True, text or _found(arguments, keys, depth + 1)[1]
     known = "tool_calls" in value
@@ -204,7 +284,9 @@ def _found_in_object(value: dict[str, Any], keys: Sequence[str], depth: int) -> 
         if key in value:
             inner = parsed(value[key])
             inner_known, text = _found(inner, keys, depth + 1)
-            if not inner_known and inner and keys is _ANSWER_KEYS and isinstance(inner, dict):  # a structured answer
+            if (
+                not inner_known and inner and keys is _ANSWER_KEYS and isinstance(inner, dict)
+            ):  # a structured answer
                 text = value[key] if isinstance(value[key], str) else _dumped(inner)
             known |= inner_known
             if text:
@@ -215,8 +297,12 @@ def _found_in_object(value: dict[str, Any], keys: Sequence[str], depth: int) -> 
         if len(texts) == 1:
             return True, texts[0]
     steps = list(value.values())
-    if not known and steps and depth < DEEPEST and all(isinstance(each, dict) for each in steps):  # by step: Haystack
-        text = next((text for each in steps if (text := _found_in_object(each, keys, depth + 1)[1])), None)
+    if (
+        not known and steps and depth < DEEPEST and all(isinstance(each, dict) for each in steps)
+    ):  # by step: Haystack
+        text = next(
+            (text for each in steps if (text := _found_in_object(each, keys, depth + 1)[1])), None
+        )
         return text is not None, text
     return known, None
 
@@ -242,7 +328,9 @@ def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
                 return
     elif isinstance(value, list | tuple) and value:
         messages = [message for each in value if (message := _message(each)) is not None]
-        if not messages and isinstance(value[0], list | tuple):  # LangChain's batches, arguments of a function
+        if not messages and isinstance(
+            value[0], list | tuple
+        ):  # LangChain's batches, arguments of a function
             yield from _messages(value[0], depth + 1)
         yield from messages
 
@@ -250,7 +338,11 @@ def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
 def _message(value: Any) -> dict[str, Any] | None:
     """Return a message in the stored form; None if the value is no message."""
     value = unwrapped(value)
-    if isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(each, str) for each in value):
+    if (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and all(isinstance(each, str) for each in value)
+    ):
         value = {"type": value[0], "content": value[1]}  # as LangChain accepts it: ["human", "…"]
     if not isinstance(value, dict):
         return None
@@ -270,7 +362,9 @@ def _message(value: Any) -> dict[str, Any] | None:
     if definition or (name not in _ROLES and not value.get("role")):
         return None
     parts = next((value[key] for key in _BODY_KEYS if isinstance(value.get(key), list)), ())
-    if parts and all(isinstance(each, dict) and str(each.get("type")) in _RESULTS for each in parts):
+    if parts and all(
+        isinstance(each, dict) and str(each.get("type")) in _RESULTS for each in parts
+    ):
         name = "tool"  # some providers write the result of a tool as a message of the user
     message: dict[str, Any] = {
         "role": _ROLES.get(name) or _OTHER_ROLES.get(name, "assistant"),
@@ -278,7 +372,9 @@ def _message(value: Any) -> dict[str, Any] | None:
     }
     if calls := list(calls_in(value)):
         message["tool_calls"] = calls
-    return message | {key: value[key] for key in ("tool_call_id", "name") if isinstance(value.get(key), str)}
+    return message | {
+        key: value[key] for key in ("tool_call_id", "name") if isinstance(value.get(key), str)
+    }
 
 
 def _content(message: Mapping[str, Any]) -> str:
@@ -287,7 +383,9 @@ def _content(message: Mapping[str, Any]) -> str:
         body = message.get(key)
         if isinstance(body, str) and body.startswith("[{"):  # parts, serialized
             parts = parsed(body)
-            body = parts if all(isinstance(each, dict) and "type" in each for each in parts) else body
+            body = (
+                parts if all(isinstance(each, dict) and "type" in each for each in parts) else body
+            )
         texts = [_part_text(each) for each in (body if isinstance(body, list) else [body])]
         if text := "\n".join(each for each in texts if each):
             return text
@@ -297,7 +395,11 @@ def _content(message: Mapping[str, Any]) -> str:
 def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
-    if not isinstance(part, dict) or part.get("thought") or re.search("reason|think", str(part.get("type"))):
+    if (
+        not isinstance(part, dict)
+        or part.get("thought")
+        or re.search("reason|think", str(part.get("type")))
+    ):
         return ""
     for key in ("text", "content", "refusal", "response", "result"):
         text = part.get(key)
@@ -317,15 +419,30 @@ def calls_in(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """
     listed = message.get("tool_calls")
     listed = listed if isinstance(listed, list) else []
-    parts = [part for key in ("content", "parts") if isinstance(message.get(key), list) for part in message[key]]
+    parts = [
+        part
+        for key in ("content", "parts")
+        if isinstance(message.get(key), list)
+        for part in message[key]
+    ]
     for each in (item for item in listed or [message, *parts] if isinstance(item, dict)):
         inner = first(each, _CALL_KEYS)
-        call = inner if isinstance(inner, dict) else each if listed or str(each.get("type")) in _CALL_TYPES else {}
+        call = (
+            inner
+            if isinstance(inner, dict)
+            else each
+            if listed or str(each.get("type")) in _CALL_TYPES
+            else {}
+        )
         function = call["function"] if isinstance(call.get("function"), dict) else call
         name = first(function, ("name", "toolName", "tool_name", "function"))
         if isinstance(name, str):
             arguments = parsed(first(function, ("arguments", "args", "input")))
-            yield {"id": first(call, ("id", "toolCallId", "toolUseId")), "name": name, "arguments": arguments}
+            yield {
+                "id": first(call, ("id", "toolCallId", "toolUseId")),
+                "name": name,
+                "arguments": arguments,
+            }
 
 
 def _answer_calls(value: Any, depth: int) -> Iterator[dict[str, Any]]:
@@ -342,7 +459,16 @@ def _answer_calls(value: Any, depth: int) -> Iterator[dict[str, Any]]:
         if calls := list(calls_in(value)):
             yield from calls
             return
-        for key in ("choices", "generations", "candidates", "output", "outputs", "messages", "message", "content"):
+        for key in (
+            "choices",
+            "generations",
+            "candidates",
+            "output",
+            "outputs",
+            "messages",
+            "message",
+            "content",
+        ):
             if isinstance(value.get(key), list | dict):
                 yield from _answer_calls(value[key], depth + 1)
                 return

@@ -25,7 +25,9 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     """Read a span in all its dialects: the first that has content, with the fields it lacks from the next ones."""
     parts = [part for dialect in known_dialects() if (part := dialect(span, logs)) is not None]
     known = next(filter(_has_content, parts), None)
-    if (known is None or plain_spans.may_add(span, known)) and (part := plain_spans.read(span, logs)) is not None:
+    if (known is None or plain_spans.may_add(span, known)) and (
+        part := plain_spans.read(span, logs)
+    ) is not None:
         parts.append(part)
     if not parts:
         return None
@@ -39,7 +41,9 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         }
         if first.tool_calls:  # a model that asked for a tool did not answer
             gaps.pop("answer", None)
-        unsure = first.dialect == "plain" or (first.operation is Operation.OTHER and not _has_content(first))
+        unsure = first.dialect == "plain" or (
+            first.operation is Operation.OTHER and not _has_content(first)
+        )
         if unsure and part.operation is not Operation.OTHER:
             gaps |= {"operation": part.operation, "dialect": part.dialect}
         first = replace(first, **gaps) if gaps else first
@@ -50,4 +54,10 @@ _FIELDS = tuple(field.name for field in fields(Part))
 
 
 def _has_content(part: Part) -> bool:
-    return bool(part.question or part.answer or part.passages is not None or part.messages or part.tool_calls)
+    return bool(
+        part.question
+        or part.answer
+        or part.passages is not None
+        or part.messages
+        or part.tool_calls
+    )

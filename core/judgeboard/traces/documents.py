@@ -6,26 +6,96 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from judgeboard.traces.attributes import DEEPEST, as_number, first, first_scalar, is_repr, parsed, parsed_object
+from judgeboard.traces.attributes import (
+    DEEPEST,
+    as_number,
+    first,
+    first_scalar,
+    is_repr,
+    parsed,
+    parsed_object,
+)
 from judgeboard.traces.spans import Passage
 
-_TEXT_KEYS = ("page_content", "pageContent", "text", "content", "document", "chunk", "passage", "snippet", "body")
+_TEXT_KEYS = (
+    "page_content",
+    "pageContent",
+    "text",
+    "content",
+    "document",
+    "chunk",
+    "passage",
+    "snippet",
+    "body",
+)
 _LIST_KEYS = (
-    *("documents", "source_documents", "retrieved_documents", "docs", "passages", "contexts", "retrieved_contexts"),
-    *("chunks", "nodes", "source_nodes", "results", "matches", "hits", "points", "retrieval_results", "output"),
+    *(
+        "documents",
+        "source_documents",
+        "retrieved_documents",
+        "docs",
+        "passages",
+        "contexts",
+        "retrieved_contexts",
+    ),
+    *(
+        "chunks",
+        "nodes",
+        "source_nodes",
+        "results",
+        "matches",
+        "hits",
+        "points",
+        "retrieval_results",
+        "output",
+    ),
     *("outputs", "result", "context", "data"),
 )
 _BESIDE = (  # what functions call the passages among their arguments and results
-    *("source_documents", "retrieved_documents", "retrieved_contexts", "documents", "docs", "contexts", "context"),
+    *(
+        "source_documents",
+        "retrieved_documents",
+        "retrieved_contexts",
+        "documents",
+        "docs",
+        "contexts",
+        "context",
+    ),
     *("passages", "chunks", "source_nodes"),
 )
 _ARGUMENTS = ("kwargs", "inputs", "outputs")
-_INNER_KEYS = ("payload", "entity", "fields", "_source", "document")  # where vector stores put the columns of a row
+_INNER_KEYS = (
+    "payload",
+    "entity",
+    "fields",
+    "_source",
+    "document",
+)  # where vector stores put the columns of a row
 _ID_KEYS = ("id", "doc_id", "document_id", "chunk_id", "node_id", "id_", "_id", "uuid")
-_SCORE_KEYS = ("score", "relevance_score", "relevanceScore", "similarity", "similarity_score", "_score", "rerank_score")
-_SOURCE_KEYS = ("source", "doc_uri", "uri", "url", "file_name", "file_path", "filename", "file", "path", "title")
+_SCORE_KEYS = (
+    "score",
+    "relevance_score",
+    "relevanceScore",
+    "similarity",
+    "similarity_score",
+    "_score",
+    "rerank_score",
+)
+_SOURCE_KEYS = (
+    "source",
+    "doc_uri",
+    "uri",
+    "url",
+    "file_name",
+    "file_path",
+    "filename",
+    "file",
+    "path",
+    "title",
+)
 _NEAR = {"metadata", "distance", *_ID_KEYS, *_SCORE_KEYS, *_SOURCE_KEYS}
-# What Python shows of an object without its content: OpenInference writes it for the inner steps of LlamaIndex.
+# What Python shows of an object without its content: OpenInference writes it for the inner steps of
+# LlamaIndex.
 _OBJECT = re.compile(r"<[\w.]+(?:\(.*\)| object at 0x[0-9a-f]+)>", re.DOTALL)
 _LEFT_OUT = {  # of the metadata of a passage: fields of their own, and vectors
     *_TEXT_KEYS,
@@ -38,8 +108,8 @@ _LEFT_OUT = {  # of the metadata of a passage: fields of their own, and vectors
 def passages_in(value: Any, *, retriever: bool = True) -> tuple[Passage, ...] | None:
     """Return the passages of a list of texts or documents, or of an object with one; None if it holds no such list.
 
-    Set ``retriever`` to False if the span may be anything. Then only documents count: lists of plain texts and objects
-    with more than documents do not.
+    Set ``retriever`` to False if the span may be anything. Then only documents count: lists of
+    plain texts and objects with more than documents do not.
     """
     return _passages(parsed(value), 0, retriever=retriever)
 
@@ -89,10 +159,16 @@ def _passages(value: Any, depth: int, *, retriever: bool) -> tuple[Passage, ...]
         return None
     if isinstance(value, dict):
         return _passages_of_object(unwrapped(value), depth, retriever=retriever)
-    return _passages_of_list(value, depth, retriever=retriever) if isinstance(value, list | tuple) else None
+    return (
+        _passages_of_list(value, depth, retriever=retriever)
+        if isinstance(value, list | tuple)
+        else None
+    )
 
 
-def _passages_of_list(value: Sequence[Any], depth: int, *, retriever: bool) -> tuple[Passage, ...] | None:
+def _passages_of_list(
+    value: Sequence[Any], depth: int, *, retriever: bool
+) -> tuple[Passage, ...] | None:
     if value and all(isinstance(each, str) and is_repr(each) for each in value):
         return None  # documents without their text
     if all(is_document(each) or (retriever and _is_passage(each)) for each in value):
@@ -104,10 +180,16 @@ def _passages_of_list(value: Sequence[Any], depth: int, *, retriever: bool) -> t
     groups = [_passages(each, depth + 1, retriever=False) for each in lists]
     if any(groups):
         return tuple(chain.from_iterable(group for group in groups if group))
-    return _passages(lists[0], depth + 1, retriever=True) if retriever and lists and lists[0] is value[0] else None
+    return (
+        _passages(lists[0], depth + 1, retriever=True)
+        if retriever and lists and lists[0] is value[0]
+        else None
+    )
 
 
-def _passages_of_object(value: dict[str, Any], depth: int, *, retriever: bool) -> tuple[Passage, ...] | None:
+def _passages_of_object(
+    value: dict[str, Any], depth: int, *, retriever: bool
+) -> tuple[Passage, ...] | None:
     if (columns := _columns(value)) is not None:
         return columns
     if not retriever and value.keys() - {"documents", "outputs", "output", "count", "kwargs"}:
@@ -173,8 +255,13 @@ def _columns(value: Mapping[str, Any]) -> tuple[Passage, ...] | None:
     """Return the passages of a vector store that returns columns: ids, documents, metadatas (Chroma)."""
     if not isinstance(value.get("ids"), list) or not {"documents", "metadatas"} & value.keys():
         return None
-    names, *columns = (_first_query(value.get(name)) for name in ("ids", "documents", "metadatas", "distances"))
-    rows = ((name, *(each[at] if at < len(each) else None for each in columns)) for at, name in enumerate(names))
+    names, *columns = (
+        _first_query(value.get(name)) for name in ("ids", "documents", "metadatas", "distances")
+    )
+    rows = (
+        (name, *(each[at] if at < len(each) else None for each in columns))
+        for at, name in enumerate(names)
+    )
     return tuple(
         _document({"id": name, "text": text, "metadata": metadata, "distance": distance})
         for name, text, metadata, distance in rows

@@ -1,6 +1,7 @@
 """Limits of what a request has in it, counted while its bytes come: a small body may have millions of elements.
 
-The objects of an element take a hundred times its bytes, so a limit of bytes alone does not bound the memory.
+The objects of an element take a hundred times its bytes, so a limit of bytes alone does not bound
+the memory.
 """
 
 import re
@@ -29,7 +30,8 @@ _LARGE_TEXT = 100_000  # characters; shorter texts are parsed without counting
 _DEEPEST = 100  # levels of messages, the limit of Protobuf
 _FIELD_BYTES = 20  # the longest tag and size
 
-# A newline ends a string: JSON has none in strings, and each header of a multipart body starts afresh.
+# A newline ends a string: JSON has none in strings, and each header of a multipart body starts
+# afresh.
 _STRING = re.compile(rb'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+(?:"|\\?\n)')
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]:"))
 # Equal brackets in a row; ( begins an object that is a value. An object in a list comes alone.
@@ -54,7 +56,11 @@ class _Counter:
         for number, most, noun in (
             (self._records, MOST_RECORDS, "records"),
             (values, self._most_values, "keys and entries of lists"),
-            (values - self._values_before, MOST_RECORD_VALUES, "keys and entries of lists in one record"),
+            (
+                values - self._values_before,
+                MOST_RECORD_VALUES,
+                "keys and entries of lists in one record",
+            ),
         ):
             if number > most:
                 raise TooLarge(f"the body has more than {most:,} {noun}: send smaller batches")
@@ -130,7 +136,9 @@ class ProtobufElements(_Counter):
     def __init__(self, message: "Descriptor", record: "Descriptor") -> None:
         super().__init__(MOST_OTLP_VALUES)
         known: dict[str, _Level] = {}
-        self._open = [(_levels(message, known), 2**63)]  # the messages around the next field, and their ends
+        self._open = [
+            (_levels(message, known), 2**63)
+        ]  # the messages around the next field, and their ends
         self._record = known[record.full_name]
         self._messages = self._fields = 0
         self._rest = b""

@@ -23,8 +23,8 @@ _FORM = "[SPAN NAME:]FIELD=PATH, for example rag:question=attributes.app.questio
 class Rule:
     """``field`` is at ``path`` of spans named ``span`` (None: of every span that has the path).
 
-    A path is dotted and begins at the span: ``attributes.NAME``, ``resource.NAME`` or ``name``. It goes on into JSON.
-    If the field begins with `SCORE`, ``path`` is a scale, such as ``1-5``.
+    A path is dotted and begins at the span: ``attributes.NAME``, ``resource.NAME`` or ``name``. It
+    goes on into JSON. If the field begins with `SCORE`, ``path`` is a scale, such as ``1-5``.
     """
 
     field: str
@@ -45,7 +45,9 @@ def _rule(text: str) -> Rule:
     if left.strip().startswith(SCORE):
         return _scale_of_score(left.strip(), path.strip())
     if field not in FIELDS and not (field.startswith(METADATA) and len(field) > len(METADATA)):
-        raise BadInput(f"unknown field {field!r}: use {', '.join(FIELDS)}, {METADATA}NAME or {SCORE}NAME")
+        raise BadInput(
+            f"unknown field {field!r}: use {', '.join(FIELDS)}, {METADATA}NAME or {SCORE}NAME"
+        )
     start = path.strip().partition(".")[0]
     if start not in {"attributes", "resource", "name"}:
         raise BadInput(f"the path {path.strip()!r} must begin with attributes., resource. or name")
@@ -63,7 +65,9 @@ def _scale_of_score(field: str, text: str) -> Rule:
 
 def scales_of(rules: Sequence[Rule]) -> dict[str, str]:
     """Return the scales of received scores by the name of the score."""
-    return {rule.field.removeprefix(SCORE): rule.path for rule in rules if rule.field.startswith(SCORE)}
+    return {
+        rule.field.removeprefix(SCORE): rule.path for rule in rules if rule.field.startswith(SCORE)
+    }
 
 
 def mapped(span: Span, part: Part | None, rules: Sequence[Rule]) -> Part | None:
@@ -83,14 +87,18 @@ def _with(part: Part, rule: Rule, value: Any) -> Part:
         if passages is None:
             return part
         retrieval = part.operation is Operation.OTHER and not part.answer
-        return replace(part, passages=passages, operation=Operation.RETRIEVAL if retrieval else part.operation)
+        return replace(
+            part, passages=passages, operation=Operation.RETRIEVAL if retrieval else part.operation
+        )
     if rule.field in {"question", "answer"}:
         text = question_of(value) if rule.field == "question" else text_of(value)
         operation = part.operation if part.operation is Operation.MODEL else Operation.APP
         fields: dict[str, Any] = {rule.field: text, "operation": operation, "messages": ()}
         return replace(part, **fields) if text else part
     if rule.field == "query_type" or rule.field.startswith(METADATA):
-        return replace(part, metadata={**part.metadata, rule.field.removeprefix(METADATA): parsed(value)})
+        return replace(
+            part, metadata={**part.metadata, rule.field.removeprefix(METADATA): parsed(value)}
+        )
     fields = {rule.field: as_text(value) or getattr(part, rule.field)}
     return replace(part, **fields)
 
@@ -105,7 +113,11 @@ def _at(value: Any, path: str) -> Any:
     value = parsed(value)
     if isinstance(value, list):
         name, _, rest = path.partition(".")
-        return _at(value[int(name)], rest) if name.isascii() and name.isdecimal() and int(name) < len(value) else None
+        return (
+            _at(value[int(name)], rest)
+            if name.isascii() and name.isdecimal() and int(name) < len(value)
+            else None
+        )
     if not isinstance(value, Mapping):
         return None
     inside = (_at(value[name], rest) for name, rest in _splits(path) if name in value)
@@ -114,4 +126,6 @@ def _at(value: Any, path: str) -> Any:
 
 def _splits(path: str) -> Iterator[tuple[str, str]]:
     names = path.split(".")
-    return ((".".join(names[:length]), ".".join(names[length:])) for length in range(len(names), 0, -1))
+    return (
+        (".".join(names[:length]), ".".join(names[length:])) for length in range(len(names), 0, -1)
+    )

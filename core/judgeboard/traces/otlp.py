@@ -81,7 +81,10 @@ def traces_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
             scope = scoped.scope.name
             for span in scoped.spans:
                 links = (
-                    (_id(link.trace_id, _TRACE_BYTES, "trace"), _id(link.span_id, _SPAN_BYTES, "span") or "")
+                    (
+                        _id(link.trace_id, _TRACE_BYTES, "trace"),
+                        _id(link.span_id, _SPAN_BYTES, "span") or "",
+                    )
                     for link in span.links
                 )
                 whole = [(trace_id, span_id) for trace_id, span_id in links if trace_id is not None]
@@ -172,7 +175,11 @@ def _write_ids_in_base64(request: dict[str, Any]) -> None:
                     fields[name] = b64encode(bytes.fromhex(value)).decode()
             elif name in _OBJECTS and not isinstance(value, dict | None):
                 raise BadInput(f"{name} is no JSON object")
-            objects += [inner for inner in (value if isinstance(value, list) else [value]) if isinstance(inner, dict)]
+            objects += [
+                inner
+                for inner in (value if isinstance(value, list) else [value])
+                if isinstance(inner, dict)
+            ]
 
 
 @cache
@@ -182,7 +189,9 @@ def _lenient_class(descriptor: Descriptor) -> type[Message]:
     files = [descriptor.file]
     for file in files:
         files += file.dependencies
-    for file in {file.name: file for file in reversed(files)}.values():  # those that others need come first
+    for file in {
+        file.name: file for file in reversed(files)
+    }.values():  # those that others need come first
         copy = FileDescriptorProto()
         file.CopyToProto(copy)
         copy.syntax = "proto2"
@@ -202,18 +211,26 @@ def _repair(message: Message) -> None:
 
 
 def _span(span: ProtoSpan, scope: str, resource: Mapping[str, Any]) -> Span:
-    trace_id, span_id = _id(span.trace_id, _TRACE_BYTES, "trace"), _id(span.span_id, _SPAN_BYTES, "span")
+    trace_id, span_id = (
+        _id(span.trace_id, _TRACE_BYTES, "trace"),
+        _id(span.span_id, _SPAN_BYTES, "span"),
+    )
     if trace_id is None or span_id is None:
         raise BadInput("a span has no trace id or no span id")
     started = _in_nanoseconds(span.start_time_unix_nano)
-    events = tuple(SpanEvent(each.name, each.time_unix_nano, _attributes(each.attributes)) for each in span.events)
+    events = tuple(
+        SpanEvent(each.name, each.time_unix_nano, _attributes(each.attributes))
+        for each in span.events
+    )
     return Span(
         trace_id=trace_id,
         span_id=span_id,
         parent_id=_id(span.parent_span_id, _SPAN_BYTES, "parent span"),
         name=span.name,
         started_ns=started,
-        ended_ns=max(started, _in_nanoseconds(span.end_time_unix_nano)),  # 0 if the sender did not set it
+        ended_ns=max(
+            started, _in_nanoseconds(span.end_time_unix_nano)
+        ),  # 0 if the sender did not set it
         scope=scope,
         attributes=_attributes(span.attributes),
         resource=resource,

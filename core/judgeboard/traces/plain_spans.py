@@ -22,9 +22,30 @@ from judgeboard.traces.documents import passages_in
 from judgeboard.traces.spans import NOTHING, LogRecord, Operation, Part, Span
 
 _QUESTIONS = (
-    *("question", "user_question", "user_query", "query", "user_input", "user_message", "input.value", "input"),
-    *("inputs", "prompt", "request_data", "lk.input_text", "lk.user_transcript", "haystack.pipeline.input_data"),
-    *("gcp.vertex.agent.llm_request", "pydantic_ai.all_messages", "all_messages_events", "crewai.task.description"),
+    *(
+        "question",
+        "user_question",
+        "user_query",
+        "query",
+        "user_input",
+        "user_message",
+        "input.value",
+        "input",
+    ),
+    *(
+        "inputs",
+        "prompt",
+        "request_data",
+        "lk.input_text",
+        "lk.user_transcript",
+        "haystack.pipeline.input_data",
+    ),
+    *(
+        "gcp.vertex.agent.llm_request",
+        "pydantic_ai.all_messages",
+        "all_messages_events",
+        "crewai.task.description",
+    ),
     "crew_tasks",
 )
 _ANSWERS = (
@@ -39,20 +60,68 @@ _ANSWERS = (
         "final_result",
         "result",
     ),
-    *("response_data", "lk.response.text", "haystack.pipeline.output_data", "gcp.vertex.agent.llm_response"),
+    *(
+        "response_data",
+        "lk.response.text",
+        "haystack.pipeline.output_data",
+        "gcp.vertex.agent.llm_response",
+    ),
 )
-_PASSAGES = ("documents", "passages", "retrieved_documents", "retrieved_contexts", "contexts", "context", "chunks")
+_PASSAGES = (
+    "documents",
+    "passages",
+    "retrieved_documents",
+    "retrieved_contexts",
+    "contexts",
+    "context",
+    "chunks",
+)
 _MODELS = ("model", "model_name", "llm.model", "generator_model")
-_SESSIONS = ("session.id", "session_id", "sessionId", "conversation.id", "conversation_id", "thread.id", "thread_id")
+_SESSIONS = (
+    "session.id",
+    "session_id",
+    "sessionId",
+    "conversation.id",
+    "conversation_id",
+    "thread.id",
+    "thread_id",
+)
 _USERS = ("user.id", "user_id", "userId", "enduser.id")
 _TAGS = ("tags", "tag.tags")
-_INPUT_TOKENS = ("prompt_tokens", "input_tokens", "tokens.prompt", "tokens.input", "usage.prompt_tokens")
-_OUTPUT_TOKENS = ("completion_tokens", "output_tokens", "tokens.completion", "tokens.output", "usage.completion_tokens")
+_INPUT_TOKENS = (
+    "prompt_tokens",
+    "input_tokens",
+    "tokens.prompt",
+    "tokens.input",
+    "usage.prompt_tokens",
+)
+_OUTPUT_TOKENS = (
+    "completion_tokens",
+    "output_tokens",
+    "tokens.completion",
+    "tokens.output",
+    "usage.completion_tokens",
+)
 _COSTS = ("cost", "total_cost", "cost_usd", "usage.cost")
-# Namespaces of OpenTelemetry in which a query is a statement or a part of an address, and a response is a message.
+# Namespaces of OpenTelemetry in which a query is a statement or a part of an address, and a
+# response is a message.
 _OTHER = frozenset(
     {
-        *("db", "url", "http", "graphql", "sql", "server", "client", "rpc", "dns", "faas", "net", "messaging", "code"),
+        *(
+            "db",
+            "url",
+            "http",
+            "graphql",
+            "sql",
+            "server",
+            "client",
+            "rpc",
+            "dns",
+            "faas",
+            "net",
+            "messaging",
+            "code",
+        ),
         *("gen_ai", "aws", "az", "gcp", "cloud", "k8s", "container", "process"),
         *("langfuse", "langsmith", "mlflow", "traceloop", "ai", "llm"),
     }
@@ -66,7 +135,9 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     fields = _by_name(span.attributes)
     metadata = parsed_object(span.attributes.get("metadata")) | under(span.attributes, "metadata.")
     session, user = session_and_user(metadata)
-    question = next((text for value in _values(fields, _QUESTIONS) if (text := question_of(value))), None)
+    question = next(
+        (text for value in _values(fields, _QUESTIONS) if (text := question_of(value))), None
+    )
     conversations = (messages_in(value) for value in _values(fields, ("messages", *_QUESTIONS)))
     messages = next((each for each in conversations if question_of(each)), ())
     question = question or question_of(messages)
@@ -78,7 +149,9 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     answer = next((text for value in answers if (text := text_of(value))), None)
     part = Part(
         dialect="plain",
-        operation=_operation(span, question, answer, retrieves=passages is not None and answer is None),
+        operation=_operation(
+            span, question, answer, retrieves=passages is not None and answer is None
+        ),
         question=question,
         answer=answer,
         messages=messages,
@@ -117,12 +190,16 @@ def may_add(span: Span, part: Part) -> bool:
             return True
         for field in _FIELDS.get(name, ()):
             in_structures = field in {"messages", "passages"}
-            if getattr(part, field) in NOTHING and not (in_structures and isinstance(parsed(value), str)):
+            if getattr(part, field) in NOTHING and not (
+                in_structures and isinstance(parsed(value), str)
+            ):
                 return True
     return False
 
 
-def _operation(span: Span, question: str | None, answer: str | None, *, retrieves: bool) -> Operation:
+def _operation(
+    span: Span, question: str | None, answer: str | None, *, retrieves: bool
+) -> Operation:
     if retrieves:
         return Operation.RETRIEVAL
     if _TOOL.search(span.name):

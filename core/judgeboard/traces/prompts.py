@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# A list: its items are passages only below a line that announces passages, because instructions are numbered too.
+# A list: its items are passages only below a line that announces passages, because instructions are
+# numbered too.
 _LISTED = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
-# The start of a numbered passage: "[1] …", "Document 1: …", "<document index="1">" and the like, at last "1. …".
+# The start of a numbered passage: "[1] …", "Document 1: …", "<document index="1">" and the like, at
+# last "1. …".
 _NUMBERED = (
     re.compile(r"^[ \t]*\[(\d{1,3})\][:.]?[ \t]*", re.MULTILINE),
     re.compile(
@@ -27,12 +29,15 @@ _LABELLED = re.compile(
 def bare_question(prompt: str, candidates: Sequence[str]) -> str:
     """Return the question of the user in a prompt that also has instructions and passages.
 
-    It is a question that another span of the trace has, and that stands in the prompt as a line of its own: after a
-    label such as "Question:", between tags, or beside passages. A line of the user's own text may equal it too. Without
-    one, it is the part of the prompt that is called the question, beside a part with passages. If that is not certain,
-    the prompt itself is returned.
+    It is a question that another span of the trace has, and that stands in the prompt as a line of
+    its own: after a label such as "Question:", between tags, or beside passages. A line of the
+    user's own text may equal it too. Without one, it is the part of the prompt that is called the
+    question, beside a part with passages. If that is not certain, the prompt itself is returned.
     """
-    has_parts = any(mark.search(prompt) for mark in (_QUESTION, _QUESTION_TAG, _CONTEXT, _MATERIAL_TAG, _NUMBERED[0]))
+    has_parts = any(
+        mark.search(prompt)
+        for mark in (_QUESTION, _QUESTION_TAG, _CONTEXT, _MATERIAL_TAG, _NUMBERED[0])
+    )
     for candidate in sorted(set(candidates), key=lambda text: (-len(text), text)):
         text = candidate.strip()
         if len(text) < len(prompt.strip()) and text in prompt:
@@ -47,9 +52,11 @@ _ASKED = r"(?:the[ \t]+)?(?:user(?:['’]s)?[ \t_]+)?(?:question|query)"
 _MATERIAL = r"(?:context|passages?|documents?|sources?|excerpts?|search[ \t_]results?)"
 _QUESTION_TAG = re.compile(rf"<({_ASKED})>", re.IGNORECASE)
 _MATERIAL_TAG = re.compile(rf"<(/?)({_MATERIAL}|docs?)\b", re.IGNORECASE)
-# The end of a line such as "Passages:" or "Context information is below.", but not of "Rules for the context:".
+# The end of a line such as "Passages:" or "Context information is below.", but not of "Rules for
+# the context:".
 _ANNOUNCED = re.compile(
-    rf"^(?!.*\b(?:rules?|instructions?|guidelines?|steps?)\b).*\b{_MATERIAL}\b.{{0,30}}$", re.IGNORECASE
+    rf"^(?!.*\b(?:rules?|instructions?|guidelines?|steps?)\b).*\b{_MATERIAL}\b.{{0,30}}$",
+    re.IGNORECASE,
 )
 
 
@@ -70,7 +77,9 @@ def _tagged_question(prompt: str) -> str | None:
     if len(tags) != 1 or not _MATERIAL_TAG.search(prompt):
         return None
     before = prompt[: tags[0].start()]
-    closes = {tag[2].lower(): tag[1] for tag in _MATERIAL_TAG.finditer(before)}  # whether the last tag of a name does
+    closes = {
+        tag[2].lower(): tag[1] for tag in _MATERIAL_TAG.finditer(before)
+    }  # whether the last tag of a name does
     if not all(closes.values()):
         return None  # it is inside a passage
     text, end, _ = prompt[tags[0].end() :].partition(f"</{tags[0][1]}>")
@@ -80,8 +89,9 @@ def _tagged_question(prompt: str) -> str | None:
 def _labelled_question(prompt: str) -> str | None:
     """Return the line after the only label of a question.
 
-    The question stands at the end of the prompt, before an empty "Answer:" at most, or directly before the passages. A
-    passage may have such a line too, so a prompt with anything else after the question is not read.
+    The question stands at the end of the prompt, before an empty "Answer:" at most, or directly
+    before the passages. A passage may have such a line too, so a prompt with anything else after
+    the question is not read.
     """
     labels = list(_QUESTION.finditer(prompt))
     if len(labels) != 1:
@@ -107,10 +117,13 @@ def passages_in_prompt(
 ) -> list[str] | None:
     """Return the texts of the retrieved passages if the prompt has exactly as many.
 
-    They are numbered from 1, or have their ids in a tag, or are the lines or paragraphs of a part that is called
-    context: the text ``context`` of a variable, or the part after a line such as "Context:".
+    They are numbered from 1, or have their ids in a tag, or are the lines or paragraphs of a part
+    that is called context: the text ``context`` of a variable, or the part after a line such as
+    "Context:".
     """
-    for prompt in (each["content"] for each in reversed(messages) if each["role"] in {"user", "system"}):
+    for prompt in (
+        each["content"] for each in reversed(messages) if each["role"] in {"user", "system"}
+    ):
         for pattern in _NUMBERED:
             starts = list(pattern.finditer(prompt))
             if [int(each[1]) for each in starts] != list(range(1, len(ids) + 1)):
@@ -138,7 +151,11 @@ def _labelled_context(prompt: str) -> str | None:
         return None
     after = prompt[labelled.end() :].strip(" \t\n-=")
     asks = after.endswith("?") and "\n" not in after
-    ends = not after or asks or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
+    ends = (
+        not after
+        or asks
+        or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
+    )
     return labelled[1] if ends else None
 
 
@@ -156,7 +173,9 @@ def _between(prompt: str, starts: Sequence[re.Match[str]]) -> list[str] | None:
     If another text has several paragraphs, the last may have them too, and its end is not known.
     """
     ends = [each.start() for each in starts[1:]]
-    texts = [prompt[start.end() : end].strip() for start, end in zip(starts[:-1], ends, strict=True)]
+    texts = [
+        prompt[start.end() : end].strip() for start, end in zip(starts[:-1], ends, strict=True)
+    ]
     if any(_END.search(text) for text in texts):
         return None
     texts.append(_END.split(prompt[starts[-1].end() :], maxsplit=1)[0].strip())
@@ -166,5 +185,7 @@ def _between(prompt: str, starts: Sequence[re.Match[str]]) -> list[str] | None:
 def _tagged(prompt: str, key: str | None) -> str | None:
     if not key:
         return None
-    elements = re.findall(rf"<(\w+)[^<>]*[\"'=]{re.escape(key)}[\"']?[^<>]*>(.*?)</\1>", prompt, re.DOTALL)
+    elements = re.findall(
+        rf"<(\w+)[^<>]*[\"'=]{re.escape(key)}[\"']?[^<>]*>(.*?)</\1>", prompt, re.DOTALL
+    )
     return elements[0][1].strip() if len(elements) == 1 else None

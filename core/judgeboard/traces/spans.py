@@ -19,10 +19,11 @@ class SpanEvent:
 class Span:
     """One operation of a trace.
 
-    Ids are lower-case hexadecimal texts (32 digits for the trace, 16 for spans). Times are nanoseconds since 1970-01-01
-    UTC. ``scope`` is the name of the instrumentation library. Attributes are texts, numbers, booleans, lists and dicts;
-    JSON texts stay texts. ``error`` is the status message if the status is an error, else None. ``remote_parent`` is
-    whether the parent is of another process, None if the sender does not say so.
+    Ids are lower-case hexadecimal texts (32 digits for the trace, 16 for spans). Times are
+    nanoseconds since 1970-01-01 UTC. ``scope`` is the name of the instrumentation library.
+    Attributes are texts, numbers, booleans, lists and dicts; JSON texts stay texts. ``error`` is
+    the status message if the status is an error, else None. ``remote_parent`` is whether the parent
+    is of another process, None if the sender does not say so.
     """
 
     trace_id: str
@@ -54,7 +55,9 @@ class LogRecord:
 
 def exception_of(events: Iterable[SpanEvent]) -> str | None:
     """Return the message of the exception that a span recorded, if it did."""
-    raised = (each.attributes.get("exception.message") for each in events if each.name == "exception")
+    raised = (
+        each.attributes.get("exception.message") for each in events if each.name == "exception"
+    )
     return next((text for text in raised if isinstance(text, str) and text.strip()), None)
 
 
@@ -89,11 +92,12 @@ NOTHING: tuple[object, ...] = (None, (), {})
 class Part:
     """What a dialect reads from one span.
 
-    ``question`` and ``answer`` are the texts that went in and came out; a question is what a user wrote, or for a model
-    call the last message of the user. ``messages`` are all messages of a model call, the answer excluded, as mappings
-    with ``role`` and ``content``. ``passages`` is None if the span is not a retrieval or has no content. ``context``
-    has them in one text, as a variable of a prompt. ``cost`` is in the currency of the log. ``missing`` says how to
-    get content that the instrumentation left out, else it is None.
+    ``question`` and ``answer`` are the texts that went in and came out; a question is what a user
+    wrote, or for a model call the last message of the user. ``messages`` are all messages of a
+    model call, the answer excluded, as mappings with ``role`` and ``content``. ``passages`` is None
+    if the span is not a retrieval or has no content. ``context`` has them in one text, as a
+    variable of a prompt. ``cost`` is in the currency of the log. ``missing`` says how to get
+    content that the instrumentation left out, else it is None.
     """
 
     dialect: str

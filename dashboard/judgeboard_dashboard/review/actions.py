@@ -33,26 +33,53 @@ from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.review.drafts import Draft, OpenQuestion, ReviewSession, TextView, UndoableReview
-from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, SkippedItem, read_item
+from judgeboard_dashboard.review.drafts import (
+    Draft,
+    OpenQuestion,
+    ReviewSession,
+    TextView,
+    UndoableReview,
+)
+from judgeboard_dashboard.review.leases import (
+    QueueSession,
+    Reveal,
+    ShownItem,
+    SkippedItem,
+    read_item,
+)
 from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, flagged
 
-SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
+SAVED = {
+    Decision.CONFIRM: "confirmed",
+    Decision.DISMISS: "dismissed",
+    Decision.UNSURE: "unsure about",
+}
 SIDES = {"left": "left is better", "tie": "tie", "right": "right is better"}
 """The sides in a queue, whose reviewers do not see which answer is A."""
 STORED_SIDES = {"left": "answer A is better", "tie": "tie", "right": "answer B is better"}
 """The sides of a pair that is shown in its stored order."""
-KEYS: dict[Any, str] = {Decision.CONFIRM: "Y", Decision.DISMISS: "N", Decision.UNSURE: "U", None: "Ctrl+Enter"}
+KEYS: dict[Any, str] = {
+    Decision.CONFIRM: "Y",
+    Decision.DISMISS: "N",
+    Decision.UNSURE: "U",
+    None: "Ctrl+Enter",
+}
 PROBLEM = "problem"
 """The name of a yes/no field of a label schema that is the decision (`deciding_field`)."""
 NO_NAME = "Not saved: enter your name first, at the lower right."
-WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
+WITH_KEYS = {
+    "label": "label (Q W)",
+    "groundedness": "groundedness (A S D F G)",
+    "quality": "quality (1–4)",
+}
 WAYS_OUT = "Y: hallucinated, a problem. N: grounded, no problem."
 """The keys that resolve a contradiction of label and decision."""
 LOW_QUALITY = "Not saved: the quality is low. Say whether there is a problem: Y or N."
-FIELD_CONTRADICTS = "Not saved: a field of the schema contradicts this decision. Change one of the two."
+FIELD_CONTRADICTS = (
+    "Not saved: a field of the schema contradicts this decision. Change one of the two."
+)
 NO_REASON = "Not saved: enter a reason first (M)."
 DISCARDED = "The correction is discarded. Z brings it back."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
@@ -84,9 +111,10 @@ class DraftActions:
 class Actions(DraftActions, ABC):
     """The actions of a screen's keys, bound when it is drawn: a late key press acts on the screen that it was for.
 
-    ``row`` identifies the screen in the browser. ``request_key`` identifies its review, so that a key press that
-    arrives twice is stored once. ``judgment`` is the judgment on the screen, None if there is none or it is hidden. A
-    groundedness below ``threshold`` is flagged. ``implies``: decisions imply a label; None: the reviewer is asked.
+    ``row`` identifies the screen in the browser. ``request_key`` identifies its review, so that a
+    key press that arrives twice is stored once. ``judgment`` is the judgment on the screen, None if
+    there is none or it is hidden. A groundedness below ``threshold`` is flagged. ``implies``:
+    decisions imply a label; None: the reviewer is asked.
     """
 
     store: Store
@@ -107,7 +135,8 @@ class Actions(DraftActions, ABC):
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
         """Return the grade to store with a decision; a preference has only notes.
 
-        It has the label that the decision implies, and a reason to differ only if it differs from the judgment shown.
+        It has the label that the decision implies, and a reason to differ only if it differs from
+        the judgment shown.
         """
         grade = self.draft.grade()
         if isinstance(decision, Preference):
@@ -118,7 +147,9 @@ class Actions(DraftActions, ABC):
 
     def differs(self) -> bool:
         """Whether the draft differs from the judgment on the screen."""
-        return self.judgment is not None and differs(self.draft.grade(), self.judgment, self.threshold)
+        return self.judgment is not None and differs(
+            self.draft.grade(), self.judgment, self.threshold
+        )
 
     def why(self) -> None:
         """Choose the next reason to differ from the judge; after the last reason, choose none."""
@@ -165,12 +196,22 @@ class Actions(DraftActions, ABC):
             self.session.open_question = OpenQuestion(self.row, decision)
             return
         retry = f"your decision is kept here, press {self.key_of(decision)} again"
-        safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key, retry)
+        safely(
+            self.session,
+            self.reviewer,
+            lambda reviewer: self._try(reviewer, decision),
+            self.request_key,
+            retry,
+        )
 
     def saved_words(self, decision: Decision) -> str:
         """Return the message that a decision is stored. It names a label that differs from the decision."""
         label, implied = self.draft.label, IMPLIED.get(decision)
-        other = "" if label is None or implied is None or label is implied else f", with the label {label}"
+        other = (
+            ""
+            if label is None or implied is None or label is implied
+            else f", with the label {label}"
+        )
         return f"Saved: {SAVED[decision]} {self.name}{other}"
 
     def key_of(self, decision: Any) -> str:
@@ -195,7 +236,9 @@ class Actions(DraftActions, ABC):
         if field is None:
             return None
         given = self.draft.values.get(field.name)
-        return next((made for value, made in field_decisions(field).items() if value == given), None)
+        return next(
+            (made for value, made in field_decisions(field).items() if value == given), None
+        )
 
     def question(self) -> OpenQuestion | None:
         """The open question of this screen, None if there is none."""
@@ -216,13 +259,19 @@ class Actions(DraftActions, ABC):
         asked, self.session.open_question = self.session.open_question, None
         if asked is not None:
             safely(
-                self.session, self.reviewer, lambda reviewer: remember_implied(self.store, reviewer, implied=implied)
+                self.session,
+                self.reviewer,
+                lambda reviewer: remember_implied(self.store, reviewer, implied=implied),
             )
             replace(self, implies=implied).decide(asked.decision)
 
     def implied_label(self, decision: Any) -> Label | None:
         """Return the label that a decision implies; None if the draft has a label or a groundedness."""
-        if self.implies is False or self.draft.label is not None or self.draft.groundedness is not None:
+        if (
+            self.implies is False
+            or self.draft.label is not None
+            or self.draft.groundedness is not None
+        ):
             return None
         return IMPLIED.get(decision)
 
@@ -247,14 +296,16 @@ class Actions(DraftActions, ABC):
 def field_decisions(field: SchemaField) -> Mapping[Any, Decision | None]:
     """Return the decision that each value of a field makes; empty if the field makes none.
 
-    A yes/no field makes one by its name (`PROBLEM`), and a required category if all its options describe an answer as
-    good or bad: "correct", "not supported".
+    A yes/no field makes one by its name (`PROBLEM`), and a required category if all its options
+    describe an answer as good or bad: "correct", "not supported".
     """
     if field.name == PROBLEM and field.type is FieldType.YES_NO:
         return {True: Decision.CONFIRM, False: Decision.DISMISS}
     if field.type is not FieldType.CATEGORY or field.many or not field.required:
         return {}
-    decisions: dict[Label | None, Decision] = {label: decision for decision, label in IMPLIED.items()}
+    decisions: dict[Label | None, Decision] = {
+        label: decision for decision, label in IMPLIED.items()
+    }
     made = {value: decisions.get(label_of(value, None)) for value in field.values}
     return made if {*made.values()} == {*IMPLIED} else {}
 
@@ -289,7 +340,9 @@ def safely(
     except Exception as error:  # noqa: BLE001 - the last handler of a key press; the log has the traceback
         number, outage = numbered(error), outage_words(error)
         words = (
-            f"Something went wrong: error {number} in the server's log." if outage is None else f"{outage}: {retry}."
+            f"Something went wrong: error {number} in the server's log."
+            if outage is None
+            else f"{outage}: {retry}."
         )
         session.say(words, refused=True)
 
@@ -318,11 +371,12 @@ class Listing:
 class ItemActions(Actions):
     """The actions for an answer outside queues.
 
-    ``flag_id`` is an open flag of the answer, None if no flag is open. A decision is on all open flags, or on this flag
-    ``alone``. The item of ``listing`` after the flag ``place`` follows a decision; None outside lists. After the answer
-    was judged again, ``place`` may be superseded. ``changes`` is the id of the reviewer's earlier review that is shown,
-    to be changed; it took ``seconds_before``. ``more_flags``: it decided only some of the open flags. ``from_own``: it
-    was opened from *My reviews*.
+    ``flag_id`` is an open flag of the answer, None if no flag is open. A decision is on all open
+    flags, or on this flag ``alone``. The item of ``listing`` after the flag ``place`` follows a
+    decision; None outside lists. After the answer was judged again, ``place`` may be superseded.
+    ``changes`` is the id of the reviewer's earlier review that is shown, to be changed; it took
+    ``seconds_before``. ``more_flags``: it decided only some of the open flags. ``from_own``: it was
+    opened from *My reviews*.
     """
 
     listing: Listing
@@ -349,10 +403,17 @@ class ItemActions(Actions):
             self.session.editing = None
         if self.from_own:
             self.session.goal = Rows("my_reviews", {})
-        elif self.flag_id is not None and decision is not None and self.place is not None and not self.alone:
+        elif (
+            self.flag_id is not None
+            and decision is not None
+            and self.place is not None
+            and not self.alone
+        ):
             # at the end of the list, a flag that was passed over follows, if there is any
             with Seen(self.store, reviewer.id).reading() as connection:
-                following = flag_after(connection, self.listing.where, self.listing.sort, self.place, reviewer.id)
+                following = flag_after(
+                    connection, self.listing.where, self.listing.sort, self.place, reviewer.id
+                )
             self.session.goal = flagged(following)
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
@@ -369,7 +430,9 @@ class ItemActions(Actions):
             message = f"Saved: your review of {self.name} is changed"
         elif decision is not None and self.flag_id is not None:
             common["changes"] = self.changes
-            decided = decide(self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common)
+            decided = decide(
+                self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common
+            )
             review_id = decided.review_id
             message = self.saved_words(decision)
             if decided.held is not None:
@@ -377,7 +440,9 @@ class ItemActions(Actions):
         else:
             review_id = grade(self.store, response_id=self.subject, **common)
             message = f"Saved: your grade of {self.name}"
-        self.session.done.append(UndoableReview(review_id, self.subject, draft, flag_id=self.place or self.flag_id))
+        self.session.done.append(
+            UndoableReview(review_id, self.subject, draft, flag_id=self.place or self.flag_id)
+        )
         return message
 
 
@@ -394,7 +459,9 @@ class QueueActions(Actions):
         if deciding_field(self.draft) is not None:
             return False
         rules = self.work.queue.rules
-        label_decides = "label" in rules.grades and not rules.implied_labels  # see `labelled_decision`
+        label_decides = (
+            "label" in rules.grades and not rules.implied_labels
+        )  # see `labelled_decision`
         return not label_decides or (self.draft.label is not None and self.decision() is None)
 
     def key_of(self, decision: Any) -> str:
@@ -422,10 +489,15 @@ class QueueActions(Actions):
         elif self.asks_decision:
             self.session.say(LOW_QUALITY, refused=True)
         else:
-            missing = *missing_grades(self.work.queue.rules, None, self.draft.grade()), *self.draft.missing()
+            missing = (
+                *missing_grades(self.work.queue.rules, None, self.draft.grade()),
+                *self.draft.missing(),
+            )
             self._say_missing(missing or [PROBLEM])
 
-    def _answer_reveal(self, reviewer: Reviewer, revealed: Reveal, decision: Decision | None) -> None:
+    def _answer_reveal(
+        self, reviewer: Reviewer, revealed: Reveal, decision: Decision | None
+    ) -> None:
         """After the reveal: keep the first review (None), or store the changed grades."""
 
         def write() -> str:
@@ -455,7 +527,11 @@ class QueueActions(Actions):
         def act(reviewer: Reviewer) -> None:
             reason = CANNOT_BE_JUDGED if declined else self.draft.grade().note or ""
             skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
-            message = f"{'Declined' if declined else 'Skipped'}: {self.name}" if skipped else LEASED_BY_OTHER
+            message = (
+                f"{'Declined' if declined else 'Skipped'}: {self.name}"
+                if skipped
+                else LEASED_BY_OTHER
+            )
             if skipped:
                 self.work.undoable.append(SkippedItem(self.leased, self.draft.copied()))
             self._drop(message, refused=not skipped)
@@ -482,7 +558,11 @@ class QueueActions(Actions):
         first = next((field for field in own if field.name in names), None)
         self.draft.field_at = self.draft.field_at if first is None else first.name
         is_typed = first is not None and first.type in TYPED
-        self.session.say(f"Not saved: this queue requires {words}.", refused=True, asks="field" if is_typed else None)
+        self.session.say(
+            f"Not saved: this queue requires {words}.",
+            refused=True,
+            asks="field" if is_typed else None,
+        )
 
     def _decide(self, reviewer: Reviewer, decision: Any) -> None:
         """Decide the item with the draft. Then reveal the judge if the queue does so, or show the next item.
@@ -512,7 +592,9 @@ class QueueActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
-            work.undoable.append(UndoableReview(decided.review_id, self.subject, draft, item_id=decided.item_id))
+            work.undoable.append(
+                UndoableReview(decided.review_id, self.subject, draft, item_id=decided.item_id)
+            )
             if isinstance(decision, Preference):
                 pair = self.leased.pair
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
@@ -521,7 +603,9 @@ class QueueActions(Actions):
             if work.queue.rules.training:
                 with self.store.reading() as connection:
                     feedback = training_feedback(connection, decided.item_id, decided.review_id)
-                work.feedback = "" if feedback is None else f"{self.name}: {feedback_words(feedback)}"
+                work.feedback = (
+                    "" if feedback is None else f"{self.name}: {feedback_words(feedback)}"
+                )
             return self.saved_words(decision)
 
         stored = self.stored(write)
@@ -529,7 +613,9 @@ class QueueActions(Actions):
         if not stored:
             work.check_open()
         for review_id, first in reveals:
-            with suppress(JudgeboardError):  # the review is stored: if the reveal fails, the next item follows
+            with suppress(
+                JudgeboardError
+            ):  # the review is stored: if the reveal fails, the next item follows
                 self._reveal(reviewer, review_id, first, draft)
 
     def _reveal(self, reviewer: Reviewer, review_id: int, first: Decision, draft: Draft) -> None:
@@ -552,7 +638,13 @@ class QueueActions(Actions):
             return LEASED_BY_OTHER
         key = self.session.request_key(f"{self.row}lost")
         try:
-            decide_item(self.store, self.leased.lease.token, reviewer=reviewer, grade=grades, request_key=key)
+            decide_item(
+                self.store,
+                self.leased.lease.token,
+                reviewer=reviewer,
+                grade=grades,
+                request_key=key,
+            )
         except DecisionRefused as refused:
             return str(refused)
         return LEASED_BY_OTHER
@@ -570,8 +662,12 @@ class ConflictActions(Actions):
         self.go(self._next())
 
     def _next(self) -> Rows:
-        with Seen(self.store, None if self.reviewer is None else self.reviewer.id).reading() as connection:
-            lines = open_conflicts(connection, self.queue, after=self.conflict.item.id, limit=1).lines
+        with Seen(
+            self.store, None if self.reviewer is None else self.reviewer.id
+        ).reading() as connection:
+            lines = open_conflicts(
+                connection, self.queue, after=self.conflict.item.id, limit=1
+            ).lines
             lines = lines or open_conflicts(connection, self.queue, limit=1).lines
         others = [line.item.item_id for line in lines if line.item.item_id != self.conflict.item.id]
         return conflict_rows(self.queue, others[0] if others else None)

@@ -68,10 +68,14 @@ def last_settings(store: Store, response_id: int) -> LastSettings:
 def _settings_at(key: Hashable, _store: Store, _response_id: int) -> LastSettings:  # noqa: ARG001 - the cache's key
     with _store.reading() as connection:
         primary, usable = primary_judge(connection), usable_versions(connection)
-    version, judge = next(((version, judge) for version, judge in usable if version.name == primary), (None, {}))
+    version, judge = next(
+        ((version, judge) for version, judge in usable if version.name == primary), (None, {})
+    )
     if version is None:
         why = f"{primary} cannot judge again here: it was imported or retired, or has its own rubric or examples."
-        return LastSettings({}, None, "No judge has judged an answer yet." if primary is None else why)
+        return LastSettings(
+            {}, None, "No judge has judged an answer yet." if primary is None else why
+        )
     try:
         address = job_address(_store, judge)
     except AddressUnknown as error:
@@ -81,7 +85,9 @@ def _settings_at(key: Hashable, _store: Store, _response_id: int) -> LastSetting
         return LastSettings(judge, None, hosts)
     variable = missing_key(judge)
     if variable is not None:
-        return LastSettings(judge, None, f"{version.title} needs a key for {address.host}: {variable} is not set.")
+        return LastSettings(
+            judge, None, f"{version.title} needs a key for {address.host}: {variable} is not set."
+        )
     return LastSettings(judge, estimate_calls(_store, judge=judge, where=_only(_response_id)))
 
 
@@ -109,7 +115,14 @@ def again_section(actions: Actions, item: Item) -> None:
                 tip="Judges this answer again with the primary judge's last settings. The earlier verdict is kept.",
             )
             # One key for all items, so that nothing but the texts changes between two of them.
-            st.button("Other settings", key="rejudge", type="tertiary", on_click=actions.go, args=(form,), wrap=False)
+            st.button(
+                "Other settings",
+                key="rejudge",
+                type="tertiary",
+                on_click=actions.go,
+                args=(form,),
+                wrap=False,
+            )
         job = actions.session.again.get(item.response_id)
         if job is None:
             _status(tag("div", settings.words))
@@ -162,7 +175,12 @@ def _watch(store: Store, job: AgainJob) -> None:
             st.rerun()
         title = now.judge_title or "The judge"
         waits = now.state == "waiting"
-        _status(tag("div", state_words(now) if waits else f"{title} is judging this answer. You can go on."))
+        _status(
+            tag(
+                "div",
+                state_words(now) if waits else f"{title} is judging this answer. You can go on.",
+            )
+        )
 
     progress()
 
@@ -172,7 +190,11 @@ def _outcome(item: Item, job: AgainJob) -> list[Html]:
     if new is None:
         return [tag("div", f"Not judged again: {job.ended or 'the answer was not selected'}.")]
     if new.status != Status.OK:
-        return [tag("div", f"No usable verdict: {new.error or new.status}. The earlier verdict is kept.")]
+        return [
+            tag(
+                "div", f"No usable verdict: {new.error or new.status}. The earlier verdict is kept."
+            )
+        ]
     before = "not judged" if job.before is None else judgment_words(job.before)
     return [
         tag("div", tag("span", "Before"), tag("b", before)),

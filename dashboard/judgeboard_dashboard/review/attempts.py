@@ -32,8 +32,8 @@ STARTS = 200  # characters of an answer on its card: one line
 class AttemptActions:
     """The actions for the attempts of all sequences, in order.
 
-    The current attempt is read when a key press is processed: the keys for next attempt and select, pressed in quick
-    succession, select the next attempt even if it is not drawn yet.
+    The current attempt is read when a key press is processed: the keys for next attempt and select,
+    pressed in quick succession, select the next attempt even if it is not drawn yet.
     """
 
     actions: Actions
@@ -43,8 +43,14 @@ class AttemptActions:
     def at(self) -> int:
         """The index of the attempt on the screen. At first, it is the attempt that the newest run kept."""
         newest = self.attempts[0][0]
-        kept = (at for at, (sequence, attempt) in enumerate(self.attempts) if sequence is newest and attempt.kept)
-        return self.actions.session.viewed.get(self.actions.subject, next(kept, 0)) % len(self.attempts)
+        kept = (
+            at
+            for at, (sequence, attempt) in enumerate(self.attempts)
+            if sequence is newest and attempt.kept
+        )
+        return self.actions.session.viewed.get(self.actions.subject, next(kept, 0)) % len(
+            self.attempts
+        )
 
     def next(self) -> None:
         """Show the next attempt; after the last attempt, show the first."""
@@ -61,7 +67,14 @@ class AttemptActions:
         def act(reviewer: Reviewer) -> None:
             selected = selected_attempt(store, run_id, subject, reviewer) == attempt.number
             number = None if selected else attempt.number
-            select_attempt(store, run_id=run_id, subject=subject, number=number, reviewer=reviewer, request_key=key)
+            select_attempt(
+                store,
+                run_id=run_id,
+                subject=subject,
+                number=number,
+                reviewer=reviewer,
+                request_key=key,
+            )
             undone = f"Undone: you have selected no attempt at {name}"
             session.say(undone if selected else f"Saved: {attempt.name} of {name} is selected")
             session.finish_key(row, key)
@@ -84,11 +97,17 @@ class AttemptsSection:
     def link(self) -> Html | None:
         """Return the link from the answer to its attempts, None if there are none."""
         made = sum(sequence.made for sequence in self.sequences)
-        return tag("a", f"{count(made, 'attempt')} at a better answer", href="#attempts") if made else None
+        return (
+            tag("a", f"{count(made, 'attempt')} at a better answer", href="#attempts")
+            if made
+            else None
+        )
 
     def show(self, actions: Actions) -> None:
         """Show the attempts under the panes, those of the newest run first."""
-        attempts = tuple((sequence, attempt) for sequence in self.sequences for attempt in sequence.attempts)
+        attempts = tuple(
+            (sequence, attempt) for sequence in self.sequences for attempt in sequence.attempts
+        )
         if not attempts:
             return
         bound, reviewer = AttemptActions(actions, attempts), actions.reviewer
@@ -97,18 +116,42 @@ class AttemptsSection:
         refused = refusal(Action.REVIEW)
         with st.container(key="attempts", gap="small"):
             with st.container(
-                key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+                key="attempts_head",
+                horizontal=True,
+                vertical_alignment="center",
+                gap="small",
+                wrap=False,
             ):
-                # Two lines: the result, then judge and run. The first line fits into a width of 800 px.
+                # Two lines: the result, then judge and run. The first line fits into a width of 800
+                # px.
                 runs = len(self.sequences)
-                result = "" if sequence.passed is None else " · passed" if sequence.passed else " · not passed"
+                result = (
+                    ""
+                    if sequence.passed is None
+                    else " · passed"
+                    if sequence.passed
+                    else " · not passed"
+                )
                 facts = f"{result} · {count(sequence.made, 'attempt')} · cost {money(sequence.cost_micro)}"
-                judge = f"{'rated' if sequence.method == 'refine' else 'judged'} by {sequence.judge}"
+                judge = (
+                    f"{'rated' if sequence.method == 'refine' else 'judged'} by {sequence.judge}"
+                )
                 origin = f"{judge} · run {sequence.run_id}, {when(sequence.at)}{f' · {runs} runs' if runs > 1 else ''}"
-                first = tag("div", tag("b", METHODS.get(sequence.method, sequence.method)), facts, cls="jb-line")
+                first = tag(
+                    "div",
+                    tag("b", METHODS.get(sequence.method, sequence.method)),
+                    facts,
+                    cls="jb-line",
+                )
                 second = tag("div", origin, cls="jb-cap jb-line")
                 show(tag("div", first, second, cls="jb-attempts-title", id="attempts"))
-                key_button("Next attempt", bound.next, key="view", shortcut="9", disabled=len(attempts) == 1)
+                key_button(
+                    "Next attempt",
+                    bound.next,
+                    key="view",
+                    shortcut="9",
+                    disabled=len(attempts) == 1,
+                )
                 key_button(
                     "Deselect" if selected else f"Select {attempt.name}",
                     bound.select,
@@ -130,10 +173,17 @@ def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
     names = {attempt.number: attempt.name for attempt in sequence.attempts}
     selections = [
-        tag("div", tag("b", choice.reviewer), f" selected {names[choice.number]}, {when(choice.at)}")
+        tag(
+            "div", tag("b", choice.reviewer), f" selected {names[choice.number]}, {when(choice.at)}"
+        )
         for choice in sequence.selected
     ]
-    return tag("div", *cards, tag("div", *selections, cls="jb-selected") if selections else None, cls="jb-attempts")
+    return tag(
+        "div",
+        *cards,
+        tag("div", *selections, cls="jb-selected") if selections else None,
+        cls="jb-attempts",
+    )
 
 
 def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
@@ -154,14 +204,27 @@ def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> 
         cls="jb-attempt-head",
     )
     start = (attempt.answer or "")[: 2 * STARTS]
-    cost = f"cost {money(attempt.cost_micro)}" if attempt.number or attempt.cost_micro is not None else None
+    cost = (
+        f"cost {money(attempt.cost_micro)}"
+        if attempt.number or attempt.cost_micro is not None
+        else None
+    )
     return tag(
         "div",
         head,
-        tag("div", shortened(" ".join(start.split()), STARTS), cls="jb-cap jb-line") if start and not same else None,
+        tag("div", shortened(" ".join(start.split()), STARTS), cls="jb-cap jb-line")
+        if start and not same
+        else None,
         tag("div", attempt.note, cls="jb-why") if attempt.note else None,
-        tag("div", beginning(attempt.reasoning, LONGEST_TEXT), cls="jb-reason") if attempt.reasoning else None,
-        tag("div", tag("span", "Feedback ", cls="jb-label"), beginning(attempt.feedback, LONGEST_TEXT), cls="jb-reason")
+        tag("div", beginning(attempt.reasoning, LONGEST_TEXT), cls="jb-reason")
+        if attempt.reasoning
+        else None,
+        tag(
+            "div",
+            tag("span", "Feedback ", cls="jb-label"),
+            beginning(attempt.feedback, LONGEST_TEXT),
+            cls="jb-reason",
+        )
         if attempt.feedback
         else None,
         tag("div", cost, cls="jb-cap") if cost else None,
@@ -180,7 +243,11 @@ def _scores(attempt: ShownAttempt) -> str:
 
 def _before(sequence: AttemptSequence, attempt: ShownAttempt) -> ShownAttempt | None:
     """Return the nearest earlier attempt with an answer, which this attempt is compared with."""
-    earlier = [other for other in sequence.attempts if other.number < attempt.number and other.answer is not None]
+    earlier = [
+        other
+        for other in sequence.attempts
+        if other.number < attempt.number and other.answer is not None
+    ]
     return earlier[-1] if earlier else None
 
 
@@ -195,10 +262,14 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     elif before is None or _unchanged(before, viewed):
         sides = [(viewed, tag("div", beginning(viewed.answer, LONGEST), cls="jb-evidence"))]
     else:
-        sides = list(zip((before, viewed), both_sides(before.answer or "", viewed.answer), strict=True))
+        sides = list(
+            zip((before, viewed), both_sides(before.answer or "", viewed.answer), strict=True)
+        )
     columns = [tag("div", _heading(attempt), text) for attempt, text in sides]
     return tag("div", *columns, cls=f"jb-attempt-text{' jb-sides' if len(columns) > 1 else ''}")
 
 
 def _heading(attempt: ShownAttempt) -> Html:
-    return tag("div", capital(attempt.name), tag("span", _scores(attempt)), cls="jb-label jb-both-ends")
+    return tag(
+        "div", capital(attempt.name), tag("span", _scores(attempt)), cls="jb-label jb-both-ends"
+    )

@@ -51,7 +51,11 @@ class NumberedClaim:
     @property
     def words(self) -> str:
         """For a screen reader: "claim 1, contradicted", "claim 1, contradicted, your mark: supported"."""
-        status = "quote not found in the answer" if self.status == "notfound" else STATUS_WORDS[self.claim.status]
+        status = (
+            "quote not found in the answer"
+            if self.status == "notfound"
+            else STATUS_WORDS[self.claim.status]
+        )
         judged = f"sentence {self.number}" if self.sentence else f"claim {self.number}, {status}"
         return judged if self.own is None else f"{judged}, your mark: {STATUS_WORDS[self.own]}"
 
@@ -88,10 +92,14 @@ def answer_spans(claims: Iterable[NumberedClaim], answer: str) -> list[Span]:
 def passage_spans(claims: Iterable[NumberedClaim], passage: int, text: str) -> list[Span]:
     """Return the spans of passage number ``passage`` (from 1) that the claims quote."""
     quoted = (claim for claim in claims if claim.claim.passage == passage)
-    return _spans(((claim, claim.claim.passage_start, claim.claim.passage_end) for claim in quoted), len(text))
+    return _spans(
+        ((claim, claim.claim.passage_start, claim.claim.passage_end) for claim in quoted), len(text)
+    )
 
 
-def _spans(offsets: Iterable[tuple[NumberedClaim, int | None, int | None]], length: int) -> list[Span]:
+def _spans(
+    offsets: Iterable[tuple[NumberedClaim, int | None, int | None]], length: int
+) -> list[Span]:
     return [
         Span(start, end, claim)
         for claim, start, end in offsets
@@ -124,13 +132,16 @@ def marked(
 ) -> Html:
     """Return a text with its claims marked. The text content of the HTML equals the text.
 
-    The ids of marks start with ``here`` in this text ("a": answer, "q": passages), and with ``there`` in the other
-    text, to which the number of a mark links. If a text is shown in parts, ``part`` has the start and end of this part,
-    and ``begun`` collects the claims that already have an id.
+    The ids of marks start with ``here`` in this text ("a": answer, "q": passages), and with
+    ``there`` in the other text, to which the number of a mark links. If a text is shown in parts,
+    ``part`` has the start and end of this part, and ``begun`` collects the claims that already have
+    an id.
     """
     begun = set() if begun is None else begun
     begin, stop = part or (0, len(text))
-    clipped = ((max(start, begin), min(end, stop), claim) for start, end, claim in split(len(text), spans))
+    clipped = (
+        (max(start, begin), min(end, stop), claim) for start, end, claim in split(len(text), spans)
+    )
     pieces = [piece for piece in clipped if piece[0] < piece[1]]
     last = {claim.name: place for place, (_, _, claim) in enumerate(pieces) if claim is not None}
     parts: list[Html] = []
@@ -144,8 +155,15 @@ def marked(
             tag(
                 "mark",
                 text[start:end],
-                # The number is CSS content, so that copies of the text and comparisons with it do not contain it.
-                tag("a", cls="jb-n", href=_goal(claim, there), data_n=claim.sign, aria_label=claim.words)
+                # The number is CSS content, so that copies of the text and comparisons with it do
+                # not contain it.
+                tag(
+                    "a",
+                    cls="jb-n",
+                    href=_goal(claim, there),
+                    data_n=claim.sign,
+                    aria_label=claim.words,
+                )
                 if last[claim.name] == place
                 else None,
                 cls=f"jb-m jb-{claim.status}{' jb-at' if claim.at else ''}",
@@ -177,12 +195,18 @@ def statements_of(
             ClaimMark(status, claim.text, claim.answer_start, claim.answer_end, judgment_id, number)
             for number, claim in enumerate(claims, start=1)
         )
-    return tuple(ClaimMark(status, answer[start:end], start, end) for start, end in sentence_spans(answer))
+    return tuple(
+        ClaimMark(status, answer[start:end], start, end) for start, end in sentence_spans(answer)
+    )
 
 
 def subject_of(mark: ClaimMark) -> Subject:
     """Return the key of a mark."""
-    return (None, mark.start, mark.end) if mark.judgment_id is None else (mark.judgment_id, mark.number, None)
+    return (
+        (None, mark.start, mark.end)
+        if mark.judgment_id is None
+        else (mark.judgment_id, mark.number, None)
+    )
 
 
 def shown_claims(
@@ -195,14 +219,22 @@ def shown_claims(
 
     ``at`` is the index of the statement that the keys mark, None if no statement is chosen yet.
     """
-    own = ((number, marks.get(subject_of(statement))) for number, statement in enumerate(statements, start=1))
+    own = (
+        (number, marks.get(subject_of(statement)))
+        for number, statement in enumerate(statements, start=1)
+    )
     statuses = {number: mark.status for number, mark in own if mark is not None}
     now = None if at is None or not statements else at % len(statements) + 1
     if statements and statements[0].judgment_id is None:
         sentences = (
             NumberedClaim(
                 number,
-                Claim(each.text, statuses.get(number, each.status), answer_start=each.start, answer_end=each.end),
+                Claim(
+                    each.text,
+                    statuses.get(number, each.status),
+                    answer_start=each.start,
+                    answer_end=each.end,
+                ),
                 own=statuses.get(number),
                 at=number == now,
                 sentence=True,
@@ -211,4 +243,7 @@ def shown_claims(
             if number in statuses or number == now
         )
         return [*numbered(claims), *sentences]
-    return [replace(claim, own=statuses.get(claim.number), at=claim.number == now) for claim in numbered(claims)]
+    return [
+        replace(claim, own=statuses.get(claim.number), at=claim.number == now)
+        for claim in numbered(claims)
+    ]

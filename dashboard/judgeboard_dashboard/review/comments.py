@@ -39,21 +39,39 @@ class CommentActions:
         if not draft.text.strip():
             return
         if draft.replaces is None:
-            write, message = partial(comment, response_id=self.item.response_id), "Saved: your comment"
+            write, message = (
+                partial(comment, response_id=self.item.response_id),
+                "Saved: your comment",
+            )
         else:
-            write, message = partial(edit_comment, comment_id=draft.replaces), "Saved: your comment is changed"
+            write, message = (
+                partial(edit_comment, comment_id=draft.replaces),
+                "Saved: your comment is changed",
+            )
         self._store(
-            partial(write, text=draft.text), message, f"comment{self.item.response_id}", request_key, draft.replaces
+            partial(write, text=draft.text),
+            message,
+            f"comment{self.item.response_id}",
+            request_key,
+            draft.replaces,
         )
 
     def change(self, changed: Comment) -> None:
         """Put a comment of the reviewer into the field, to change it."""
-        self.session.put_comment(self.item.response_id, CommentDraft(changed.text or "", replaces=changed.id))
+        self.session.put_comment(
+            self.item.response_id, CommentDraft(changed.text or "", replaces=changed.id)
+        )
 
     def withdraw(self, withdrawn: Comment, request_key: str) -> None:
         """Withdraw a comment of the reviewer."""
         write = partial(withdraw_comment, comment_id=withdrawn.id)
-        self._store(write, "Your comment is withdrawn.", f"withdraw{withdrawn.id}", request_key, withdrawn.id)
+        self._store(
+            write,
+            "Your comment is withdrawn.",
+            f"withdraw{withdrawn.id}",
+            request_key,
+            withdrawn.id,
+        )
 
     def request_key(self, withdrawn: int | None = None) -> str:
         """Return the request key for the next comment, or for the withdrawal of the comment ``withdrawn``."""
@@ -61,7 +79,14 @@ class CommentActions:
             f"comment{self.item.response_id}" if withdrawn is None else f"withdraw{withdrawn}"
         )
 
-    def _store(self, write: Callable[..., int], message: str, row: str, request_key: str, replaced: int | None) -> None:
+    def _store(
+        self,
+        write: Callable[..., int],
+        message: str,
+        row: str,
+        request_key: str,
+        replaced: int | None,
+    ) -> None:
         """Store a change of the comments. Empty the field if its text replaces ``replaced`` (None: a new comment)."""
 
         def act(reviewer: Reviewer) -> None:
@@ -103,7 +128,9 @@ def comments_block(comments: Sequence[Comment]) -> Html | None:
         )
         for comment in comments
     ]
-    return tag("div", tag("div", f"Comments ({len(comments)})", cls="jb-label"), *lines, cls="jb-block")
+    return tag(
+        "div", tag("div", f"Comments ({len(comments)})", cls="jb-label"), *lines, cls="jb-block"
+    )
 
 
 def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None:
@@ -124,7 +151,9 @@ def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None
         st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False),
     ):
         st.text_input(
-            "Comment for other reviewers (T)" if draft.replaces is None else "Change your comment (T)",
+            "Comment for other reviewers (T)"
+            if draft.replaces is None
+            else "Change your comment (T)",
             key=key,
             placeholder="Other reviewers see it here. Enter sends it.",
         )
@@ -141,9 +170,13 @@ def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None
         with st.popover(f"My comments ({len(own_comments)})", key="my_comments"):
             for own in own_comments:
                 start = as_label(shortened(own.text or "", START))
-                with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False):
+                with st.container(
+                    horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
+                ):
                     change = partial(actions.change, own)
-                    key_button(f"Change: {start}", change, key=f"change_comment_{own.id}", quiet=True)
+                    key_button(
+                        f"Change: {start}", change, key=f"change_comment_{own.id}", quiet=True
+                    )
                     withdraw = partial(actions.withdraw, own, actions.request_key(own.id))
                     key_button("Withdraw", withdraw, key=f"withdraw_comment_{own.id}")
 

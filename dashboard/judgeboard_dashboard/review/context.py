@@ -19,18 +19,35 @@ DETAILS = "context_details"
 # A passage shows one rank, score and source: the value of the first of these names that it has.
 RANKS = ("rank", "position", "index")
 SCORES = ("score", "relevance_score", "relevance", "similarity", "distance")
-SOURCES = ("url", "uri", "link", "href", "source", "file", "filename", "path", "title", "document_id", "doc_id", "id")
+SOURCES = (
+    "url",
+    "uri",
+    "link",
+    "href",
+    "source",
+    "file",
+    "filename",
+    "path",
+    "title",
+    "document_id",
+    "doc_id",
+    "id",
+)
 
 
 def logged_values(response: Response) -> dict[str, str]:
     """Return the texts of the log that stand in columns of their own, by label."""
-    return {each.label: value for name, each in LOG_FIELDS.items() if (value := getattr(response, name))}
+    return {
+        each.label: value for name, each in LOG_FIELDS.items() if (value := getattr(response, name))
+    }
 
 
 def context_block(response: Response) -> Html | None:
     """Return the panel, None if the log has no context. It is open if the messages contain an earlier answer."""
     turns = list(response.messages or ())
-    extra = {name: value for name, value in response.metadata.items() if name not in {DETAILS, SERVED}}
+    extra = {
+        name: value for name, value in response.metadata.items() if name not in {DETAILS, SERVED}
+    }
     values = [*logged_values(response).items(), *_values(extra)]
     told = [
         count(len(turns), "message") if turns else None,
@@ -44,7 +61,9 @@ def context_block(response: Response) -> Html | None:
         text = tag("div", beginning(response.reference, LONGEST), cls="jb-evidence")
         reference = tag("div", tag("div", "Reference answer", cls="jb-label"), text, cls="jb-block")
     facts = [
-        part for name, value in values[:MOST_VALUES] for part in (tag("span", name), tag("span", value[:LONGEST_VALUE]))
+        part
+        for name, value in values[:MOST_VALUES]
+        for part in (tag("span", name), tag("span", value[:LONGEST_VALUE]))
     ]
     title = f"Context of the answer: {', '.join(part for part in told if part)}"
     return tag(
@@ -72,7 +91,13 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
         for turn in turns[-MOST_TURNS:]
     ]
     earlier = tag("div", f"{left} earlier", cls="jb-cap") if left > 0 else None
-    return tag("div", tag("div", "Messages sent to the model", cls="jb-label"), earlier, *lines, cls="jb-block")
+    return tag(
+        "div",
+        tag("div", "Messages sent to the model", cls="jb-label"),
+        earlier,
+        *lines,
+        cls="jb-block",
+    )
 
 
 def message_words(message: Mapping[str, Any]) -> str:
@@ -106,11 +131,23 @@ def passage_facts(response: Response, number: int) -> list[Html]:
     detail = details[number - 1] if isinstance(details, list) and number <= len(details) else None
     if not isinstance(detail, dict):
         return []
-    values = {name.rpartition(".")[2].lower(): value for name, value in reversed(list(_values(detail)))}
-    rank, score = (next((name for name in names if name in values), None) for names in (RANKS, SCORES))
+    values = {
+        name.rpartition(".")[2].lower(): value for name, value in reversed(list(_values(detail)))
+    }
+    rank, score = (
+        next((name for name in names if name in values), None) for names in (RANKS, SCORES)
+    )
     source = next((values[name] for name in SOURCES if name in values), None)
     return [
         *([tag("span", f"rank {values[rank]}")] if rank else []),
-        *([tag("span", f"{score.removeprefix('relevance_')} {values[score][:8]}")] if score else []),
-        *([tag("code", source[:LONGEST_VALUE], cls="jb-source", title=source[:LONGEST_VALUE])] if source else []),
+        *(
+            [tag("span", f"{score.removeprefix('relevance_')} {values[score][:8]}")]
+            if score
+            else []
+        ),
+        *(
+            [tag("code", source[:LONGEST_VALUE], cls="jb-source", title=source[:LONGEST_VALUE])]
+            if source
+            else []
+        ),
     ]

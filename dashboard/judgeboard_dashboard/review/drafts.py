@@ -10,7 +10,16 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.domain import NOTES, Action, ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
+from judgeboard.domain import (
+    NOTES,
+    Action,
+    ClaimMark,
+    DimensionScore,
+    FlagState,
+    Grade,
+    Label,
+    WhyDiffers,
+)
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.people.permissions import may
@@ -39,7 +48,16 @@ PACE = 1.0
 """Seconds between two writes of drafts to the store."""
 _ON_SCREEN = (
     *("dimensions", "at", "spans", "shown", "noted"),
-    *("schema", "field_at", "selection", "selected", "correcting", "answer", "discarded", "restored"),
+    *(
+        "schema",
+        "field_at",
+        "selection",
+        "selected",
+        "correcting",
+        "answer",
+        "discarded",
+        "restored",
+    ),
 )
 """Fields of a draft that are not stored: positions on the screen, and fields that only an edit of a review has."""
 
@@ -48,16 +66,18 @@ _ON_SCREEN = (
 class Draft:
     """Grades and texts of a review that is not stored yet.
 
-    ``shown`` is the number of the last refill of the fields. It is part of their keys: the session ignores a value that
-    the browser sends for an older field. ``noted`` does the same for the ``notes``, which are by name (`NOTES`). Grades
-    do not refill the notes, because the reviewer may be typing. ``scores`` has the scores by dimension; ``dimensions``
-    are the dimensions with a field. ``at`` is the index of the statement that the keys mark. ``values`` has the values
-    of the label ``schema`` by field; the digits fill in ``field_at``. ``correcting``: the field for the corrected
-    answer is shown; ``answer`` is the uncorrected answer, and ``discarded`` the correction that was discarded last,
-    with its ``in_suite``. ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
-    ``modes`` are names of failure modes. ``restored`` are the values that the draft had when it came on the
-    screen, with what they grade: a field of the draft, an `own_field` or the subject of a mark. The first press on
-    one of them keeps it.
+    ``shown`` is the number of the last refill of the fields. It is part of their keys: the session
+    ignores a value that the browser sends for an older field. ``noted`` does the same for the
+    ``notes``, which are by name (`NOTES`). Grades do not refill the notes, because the reviewer may
+    be typing. ``scores`` has the scores by dimension; ``dimensions`` are the dimensions with a
+    field. ``at`` is the index of the statement that the keys mark. ``values`` has the values of the
+    label ``schema`` by field; the digits fill in ``field_at``. ``correcting``: the field for the
+    corrected answer is shown; ``answer`` is the uncorrected answer, and ``discarded`` the
+    correction that was discarded last, with its ``in_suite``. ``selection`` is the selected text,
+    ``selected`` the last selection that the browser sent. ``modes`` are names of failure modes.
+    ``restored`` are the values that the draft had when it came on the screen, with what they grade:
+    a field of the draft, an `own_field` or the subject of a mark. The first press on one of them
+    keeps it.
     """
 
     quality: int | None = None
@@ -110,7 +130,9 @@ class Draft:
 
     def grade(self) -> Grade:
         """Return the draft as a grade. Empty texts become None."""
-        notes: dict[str, Any] = {name: text.strip() for name, text in self.notes.items() if text.strip()}
+        notes: dict[str, Any] = {
+            name: text.strip() for name, text in self.notes.items() if text.strip()
+        }
         grade = Grade(
             label=self.label,
             groundedness=self.groundedness,
@@ -126,14 +148,21 @@ class Draft:
         )
         if self.schema is None:
             return grade
-        names = {each.name for each in self.schema.own}  # values of another queue's fields are left out
+        names = {
+            each.name for each in self.schema.own
+        }  # values of another queue's fields are left out
         own = {name: value for name, value in self.values.items() if name in names}
         return self.schema.grade({**self.schema.values(grade), **own}, grade)
 
     def all_values(self) -> dict[str, Any]:
         """Return the values of the schema by field, including label, groundedness and quality."""
         label = None if self.label is None else str(self.label.value)
-        return {"label": label, "groundedness": self.groundedness, "quality": self.quality, **self.values}
+        return {
+            "label": label,
+            "groundedness": self.groundedness,
+            "quality": self.quality,
+            **self.values,
+        }
 
     def missing(self) -> tuple[str, ...]:
         """Return the schema's required fields without a value, except label, groundedness and quality."""
@@ -143,18 +172,32 @@ class Draft:
     def content(self) -> dict[str, Any]:
         """Return the content to store, without empty values. Later key presses do not change it."""
         kept = self.copied()
-        values = {each.name: getattr(kept, each.name) for each in fields(kept) if each.name not in _ON_SCREEN}
-        values |= {"marks": marks_json(self.marks.values()), "in_suite": self.in_suite or None, **values.pop("notes")}
+        values = {
+            each.name: getattr(kept, each.name)
+            for each in fields(kept)
+            if each.name not in _ON_SCREEN
+        }
+        values |= {
+            "marks": marks_json(self.marks.values()),
+            "in_suite": self.in_suite or None,
+            **values.pop("notes"),
+        }
         return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Draft":
         """Return the draft with this stored content."""
-        draft = cls(**{name: value for name, value in content.items() if name not in {"marks", *NOTES}})
+        draft = cls(
+            **{name: value for name, value in content.items() if name not in {"marks", *NOTES}}
+        )
         draft.notes = {name: content[name] for name in NOTES if name in content}
         draft.label = Label(draft.label) if draft.label else None
         draft.why = WhyDiffers(draft.why) if draft.why else None
-        draft.scores, draft.values, draft.modes = dict(draft.scores), dict(draft.values), list(draft.modes)
+        draft.scores, draft.values, draft.modes = (
+            dict(draft.scores),
+            dict(draft.values),
+            list(draft.modes),
+        )
         draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
         return draft
 
@@ -162,7 +205,9 @@ class Draft:
         """Show the field for the corrected answer, or close it and discard the correction."""
         self.correcting = not (self.correcting or self.corrected_answer)
         if not self.correcting:
-            self.discarded = (self.corrected_answer, self.in_suite) if self.corrected_answer else None
+            self.discarded = (
+                (self.corrected_answer, self.in_suite) if self.corrected_answer else None
+            )
             self.corrected_answer, self.in_suite = "", False
 
     def restore_correction(self) -> bool:
@@ -210,7 +255,9 @@ class Draft:
         restored += [("modes", mode) for mode in self.modes]
         restored += [(subject, mark.status) for subject, mark in self.marks.items()]
         for name, value in self.values.items():
-            restored += [(own_field(name), each) for each in (value if isinstance(value, list) else [value])]
+            restored += [
+                (own_field(name), each) for each in (value if isinstance(value, list) else [value])
+            ]
         return replace(self.copied(), restored=restored, at=None, field_at="")
 
 
@@ -243,9 +290,9 @@ class UndoableReview:
 class AgainJob:
     """A job of this session that judges one answer again.
 
-    ``before`` is the verdict on the screen at the start, ``newest`` the id of the newest judgment by then. ``ended`` is
-    None while the job runs, then the reason why it stopped; empty if it did not. ``unread``: a leased item still has
-    the judgments from before the job.
+    ``before`` is the verdict on the screen at the start, ``newest`` the id of the newest judgment
+    by then. ``ended`` is None while the job runs, then the reason why it stopped; empty if it did
+    not. ``unread``: a leased item still has the judgments from before the job.
     """
 
     job_id: str
@@ -259,7 +306,8 @@ class AgainJob:
 class OpenQuestion:
     """A question about a decision on the screen ``row``, which is stored after the answer.
 
-    Without a ``label``: does the decision imply a label? With one: this label of the draft contradicts the decision.
+    Without a ``label``: does the decision imply a label? With one: this label of the draft
+    contradicts the decision.
     """
 
     row: str
@@ -278,16 +326,17 @@ TextView = Literal["folded", "whole", "formatted"]
 class ReviewSession:
     """The state of one reviewer's browser session. It does not use Streamlit.
 
-    Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
-    open on this screen. They keep their buttons: after a late key press, the message names who decided first.
-    ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asks`` is the field that
-    the message asks for, and a number of this message. ``open_question`` is asked before a decision is stored.
-    ``drawer`` is the view in place of the texts: "judgments", "calls", "trace" or None. ``texts`` is how
-    texts are shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
-    review that is being changed, and its response. ``again`` has the last job that judged an answer again, by response.
-    ``names_reviewer``: the next decision says the reviewer's name, which was only suggested. ``drafter`` is the id of
-    the person whose drafts these are. ``screen`` is the visit of the page and the subject of the screen that was drawn
-    last, None after a list.
+    Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are
+    flags that were open on this screen. They keep their buttons: after a late key press, the
+    message names who decided first. ``alone`` is the flag that the next decision is on, None for
+    all flags of the answer. ``asks`` is the field that the message asks for, and a number of this
+    message. ``open_question`` is asked before a decision is stored. ``drawer`` is the view in place
+    of the texts: "judgments", "calls", "trace" or None. ``texts`` is how texts are shown
+    (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is
+    the review that is being changed, and its response. ``again`` has the last job that judged an
+    answer again, by response. ``names_reviewer``: the next decision says the reviewer's name, which
+    was only suggested. ``drafter`` is the id of the person whose drafts these are. ``screen`` is
+    the visit of the page and the subject of the screen that was drawn last, None after a list.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -384,19 +433,26 @@ def review_session() -> ReviewSession:
     return kept
 
 
-def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> Review | None:
+def own_review_to_change(
+    session: ReviewSession, reviewer: Reviewer | None, item: Item
+) -> Review | None:
     """Return the review to change, and fill the draft from it once.
 
-    The address names it. Otherwise it is the reviewer's own decision on open flags of the item, if a queue keeps these
-    flags open. None unless it is this reviewer's current review of this item. If they leave without saving, the draft
-    is dropped.
+    The address names it. Otherwise it is the reviewer's own decision on open flags of the item, if
+    a queue keeps these flags open. None unless it is this reviewer's current review of this item.
+    If they leave without saving, the draft is dropped.
     """
     asked, review, draft = as_id(st.query_params.get(EDIT, "")), None, Draft()
     if reviewer is not None and asked is None:
         asked = _decided_open(item, reviewer)
     if reviewer is not None and asked is not None:
         review, draft = stored_review(asked)
-    own = review is not None and reviewer is not None and review.reviewer_id == reviewer.id and review.stands
+    own = (
+        review is not None
+        and reviewer is not None
+        and review.reviewer_id == reviewer.id
+        and review.stands
+    )
     if review is None or not own or review.response_id != item.response_id:
         _stop_editing(session)
         return None
@@ -424,7 +480,10 @@ def _decided_open(item: Item, reviewer: Reviewer) -> int | None:
     own = (
         review.id
         for review in item.reviews
-        if review.stands and review.reviewer_id == reviewer.id and review.decision and review.stage is None
+        if review.stands
+        and review.reviewer_id == reviewer.id
+        and review.decision
+        and review.stage is None
         if not open_ids.isdisjoint(review.flag_ids)
     )
     return next(own, None)
@@ -460,7 +519,9 @@ class DraftWriter:
     def put(self, store: Store, reviewer_id: int, subject: int, content: Mapping[str, Any]) -> None:
         """Store a draft soon."""
         with self._lock:
-            self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(store, content, utc_now())
+            self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(
+                store, content, utc_now()
+            )
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="drafts", daemon=True)
                 self._thread.start()
@@ -497,7 +558,9 @@ class DraftWriter:
 draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)
 
 
-def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, subject: int) -> None:
+def keep_draft(
+    session: ReviewSession, store: Store, reviewer: Reviewer | None, subject: int
+) -> None:
     """Store the draft beyond this session. A session without a draft (after a reload) gets the stored draft.
 
     A person who may not review has a draft in this session alone.
@@ -505,7 +568,10 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
     if reviewer is None or session.editing is not None or not may(reviewer, Action.REVIEW):
         return
     writer = draft_writer()
-    if session.drafter not in {None, reviewer.id}:  # another person; drafts that go along are stored
+    if session.drafter not in {
+        None,
+        reviewer.id,
+    }:  # another person; drafts that go along are stored
         session.drafts.clear()
         session.kept.clear()
     session.drafter = reviewer.id

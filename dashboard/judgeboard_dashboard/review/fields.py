@@ -16,7 +16,11 @@ from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
-from judgeboard_dashboard.review.schema_form import SchemaActions, read_schema_fields, schema_actions
+from judgeboard_dashboard.review.schema_form import (
+    SchemaActions,
+    read_schema_fields,
+    schema_actions,
+)
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, score, short
 
@@ -87,7 +91,8 @@ def read_fields(session: ReviewSession) -> None:
         if typed is not None:  # a text that equals the answer is not a correction
             draft.corrected_answer = "" if typed == draft.answer else typed
         read_schema_fields(draft)
-        # The fields behind the three dots are not drawn everywhere, and Streamlit forgets fields that are not drawn.
+        # The fields behind the three dots are not drawn everywhere, and Streamlit forgets fields
+        # that are not drawn.
         draft.groundedness = state.get(_field("exact", draft), draft.groundedness)
         keys = {name: _field(f"rubric{at}", draft) for at, name in enumerate(draft.dimensions)}
         levels = draft.scores | {name: state[key] for name, key in keys.items() if key in state}
@@ -97,8 +102,9 @@ def read_fields(session: ReviewSession) -> None:
 def fill_fields(draft: Draft, dimensions: Iterable[str] = ()) -> None:
     """Set the fields to the values of the draft, including the ``dimensions`` of a rubric.
 
-    Fields in the popover are set in every run. The browser loads them when the popover is opened, and would report a
-    missing value as empty. The notes are set only once, because setting them again would interrupt typing.
+    Fields in the popover are set in every run. The browser loads them when the popover is opened,
+    and would report a missing value as empty. The notes are set only once, because setting them
+    again would interrupt typing.
     """
     state = st.session_state
     for name in NOTES:
@@ -123,11 +129,15 @@ def item_grades(actions: Actions, rubric: RubricScores) -> None:
                 as_label(dimension),
                 list(LEVELS),
                 key=_field(f"rubric{at}", draft),
-                help="  \n".join(f"{level}: {as_label(word)}" for level, word in zip(LEVELS, words, strict=False)),
+                help="  \n".join(
+                    f"{level}: {as_label(word)}" for level, word in zip(LEVELS, words, strict=False)
+                ),
             )
 
 
-def queue_grades(actions: Actions, rules: QueueRules, response: Response, *, marked: bool = True) -> None:
+def queue_grades(
+    actions: Actions, rules: QueueRules, response: Response, *, marked: bool = True
+) -> None:
     """Show the buttons for the grades that a queue asks for. ``marked``: show which grades are required."""
     fill_fields(actions.draft)
     marks = {name: "required" if name in rules.grades else "optional" for name in rules.asked}
@@ -135,10 +145,13 @@ def queue_grades(actions: Actions, rules: QueueRules, response: Response, *, mar
     grade_groups(actions, marks if marked else dict.fromkeys(marks), fields)
 
 
-def grade_groups(actions: DraftActions, marks: Mapping[str, str | None], fields: SchemaActions | None = None) -> None:
+def grade_groups(
+    actions: DraftActions, marks: Mapping[str, str | None], fields: SchemaActions | None = None
+) -> None:
     """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness.
 
-    The quality has digits as keys. Beside other ``fields``, it has these only while it is the current field.
+    The quality has digits as keys. Beside other ``fields``, it has these only while it is the
+    current field.
     """
     for grade, steps in SCALES.items():
         if grade not in marks:
@@ -147,7 +160,9 @@ def grade_groups(actions: DraftActions, marks: Mapping[str, str | None], fields:
         shares = fields if grade == "quality" else None
         here = shares is None or shares.current is shares.quality
         title = f"{'▸ ' if shares and here else ''}{grade.capitalize()}"
-        with row_of_buttons(title, tag("span", mark, cls=f"jb-{mark}") if mark else "", key=f"{grade}_group") as row:
+        with row_of_buttons(
+            title, tag("span", mark, cls=f"jb-{mark}") if mark else "", key=f"{grade}_group"
+        ) as row:
             for step in steps:
                 key_button(
                     step.name,
@@ -164,7 +179,9 @@ def grade_groups(actions: DraftActions, marks: Mapping[str, str | None], fields:
         name = score(given) if exact else "•••"
         with row.popover(name, type="primary" if exact else "secondary", key="more_grades"):
             key = _field("exact", actions.draft)
-            st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=key, format="%.2f")
+            st.number_input(
+                "Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=key, format="%.2f"
+            )
 
 
 def note_fields(draft: Draft, label: str, hint: str) -> None:
@@ -174,7 +191,9 @@ def note_fields(draft: Draft, label: str, hint: str) -> None:
         shown, placeholder = (label, hint) if name == "note" else (title, None)
         with st.container(key=f"notebox_{name}", gap="xxsmall"):
             show(tag("div", shown, cls="jb-label"))
-            st.text_input(title, key=_note(name, draft), label_visibility="collapsed", placeholder=placeholder)
+            st.text_input(
+                title, key=_note(name, draft), label_visibility="collapsed", placeholder=placeholder
+            )
 
 
 def correction(actions: Actions, item: Item) -> None:
@@ -191,7 +210,12 @@ def correction(actions: Actions, item: Item) -> None:
     key = _corrected(draft)
     if key not in st.session_state:
         st.session_state[key] = draft.corrected_answer or item.response.answer
-    st.text_area("Corrected answer", key=key, height=180, help="Press Ctrl + Enter or Esc to see what you changed.")
+    st.text_area(
+        "Corrected answer",
+        key=key,
+        height=180,
+        help="Press Ctrl + Enter or Esc to see what you changed.",
+    )
     if not draft.corrected_answer:
         return
     show(tag("div", "Your changes", cls="jb-label"))
@@ -210,7 +234,11 @@ def rubric_block(rubric: RubricScores) -> Html | None:
     """Return the rubric judgments of an answer; None if there are none."""
     if not rubric.verdicts:
         return None
-    return tag("div", *(part for verdict in rubric.verdicts for part in _rubric_lines(verdict, rubric)), cls="jb-block")
+    return tag(
+        "div",
+        *(part for verdict in rubric.verdicts for part in _rubric_lines(verdict, rubric)),
+        cls="jb-block",
+    )
 
 
 def _level(value: float, dimension: Dimension | None) -> str:
@@ -227,12 +255,23 @@ def _rubric_lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
         people = rubric.people.get(dimension, ())
         rows += [
             tag("span", dimension),
-            tag("span", ", ".join(f"{name} {short(level)}" for name, level in people[-MOST_PEOPLE:]), cls="jb-who"),
-            tag("b", "not scored" if value is None else _level(value, verdict.rubric.get(dimension))),
+            tag(
+                "span",
+                ", ".join(f"{name} {short(level)}" for name, level in people[-MOST_PEOPLE:]),
+                cls="jb-who",
+            ),
+            tag(
+                "b", "not scored" if value is None else _level(value, verdict.rubric.get(dimension))
+            ),
             tag("span", why, cls="jb-cap jb-across") if why else tag("span", cls="jb-across"),
         ]
     return [
-        tag("div", "Rubric", tag("span", f"{verdict.version_title} · {overall} overall"), cls="jb-label"),
+        tag(
+            "div",
+            "Rubric",
+            tag("span", f"{verdict.version_title} · {overall} overall"),
+            cls="jb-label",
+        ),
         tag("div", *rows, cls="jb-scores jb-rubric"),
         *([tag("div", verdict.note, cls="jb-cap")] if verdict.note else []),
     ]

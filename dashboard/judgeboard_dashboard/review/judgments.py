@@ -24,10 +24,14 @@ Column = dict[str, str | None]
 def judgments_pane(item: Item) -> Html:
     """Return the table of judgments. Scores that differ and changes in reasons and claims are marked."""
     columns = [column for judgment in shown_judgments(item) for column in _columns(item, judgment)]
-    rows = [_row(name, [column[name] for column in columns]) for name in columns[0] if name != "Judge"]
+    rows = [
+        _row(name, [column[name] for column in columns]) for name in columns[0] if name != "Judge"
+    ]
     heads = [tag("th", column["Judge"], scope="col") for column in columns]
     head = tag("thead", tag("tr", tag("td"), *heads))
-    table = tag("table", head, tag("tbody", *rows), cls="jb-judgments", style=f"--jb-columns:{len(columns)}")
+    table = tag(
+        "table", head, tag("tbody", *rows), cls="jb-judgments", style=f"--jb-columns:{len(columns)}"
+    )
     label = tag(
         "div",
         "Judgments side by side",
@@ -54,13 +58,23 @@ def _columns(item: Item, judgment: ItemJudgment) -> list[Column]:
     removed, added = both_sides(before.reasoning or "", judgment.reasoning or "")
     old, new = before.claims or (), judgment.claims or ()
     return [
-        _column(item, before, f"{before.version_title}, before", removed, _changes(old, new, "dropped", "now")),
+        _column(
+            item,
+            before,
+            f"{before.version_title}, before",
+            removed,
+            _changes(old, new, "dropped", "now"),
+        ),
         _column(item, judgment, judgment.version_title, added, _changes(new, old, "new", "was")),
     ]
 
 
 def _column(
-    item: Item, judgment: ItemJudgment, title: str, reasons: str | None, changes: Sequence[str | None] | None = None
+    item: Item,
+    judgment: ItemJudgment,
+    title: str,
+    reasons: str | None,
+    changes: Sequence[str | None] | None = None,
 ) -> Column:
     claims = numbered(judgment.claims or ())
     lines = [
@@ -78,7 +92,9 @@ def _column(
         "Judge": title,
         "Model": judgment.model,
         "Judged": when(judgment.created_at),
-        "Verdict": rubric if judgment.status == "ok" else f"not usable: {judgment.error or judgment.status}",
+        "Verdict": rubric
+        if judgment.status == "ok"
+        else f"not usable: {judgment.error or judgment.status}",
         "Groundedness": None if judgment.groundedness is None else score(judgment.groundedness),
         "Quality": None if judgment.quality is None else f"{judgment.quality} / 4",
         "Label": judgment.label,
@@ -88,7 +104,9 @@ def _column(
     }
 
 
-def _changes(claims: Sequence[Claim], others: Sequence[Claim], absent: str, moved: str) -> list[str | None]:
+def _changes(
+    claims: Sequence[Claim], others: Sequence[Claim], absent: str, moved: str
+) -> list[str | None]:
     """Return how each claim differs from the other judgment's claim on the same words; None if it does not differ."""
     statuses = {_words(other): other.status for other in others}
     changes: list[str | None] = []
@@ -107,7 +125,9 @@ def _words(claim: Claim) -> object:
 def raw_calls_pane(item: Item) -> Html:
     """Read the raw call of each shown judgment from the store. Return the calls; the first one is open."""
     with reading() as connection:
-        calls = raw_calls(connection, item.response_id, [judgment.id for judgment in shown_judgments(item)])
+        calls = raw_calls(
+            connection, item.response_id, [judgment.id for judgment in shown_judgments(item)]
+        )
     parts = [
         tag(
             "details",
@@ -119,7 +139,10 @@ def raw_calls_pane(item: Item) -> Html:
         for place, raw in enumerate(calls)
     ]
     return tag(
-        "div", tag("div", "Raw calls", tag("span", "F2: back to the texts"), cls="jb-label"), *parts, cls="jb-pane"
+        "div",
+        tag("div", "Raw calls", tag("span", "F2: back to the texts"), cls="jb-label"),
+        *parts,
+        cls="jb-pane",
     )
 
 
@@ -132,7 +155,10 @@ def attempt_texts(attempts: Iterable[Attempt]) -> list[Html]:
     """Return the replies to the requests of one call, each under its status, tokens, time and fault."""
     return [
         labelled_text(
-            _line(f"Call {number}: {attempt.why}", attempt.status, *_spent(attempt), attempt.detail), attempt.raw
+            _line(
+                f"Call {number}: {attempt.why}", attempt.status, *_spent(attempt), attempt.detail
+            ),
+            attempt.raw,
         )
         for number, attempt in enumerate(attempts, start=1)
     ]
@@ -164,9 +190,15 @@ def _texts(raw: RawCall) -> list[Html | None]:
     sent, attempts = message_texts(raw.messages), attempt_texts(call.attempts)
     return [
         tag("div", f"Error: {call.error}", cls="jb-why") if call.error else None,
-        tag("div", REBUILT, cls="jb-cap") if sent else tag("div", raw.note, cls="jb-cap") if raw.note else None,
+        tag("div", REBUILT, cls="jb-cap")
+        if sent
+        else tag("div", raw.note, cls="jb-cap")
+        if raw.note
+        else None,
         *sent,
-        labelled_text("Prompt of the judge version", raw.prompt) if raw.prompt and not sent else None,
+        labelled_text("Prompt of the judge version", raw.prompt)
+        if raw.prompt and not sent
+        else None,
         labelled_text("Reply", call.raw) if call.raw else None,
         *(attempts if len(attempts) > 1 or call.error else ()),
     ]

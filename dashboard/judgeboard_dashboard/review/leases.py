@@ -38,8 +38,8 @@ _SESSION = "queue_session"
 class ShownItem:
     """A leased item with its texts, either ``item`` or ``pair``. Others may lease it after ``until`` (UTC).
 
-    ``shown``: the item was on the screen. ``expiry_shown``: the page has told the reviewer that the lease ended. A
-    groundedness below ``threshold`` and a quality up to ``low_quality`` are bad.
+    ``shown``: the item was on the screen. ``expiry_shown``: the page has told the reviewer that the
+    lease ended. A groundedness below ``threshold`` and a quality up to ``low_quality`` are bad.
     """
 
     lease: LeasedItem
@@ -103,7 +103,9 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
             lease,
             lease.until,
             item=item,
-            rubric=RubricScores() if item.hidden else load_rubric_scores(connection, item.response_id),
+            rubric=RubricScores()
+            if item.hidden
+            else load_rubric_scores(connection, item.response_id),
             threshold=limits.cuts.of(item.response.query_type),
             low_quality=limits.low_quality,
         )
@@ -121,10 +123,10 @@ class SkippedItem:
 class QueueSession:
     """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
 
-    ``total`` is the number of items, the same for all reviewers. It stays, because repeats and test items, which come
-    later, are not announced. Others have leased ``others`` of the items that are left for this reviewer. ``counted_at``
-    is the mark of its count.
-    ``feedback`` is the gold label of the last item of a training queue.
+    ``total`` is the number of items, the same for all reviewers. It stays, because repeats and test
+    items, which come later, are not announced. Others have leased ``others`` of the items that are
+    left for this reviewer. ``counted_at`` is the mark of its count. ``feedback`` is the gold label
+    of the last item of a training queue.
     """
 
     store: Store
@@ -175,7 +177,10 @@ class QueueSession:
         while len(self.items) < wanted and not self.closed:
             try:
                 lease = next_item(
-                    self.store, self.queue, self.reviewer, holding=[leased.lease.token for leased in self.items]
+                    self.store,
+                    self.queue,
+                    self.reviewer,
+                    holding=[leased.lease.token for leased in self.items],
                 )
             except BadInput as error:  # closed, or assigned to others in the meantime
                 self.closed = str(error)
@@ -199,7 +204,10 @@ class QueueSession:
     def put_first(self, leased: ShownItem, *, done: bool) -> None:
         """Make the item of an undone review (``done``) or skip the current item."""
         self.reveal = None
-        self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
+        self.items = [
+            leased,
+            *(other for other in self.items if other.lease.item_id != leased.lease.item_id),
+        ]
         self.done = max(self.done - done, 0)
 
     def note_activity(self, now: datetime) -> None:
@@ -216,7 +224,9 @@ class QueueSession:
         """Renew each lease after a part of its time, except for a shown item that has expired: its reviewer decides."""
         span = timedelta(seconds=self.queue.rules.lease_seconds)
         for leased in list(self.items):
-            if (leased.shown and leased.expired(now)) or leased.until - now > span - span / RENEWALS:
+            if (
+                leased.shown and leased.expired(now)
+            ) or leased.until - now > span - span / RENEWALS:
                 continue
             until = renew(self.store, leased.lease.token, self.reviewer)
             if until is not None:
@@ -261,7 +271,12 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
 def queue_session(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
     """Return this browser session's work in a queue. Work in another queue or by another person ends."""
     work: QueueSession | None = st.session_state.get(_SESSION)
-    if work is None or work.queue.name != name or work.reviewer.id != reviewer.id or work.store is not store:
+    if (
+        work is None
+        or work.queue.name != name
+        or work.reviewer.id != reviewer.id
+        or work.store is not store
+    ):
         release_leases()
         work = begin(store, name, reviewer)
         st.session_state[_SESSION] = work
@@ -294,7 +309,12 @@ def others_words(work: QueueSession) -> Callable[[], None]:
         if drawn and work.total <= MOST_FOLLOWED:  # the run of a key press does not count
             work.count_others()
         drawn = True
-        show(tag("div", f"{work.others:,} with others" if work.others else "", cls="jb-cap jb-others"), width="content")
+        show(
+            tag(
+                "div", f"{work.others:,} with others" if work.others else "", cls="jb-cap jb-others"
+            ),
+            width="content",
+        )
 
     return st.fragment(words, run_every=FOLLOW_SECONDS)
 
@@ -316,6 +336,11 @@ def _renew(work: QueueSession) -> None:
     if work.is_active(now):
         work.renew(now)
     leased = work.current
-    if leased is not None and work.reveal is None and leased.expired(now) and not leased.expiry_shown:
+    if (
+        leased is not None
+        and work.reveal is None
+        and leased.expired(now)
+        and not leased.expiry_shown
+    ):
         work.redrawn = True
         st.rerun()  # the whole page, which shows that the lease ended

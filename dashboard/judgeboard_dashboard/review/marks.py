@@ -12,9 +12,9 @@ from judgeboard_dashboard.review.claims import Subject, subject_of
 class MarkActions(DraftActions):
     """The actions that mark the statements of an answer. Marks belong to the draft until the review is stored.
 
-    ``saved`` are the marks of the reviewer's own stored review. They are shown while the draft has no marks. The
-    current statement is read when a key press is processed: V and B in quick succession mark the next statement, even
-    if it is not drawn yet.
+    ``saved`` are the marks of the reviewer's own stored review. They are shown while the draft has
+    no marks. The current statement is read when a key press is processed: V and B in quick
+    succession mark the next statement, even if it is not drawn yet.
     """
 
     statements: tuple[ClaimMark, ...]
@@ -44,7 +44,11 @@ class MarkActions(DraftActions):
         draft, mark = self.draft, replace(self.statements[self.at or 0], status=status)
         draft.at, subject = self.at or 0, subject_of(mark)
         before = draft.marks.get(subject)
-        if not draft.use_restored(subject, status) and before is not None and before.status is status:
+        if (
+            not draft.use_restored(subject, status)
+            and before is not None
+            and before.status is status
+        ):
             del draft.marks[subject]
         else:
             draft.marks[subject] = mark

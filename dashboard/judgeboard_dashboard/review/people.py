@@ -44,7 +44,11 @@ from judgeboard_dashboard.widgets.texts import (
 )
 
 ALL = "All their queues"
-_QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
+_QUEUE_COLUMNS = (
+    Column("Queue", width=200),
+    Column("Done", "count", width=60),
+    Column("Left", "count", width=60),
+)
 _FIGURE_COLUMNS = (Column("Reviews agree", width=200, help=f"{SAME}."), Column("Share", width=200))
 FIELDS = ("on",)
 ON_PAIRS = "pairs"
@@ -88,8 +92,12 @@ def own_reviews() -> None:
     own_work(reviewer)
     turned = current_page(reviews.page, {})
 
-    def read(connection: Any, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:
-        return own_reviews_page(connection, reviewer.id, pairs=reviews.pairs, after=after, before=before, limit=limit)
+    def read(
+        connection: Any, after: str | None, before: str | None, limit: int
+    ) -> LinePage[OwnReview]:
+        return own_reviews_page(
+            connection, reviewer.id, pairs=reviews.pairs, after=after, before=before, limit=limit
+        )
 
     def export() -> Table:
         with reading() as connection:
@@ -117,8 +125,14 @@ def own_work(reviewer: Reviewer) -> None:
         work = person_work(connection, reviewer)
     if not work.reviews:
         return
-    pace = "" if work.seconds.value is None else f" Median time per item: {seconds_words(work.seconds)}."
-    sentence(f"Your latest {count(work.reviews, 'review')} on these pages, with 95 % intervals.{pace}")
+    pace = (
+        ""
+        if work.seconds.value is None
+        else f" Median time per item: {seconds_words(work.seconds)}."
+    )
+    sentence(
+        f"Your latest {count(work.reviews, 'review')} on these pages, with 95 % intervals.{pace}"
+    )
     _queues_and_agreement(work)
 
 
@@ -127,7 +141,9 @@ def _queues_and_agreement(work: PersonWork) -> None:
     with left:
         rows = tuple((each.queue.name, each.done, each.left) for each in work.queues)
         if rows:
-            show_rows(Table(_QUEUE_COLUMNS, rows), key=f"queues_{work.person.id}_{len(rows)}", most=4)
+            show_rows(
+                Table(_QUEUE_COLUMNS, rows), key=f"queues_{work.person.id}_{len(rows)}", most=4
+            )
         else:
             caption("No open queue is assigned.")
         for streak in work.streaks:
@@ -138,18 +154,25 @@ def _queues_and_agreement(work: PersonWork) -> None:
         "with other people": work.others,
         "with gold labels (training)": work.training,
     }
-    shares = tuple((name, share_words(estimate)) for name, estimate in compared.items() if estimate.value is not None)
+    shares = tuple(
+        (name, share_words(estimate))
+        for name, estimate in compared.items()
+        if estimate.value is not None
+    )
     with right:
         if shares:
             show_rows(Table(_FIGURE_COLUMNS, shares), key=f"agreement_{work.person.id}")
         else:
-            caption("Agreement is shown after items have been adjudicated, repeated, or reviewed by others.")
+            caption(
+                "Agreement is shown after items have been adjudicated, repeated, or reviewed by others."
+            )
 
 
 def streak_words(streak: Streak) -> str:
     """Return "12 times Confirm in a row in 40 s, 12 Mar 09:41"."""
     return (
-        f"{streak.reviews} times {capital(streak.decision)} in a row in {streak.seconds:.0f} s, {when(streak.at)} UTC."
+        f"{streak.reviews} times {capital(streak.decision)} in a row in "
+        f"{streak.seconds:.0f} s, {when(streak.at)} UTC."
     )
 
 
@@ -199,12 +222,16 @@ def review_words(line: OwnReview) -> str:
         words = "Graded" if graded else "Noted"
     words = words if line.stage is None else f"{words}, {STAGES[line.stage]}"
     changed = line.revealed is not None and line.revealed != line.decision
-    return f"{words}; then {DECIDED[line.revealed or ''].removeprefix('was ')}" if changed else words
+    return (
+        f"{words}; then {DECIDED[line.revealed or ''].removeprefix('was ')}" if changed else words
+    )
 
 
 def preference_words(line: OwnReview) -> str:
     """Return the preferences of a review. Several aspects are named."""
-    words = {aspect: stored_words(preference) or "" for aspect, preference in line.preferences.items()}
+    words = {
+        aspect: stored_words(preference) or "" for aspect, preference in line.preferences.items()
+    }
     if len(words) < 2:
         return capital(next(iter(words.values()), "noted"))
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
@@ -216,7 +243,10 @@ def _text_columns(names: Iterable[str], width: int) -> Iterator[ColumnOf]:
         yield Column(capital(GRADE_TEXTS[name].label), width=width), text_of(name)
 
 
-_SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Breaks are not counted"), lambda line: line.seconds)
+_SECONDS: ColumnOf = (
+    Column("Seconds", "integer", width=75, help="Breaks are not counted"),
+    lambda line: line.seconds,
+)
 ANSWERS = ReviewList(
     page="my_reviews",
     pairs=False,

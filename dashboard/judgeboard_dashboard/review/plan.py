@@ -56,7 +56,9 @@ def plan_queue() -> None:
     try:
         plans = kept_until_new_rows(
             log_revision,
-            lambda connection: plans_for_rate(connection, judging_version(connection), target=target),
+            lambda connection: plans_for_rate(
+                connection, judging_version(connection), target=target
+            ),
             ("plans", target),
         )
     except BadInput as error:
@@ -72,7 +74,9 @@ def plan_queue() -> None:
                 show(tag("div", each.text, cls="jb-say"))
         if plan.headline.code == "plan_sample_first":
             sample = Rows("open_flags", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
-            open_button("Open the random sample", sample, key="plan_sample", icon=":material/play_arrow:")
+            open_button(
+                "Open the random sample", sample, key="plan_sample", icon=":material/play_arrow:"
+            )
         if plan_number(plan):
             if (minutes := plan.figure("minutes").value) is not None:
                 caption(f"Time: about {time_words(minutes)}.")
@@ -86,7 +90,9 @@ def _chosen(plans: tuple[Result, ...], target: Target) -> Result:
     by_number = {plan_number(plan): plan for plan in plans}
     if len(by_number) == 1:
         return plans[0]
-    usual = next((plan for plan in plans if (plan.figure("reach").value or 0) <= USUAL_REACH), plans[-1])
+    usual = next(
+        (plan for plan in plans if (plan.figure("reach").value or 0) <= USUAL_REACH), plans[-1]
+    )
     chosen = st.select_slider(
         "Answers to label",
         options=list(by_number),
@@ -117,9 +123,17 @@ def _create_button(labels: int) -> None:
             accept_new_options=True,
             placeholder="Choose its reviewers",
         )
-        if st.button("Create this queue", key="plan_create_queue", type="primary", icon=":material/add:", wrap=False):
+        if st.button(
+            "Create this queue",
+            key="plan_create_queue",
+            type="primary",
+            icon=":material/add:",
+            wrap=False,
+        ):
             _create(labels, name or "", people, reviewer)
-    caption("Reviewers decide with one key per answer. They see these answers only in the queue, without the judge.")
+    caption(
+        "Reviewers decide with one key per answer. They see these answers only in the queue, without the judge."
+    )
 
 
 def _create(labels: int, name: str, people: list[str], reviewer: Reviewer) -> None:

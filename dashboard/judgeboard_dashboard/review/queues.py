@@ -94,7 +94,11 @@ MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 PRESET_SIZE = 100
 GRADE_FIELDS = (
-    ("grades", "Required grades", "Required to confirm or dismiss. An unsure review needs no grade."),
+    (
+        "grades",
+        "Required grades",
+        "Required to confirm or dismiss. An unsure review needs no grade.",
+    ),
     ("optional_grades", "Optional grades", "Reviewers see these fields and may leave them empty."),
 )
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
@@ -120,19 +124,25 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
     """Return one row for each queue."""
 
     def title(progress: QueueProgress) -> str:
-        return f"{progress.queue.name}{'' if progress.queue.state is QueueState.OPEN else ' (closed)'}"
+        return (
+            f"{progress.queue.name}{'' if progress.queue.state is QueueState.OPEN else ' (closed)'}"
+        )
 
     def done(progress: QueueProgress) -> int:
         return sum(person.done for person in progress.people if person.reviewer.id == reviewer_id)
 
     columns: Columns[QueueProgress] = {
         Column("Queue", width=210): title,
-        Column("Finished", "share", width=120, help="Items with a final decision", bar=True): lambda progress: (
+        Column(
+            "Finished", "share", width=120, help="Items with a final decision", bar=True
+        ): lambda progress: (
             # whole percents; 100 only when all are finished
             progress.finished * 100 // progress.items / 100 if progress.items else None
         ),
         Column("You", "count", width=55, help="Items that you reviewed"): done,
-        Column("Open", "count", width=75, help="Items that can be leased"): lambda progress: progress.waiting,
+        Column("Open", "count", width=75, help="Items that can be leased"): lambda progress: (
+            progress.waiting
+        ),
         Column("Leased", "count", width=70, help="Items that somebody is reviewing now"): (
             lambda progress: progress.leased
         ),
@@ -143,9 +153,9 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
         Column("Reviews", width=95, help="Number of reviews given, and number needed"): (
             lambda progress: f"{progress.reviews:,} / {progress.reviews_needed:,}"
         ),
-        Column("Created", width=85, help="Open queues first, then the newest first"): lambda progress: day(
-            progress.queue.created_at
-        ),
+        Column(
+            "Created", width=85, help="Open queues first, then the newest first"
+        ): lambda progress: day(progress.queue.created_at),
         Column("Assigned to", width=150): lambda progress: (
             ", ".join(person.name for person in progress.assigned_to) or "everybody"
         ),
@@ -162,7 +172,9 @@ def progress_words(progress: QueueProgress) -> str:
     """Return the progress of a queue as a sentence."""
     items = item_words(progress)
     if progress.queue.state is QueueState.CLOSED:
-        return notes.note("queue_closed", finished=progress.finished, items=items, reviews=progress.reviews).text
+        return notes.note(
+            "queue_closed", finished=progress.finished, items=items, reviews=progress.reviews
+        ).text
     parts = [f"{progress.waiting:,} of {items} open"]
     if progress.leased:
         parts.append(f"{progress.leased:,} leased")
@@ -175,7 +187,11 @@ def progress_words(progress: QueueProgress) -> str:
 
 def short_sample_note(progress: QueueProgress) -> notes.Note | None:
     """Return how many answers the random sample lacks; None if it is complete."""
-    return notes.note("short_sample", sampled=progress.sampled, short=progress.short) if progress.short else None
+    return (
+        notes.note("short_sample", sampled=progress.sampled, short=progress.short)
+        if progress.short
+        else None
+    )
 
 
 def known_people() -> list[str]:
@@ -191,14 +207,23 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     is_open = queue.state is QueueState.OPEN
     with reading() as connection:
         nothing = nothing_left(connection, queue, reviewer.id) if is_open else None
-    with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        show(tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line"))
+    with st.container(
+        key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
+        show(
+            tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line")
+        )
         if progress.conflict and lead:
             rows = Rows("conflicts", {"of": queue.name})
             label = count(progress.conflict, "conflict")
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         if queue.of_rate and progress.reviews:
-            open_button("Share of bad answers", Rows("overview", {}), key="queue_rate", icon=":material/percent:")
+            open_button(
+                "Share of bad answers",
+                Rows("overview", {}),
+                key="queue_rate",
+                icon=":material/percent:",
+            )
         if nothing is None or nothing.skipped:  # the page of the queue offers the skipped items
             rows = Rows("item", {"queue": queue.name})
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
@@ -224,14 +249,18 @@ def _people(progress: QueueProgress) -> None:
     if not progress.people:
         show(tag("div", "Nobody has reviewed anything yet.", cls="jb-mut"))
         return
-    show_rows(Table.of(progress.people, PEOPLE_COLUMNS), key=f"queue_people_{progress.queue.id}", most=8)
+    show_rows(
+        Table.of(progress.people, PEOPLE_COLUMNS), key=f"queue_people_{progress.queue.id}", most=8
+    )
 
 
 def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
     queue = progress.queue
     heading("Assigned to")
     now = [person.name for person in progress.assigned_to]
-    with st.container(key="queue_assign", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="queue_assign", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         wanted = st.multiselect(
             "Assigned to",
             sorted({*known_people(), *now}),
@@ -249,7 +278,10 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
                 assign_queue(store(), queue.name, by=reviewer, add=people, remove=removed)
         with st.popover("Close", icon=":material/lock:"):
             show(
-                tag("div", "Nobody can review in a closed queue, and it cannot be opened again. Its reviews are kept.")
+                tag(
+                    "div",
+                    "Nobody can review in a closed queue, and it cannot be opened again. Its reviews are kept.",
+                )
             )
             if st.button(f"Close {as_label(queue.name)}", key="queue_close", wrap=False):
                 close_queue(store(), queue.name, by=reviewer)
@@ -257,7 +289,9 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
     if queue.rules.blind and progress.assigned_to:
         caption("Assigned reviewers of a blind queue see its answers only in the queue.")
     elif queue.rules.blind:
-        caption("Its answers are hidden from everybody until they have reviewed them. Assign it to its reviewers.")
+        caption(
+            "Its answers are hidden from everybody until they have reviewed them. Assign it to its reviewers."
+        )
 
 
 def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
@@ -268,7 +302,11 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
     if reviewer is None:
         return False
     with reading() as connection:
-        own = [work for work in own_queues(connection, reviewer.id) if subject in {None, work.queue.rules.subject}]
+        own = [
+            work
+            for work in own_queues(connection, reviewer.id)
+            if subject in {None, work.queue.rules.subject}
+        ]
     if not own:
         return False
     with st.container(key="your_queues", gap="xsmall"):
@@ -276,7 +314,12 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
         for place, (queue, done, left, skipped) in enumerate(own[:MOST_SHOWN]):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 rows = Rows("item", {"queue": queue.name})
-                start_button("Start", rows, key=f"your_queue_{queue.id}", shortcut="Enter" if place == 0 else None)
+                start_button(
+                    "Start",
+                    rows,
+                    key=f"your_queue_{queue.id}",
+                    shortcut="Enter" if place == 0 else None,
+                )
                 number = f"more than {MOST_COUNTED - 1:,}" if left >= MOST_COUNTED else f"{left:,}"
                 of_them = f" ({skipped:,} skipped)" if skipped else ""
                 pairs = (" pair" if left == 1 else " pairs") if queue.rules.subject == PAIRS else ""
@@ -290,19 +333,30 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
 def start_reviewing(*, key: str) -> None:
     """Show the button that starts the review: the person's first queue, a new blind random sample, or the flags.
 
-    The sample is created once. It is assigned to all who may review, so that it is there for the others too.
+    The sample is created once. It is assigned to all who may review, so that it is there for the
+    others too.
     """
     reviewer = current_reviewer()
     with reading() as connection:
         own = [] if reviewer is None else own_queues(connection, reviewer.id)
         is_drawn = find_queue(connection, FIRST_SAMPLE_NAME) is not None
     if own or reviewer is None or is_drawn or not may(reviewer, Action.MAKE_QUEUES):
-        start_button("Start reviewing", Rows("item", {"queue": own[0].queue.name} if own else {}), key=key)
+        start_button(
+            "Start reviewing", Rows("item", {"queue": own[0].queue.name} if own else {}), key=key
+        )
         return
     with st.container(key=f"{key}_row", horizontal=True, vertical_alignment="center", gap="small"):
         tip = f"Draws {FIRST_SAMPLE['max_items']} answers at random. You label them before you see the judge."
         icon = ":material/play_arrow:"
-        if st.button("Start reviewing", key=key, type="primary", icon=icon, shortcut="Enter", help=tip, wrap=False):
+        if st.button(
+            "Start reviewing",
+            key=key,
+            type="primary",
+            icon=icon,
+            shortcut="Enter",
+            help=tip,
+            wrap=False,
+        ):
             with saving("Not created"):
                 _draw_first_sample(reviewer)
                 open_rows("item", queue=FIRST_SAMPLE_NAME)
@@ -313,7 +367,13 @@ def _draw_first_sample(reviewer: Reviewer) -> None:
     with store().reading() as connection:
         drawn = draw_plan(connection, RowFilter())
     people = people_named(store(), [*known_people(), reviewer.name], by=reviewer)
-    create_queue(store(), QueueRules(FIRST_SAMPLE_NAME, **FIRST_SAMPLE), by=reviewer, assigned=people, plan=drawn)
+    create_queue(
+        store(),
+        QueueRules(FIRST_SAMPLE_NAME, **FIRST_SAMPLE),
+        by=reviewer,
+        assigned=people,
+        plan=drawn,
+    )
 
 
 def queue_list() -> None:
@@ -329,14 +389,21 @@ def queue_list() -> None:
         closed = st.toggle("Include closed queues", key="queues_closed")
         if lead:
             st.button(
-                "New queue", key="queues_new", icon=":material/add:", on_click=go, kwargs={"new": "1"}, wrap=False
+                "New queue",
+                key="queues_new",
+                icon=":material/add:",
+                on_click=go,
+                kwargs={"new": "1"},
+                wrap=False,
             )
     queues = _own_queues(reviewer, lead=lead, closed=closed)
     if not queues:
         to_create = "Create one with New queue, or in a terminal: `judgeboard queue create NAME`"
         empty(
             "No queue is open.",
-            to_create if lead else "Leads create queues. All other open flags are under Open flags.",
+            to_create
+            if lead
+            else "Leads create queues. All other open flags are under Open flags.",
         )
         return
     names = [progress.queue.name for progress in queues]
@@ -354,7 +421,9 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
     own = [
         listed
         for listed in progress
-        if lead or not listed.assigned_to or reviewer.id in {person.id for person in listed.assigned_to}
+        if lead
+        or not listed.assigned_to
+        or reviewer.id in {person.id for person in listed.assigned_to}
     ]
     open_queues = [listed for listed in own if listed.queue.state is QueueState.OPEN]
     if open_queues:
@@ -368,11 +437,23 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
 def new_queue_head(new: str) -> None:
     """Show the heading over a form of a new queue, to leads: the usual form and that of a plan lead to each other."""
     demand(Action.MAKE_QUEUES)
-    label, other = ("Choose the items yourself", EVERY_ITEM) if new == PLANNED_ITEMS else (PLAN_LABELS, PLANNED_ITEMS)
-    with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
+    label, other = (
+        ("Choose the items yourself", EVERY_ITEM)
+        if new == PLANNED_ITEMS
+        else (PLAN_LABELS, PLANNED_ITEMS)
+    )
+    with st.container(
+        key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         heading("New queue")
         st.button(label, key="new_queue_other", on_click=go, kwargs={"new": other}, wrap=False)
-        st.button("Back to the queues", key="new_queue_back", type="tertiary", on_click=go, kwargs={"new": None})
+        st.button(
+            "Back to the queues",
+            key="new_queue_back",
+            type="tertiary",
+            on_click=go,
+            kwargs={"new": None},
+        )
 
 
 def new_queue() -> None:
@@ -401,7 +482,12 @@ def new_queue() -> None:
         _size(values)
     with right:
         schema = _grades(values)
-        blind = values["blind_judge"] or values["blind_people"] or values["subject"] == PAIRS or values["training"]
+        blind = (
+            values["blind_judge"]
+            or values["blind_people"]
+            or values["subject"] == PAIRS
+            or values["training"]
+        )
         people = st.multiselect(
             "Assign to",
             known_people(),
@@ -434,13 +520,19 @@ def new_queue() -> None:
         )
         values["guidelines"] = (guidelines or "").strip() or None
     with st.container(key="nq_end", horizontal=True, vertical_alignment="center", gap="small"):
-        if st.button("Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False):
+        if st.button(
+            "Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False
+        ):
             _create(values, people, reviewer, schema)
 
 
 def _what(values: dict[str, Any], where: RowFilter) -> None:
-    values["name"] = st.text_input("Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME)
-    asked_for = {EVERY_ITEM: EVERY, PAIR_ITEMS: ITEMS[-1]}.get(st.query_params.get("new", ""), FLAGGED)
+    values["name"] = st.text_input(
+        "Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME
+    )
+    asked_for = {EVERY_ITEM: EVERY, PAIR_ITEMS: ITEMS[-1]}.get(
+        st.query_params.get("new", ""), FLAGGED
+    )
     st.session_state.setdefault("nq_subject", asked_for)
     items = st.segmented_control("Items", ITEMS, required=True, key="nq_subject")
     values["subject"] = PAIRS if items == ITEMS[-1] else ANSWERS
@@ -451,10 +543,19 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
         show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
-        view, page = ("open_flags", "Open flags") if values["flagged_only"] else ("responses", "Answers")
-        open_button(f"Filter them under {page}", Rows(view, query_of(where)), key="nq_narrow", type="tertiary")
+        view, page = (
+            ("open_flags", "Open flags") if values["flagged_only"] else ("responses", "Answers")
+        )
+        open_button(
+            f"Filter them under {page}",
+            Rows(view, query_of(where)),
+            key="nq_narrow",
+            type="tertiary",
+        )
     if values["training"]:
-        caption("Everybody reviews all items, in random order, and is told the gold label after each review.")
+        caption(
+            "Everybody reviews all items, in random order, and is told the gold label after each review."
+        )
         values["order"] = QueueOrder.RANDOM
         return
     if values["subject"] == PAIRS:
@@ -481,12 +582,17 @@ def _how_many(values: dict[str, Any]) -> None:
         values["overlap"] = _share(label, 100.0, 10.0, "nq_overlap")
     if values["subject"] == ANSWERS and values["flagged_only"]:
         sample_help = (
-            "Randomly sampled answers of this queue's query types, sources and days. They show what rules miss."
+            "Randomly sampled answers of this queue's query types, sources and days. "
+            "They show what rules miss."
         )
-        values["sampling_rate"] = _share("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help)
+        values["sampling_rate"] = _share(
+            "Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help
+        )
     if values["subject"] == ANSWERS:
         again_help = "Probability that reviewers get one of their items again, unannounced. Measures self-agreement."
-        values["repeat_rate"] = _share("Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help)
+        values["repeat_rate"] = _share(
+            "Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help
+        )
         test_help = "Probability that reviewers get an answer with a gold label, unannounced. See the page People."
         values["test_rate"] = _share("Test items (%)", 0.0, 1.0, "nq_test", test_help)
 
@@ -495,7 +601,9 @@ def _size(values: dict[str, Any]) -> None:
     if not values["flagged_only"] and not values["training"]:
         st.session_state[_SIZE] = st.session_state.get(_SIZE) or PRESET_SIZE
     size = st.number_input(
-        "Number of items (empty: all, also those flagged later)" if values["flagged_only"] else "Number of items",
+        "Number of items (empty: all, also those flagged later)"
+        if values["flagged_only"]
+        else "Number of items",
         min_value=1,
         max_value=MOST_ITEMS,
         value=None,
@@ -510,7 +618,10 @@ def _size(values: dict[str, Any]) -> None:
                 count_gold(connection, values["where"], None)
                 if values["training"]
                 else count_matching(
-                    connection, values["where"], subject=values["subject"], flagged_only=values["flagged_only"]
+                    connection,
+                    values["where"],
+                    subject=values["subject"],
+                    flagged_only=values["flagged_only"],
                 )
             )
     except JudgeboardError as error:
@@ -536,7 +647,9 @@ def _use_preset() -> None:
     chosen = st.session_state.get(_PRESET)
     if chosen is None:
         return
-    rules = {name: getattr(_DEFAULTS, name) for name in ("flagged_only", "max_items", "needed", "order")}
+    rules = {
+        name: getattr(_DEFAULTS, name) for name in ("flagged_only", "max_items", "needed", "order")
+    }
     rules |= {"blind_judge": False, "blind_people": False, **PRESETS[chosen].rules}
     st.session_state["nq_subject"] = FLAGGED if rules["flagged_only"] else EVERY
     st.session_state[_SIZE] = rules["max_items"]
@@ -549,7 +662,9 @@ def _use_preset() -> None:
         with reading() as connection:
             taken = {queue.name for queue in list_queues(connection, only_open=False)}
         names = chain([name], (f"{name} ({number})" for number in count_from(2)))
-        st.session_state["nq_name"] = st.session_state[_PROPOSED] = next(each for each in names if each not in taken)
+        st.session_state["nq_name"] = st.session_state[_PROPOSED] = next(
+            each for each in names if each not in taken
+        )
 
 
 def _share(label: str, percent: float, step: float, key: str, tip: str | None = None) -> float:
@@ -592,7 +707,9 @@ def _grades(values: dict[str, Any]) -> str | None:
             placeholder="None: the grades below",
             help="Fields that reviewers fill in instead of the grades.",
         )
-        if st.button("New schema", key="nq_schemas", icon=":material/add:", type="tertiary", wrap=False):
+        if st.button(
+            "New schema", key="nq_schemas", icon=":material/add:", type="tertiary", wrap=False
+        ):
             _new_schema()
     if schema is not None:
         return str(schema)
@@ -622,7 +739,9 @@ def _use_schema(stored: StoredSchema) -> None:
     st.session_state[_NEW_SCHEMA] = stored.title
 
 
-def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None) -> None:
+def _create(
+    values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None
+) -> None:
     with saving("Not created"):
         rules = QueueRules(**values)
         assigned = people_named(store(), people, new=not sign_in().asked, by=reviewer)
@@ -631,6 +750,8 @@ def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, sc
         sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
         message = f"Created: {created.queue.name} with {items}{sample}."
         if created.short:
-            message += f" {created.short:,} more were requested, but no random-sample flags are left."
+            message += (
+                f" {created.short:,} more were requested, but no random-sample flags are left."
+            )
         confirm("queues", message)
         go(new=None)

@@ -57,7 +57,11 @@ ADDED = {
 }
 """The fields that the menu adds, as YAML."""
 SAMPLE = Response(
-    "", "", "", "The answer of an item.", ("The first passage.", "The second passage.", "The third passage.")
+    "",
+    "",
+    "",
+    "The answer of an item.",
+    ("The first passage.", "The second passage.", "The third passage."),
 )
 _PREVIEW = "schema_preview"
 _FIRST_FILL = 1_000_000_000  # the preview's fields never have the keys of a real review's fields
@@ -95,7 +99,9 @@ def schema_editor(stored: StoredSchema | None, *, saved: Callable[[StoredSchema]
             args=(key, schema),
         )
         reviewer = ask_reviewer("Your name is stored with the version.", to=Action.MAKE_QUEUES)
-        pressed = st.button("Save version", key="schema_save", type="primary", disabled=reviewer is None, wrap=False)
+        pressed = st.button(
+            "Save version", key="schema_save", type="primary", disabled=reviewer is None, wrap=False
+        )
     if pressed and reviewer is not None:
         with left, saving():
             saved(add_schema(store(), schema_in(text), by=reviewer))
@@ -104,7 +110,9 @@ def schema_editor(stored: StoredSchema | None, *, saved: Callable[[StoredSchema]
 
 def _add(key: str, schema: LabelSchema) -> None:
     """Add the field that was chosen in the menu to a schema. ``key`` is the key of its text."""
-    (field,) = schema_in(f"{{name: added, fields: [{ADDED[st.session_state['schema_add']]}]}}").fields
+    (field,) = schema_in(
+        f"{{name: added, fields: [{ADDED[st.session_state['schema_add']]}]}}"
+    ).fields
     names = {each.name for each in schema.fields}
     if field.name in names:
         others = (f"{field.name} {number}" for number in count(2))
@@ -115,7 +123,9 @@ def _add(key: str, schema: LabelSchema) -> None:
 def _preview(schema: LabelSchema) -> None:
     """Show the fields as the review screen draws them. They can be tried out; nothing is stored."""
     heading("Preview")
-    session: ReviewSession = st.session_state.setdefault(_PREVIEW, ReviewSession(_fills=_FIRST_FILL))
+    session: ReviewSession = st.session_state.setdefault(
+        _PREVIEW, ReviewSession(_fills=_FIRST_FILL)
+    )
     if session.draft(0).schema != schema:
         session.put_draft(0, Draft(schema=schema))
     quality = next((each for each in schema.fields if each.name == "quality"), None)
@@ -125,7 +135,11 @@ def _preview(schema: LabelSchema) -> None:
     for press in keys.work_off():
         press.act()
     fill_fields(actions.draft)
-    marks = {each.name: "required" if each.required else "optional" for each in schema.fields if each.built_in}
+    marks = {
+        each.name: "required" if each.required else "optional"
+        for each in schema.fields
+        if each.built_in
+    }
     with st.container(key="schema_preview", border=True, gap="small"):
         schema_fields(actions)
         if marks:
@@ -140,4 +154,8 @@ def _preview(schema: LabelSchema) -> None:
     if (decides := deciding_field(actions.draft)) is not None:
         caption(f"The field {decides.name} is the decision: reviewers are asked for no other one.")
     missing = schema.missing(actions.draft.all_values())
-    caption(f"Required to confirm or dismiss: {', '.join(missing)}." if missing else "A reviewer can decide now.")
+    caption(
+        f"Required to confirm or dismiss: {', '.join(missing)}."
+        if missing
+        else "A reviewer can decide now."
+    )

@@ -36,9 +36,9 @@ _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding
 class SchemaActions(DraftActions):
     """The actions for the fields of a schema.
 
-    The current field is read when a key press is processed: two digits in quick succession fill in two fields, even if
-    the second field is not drawn yet. The ``quality`` of the built-in grade has digits too, so it is the first of the
-    fields if it is asked for.
+    The current field is read when a key press is processed: two digits in quick succession fill in
+    two fields, even if the second field is not drawn yet. The ``quality`` of the built-in grade has
+    digits too, so it is the first of the fields if it is asked for.
     """
 
     schema: LabelSchema
@@ -48,7 +48,9 @@ class SchemaActions(DraftActions):
     @property
     def fields(self) -> tuple[SchemaField, ...]:
         """The shown fields that digits or typed text can go to."""
-        own = tuple(field for field in self.schema.shown(self.draft.all_values()) if not field.built_in)
+        own = tuple(
+            field for field in self.schema.shown(self.draft.all_values()) if not field.built_in
+        )
         return own if self.quality is None else (self.quality, *own)
 
     @property
@@ -83,11 +85,14 @@ class SchemaActions(DraftActions):
     def digits(self, field: SchemaField) -> dict[str, Any]:
         """Return the value that each digit chooses in a field.
 
-        A level of a scale has its own digit. Other values count from 1. The digit 0 is the tenth value if nothing is 0.
+        A level of a scale has its own digit. Other values count from 1. The digit 0 is the tenth
+        value if nothing is 0.
         """
         first = field.values[0] if field.type is FieldType.SCALE else 1
         numbered = [*enumerate(self.choices(field), start=first)]
-        return {str(number % 10): value for number, value in reversed(numbered) if 0 <= number <= 10}
+        return {
+            str(number % 10): value for number, value in reversed(numbered) if 0 <= number <= 10
+        }
 
     def pick(self, digit: str) -> None:
         """Choose the value with this digit in the current field."""
@@ -107,7 +112,11 @@ class SchemaActions(DraftActions):
             return
         if field.built_in:
             self.give(field.name, value)
-        elif not self.draft.use_restored(own_field(field.name), value) and before is not None and before == value:
+        elif (
+            not self.draft.use_restored(own_field(field.name), value)
+            and before is not None
+            and before == value
+        ):
             del values[field.name]
         else:
             values[field.name] = value
@@ -117,7 +126,9 @@ class SchemaActions(DraftActions):
 
     def remove(self, field: SchemaField, span: Mapping[str, Any]) -> None:
         """Remove a span."""
-        self.draft.values[field.name] = [each for each in self.draft.values.get(field.name, ()) if each != span]
+        self.draft.values[field.name] = [
+            each for each in self.draft.values.get(field.name, ()) if each != span
+        ]
 
     def _mark(self, field: SchemaField, kind: str) -> None:
         """Mark the selected text, otherwise the current sentence of the answer."""
@@ -126,7 +137,9 @@ class SchemaActions(DraftActions):
             self.session.say(SELECT_FIRST, refused=True)
             return
         spans = self.draft.values.get(field.name, [])
-        self.draft.values[field.name] = self.draft.toggle(own_field(field.name), {"type": kind, **place}, spans)
+        self.draft.values[field.name] = self.draft.toggle(
+            own_field(field.name), {"type": kind, **place}, spans
+        )
         self.session.say("")
 
     def _place(self, field: SchemaField) -> dict[str, int] | None:
@@ -162,7 +175,9 @@ def rubric_schema(
     return LabelSchema("rubric", scales) if scales else None
 
 
-def schema_actions(actions: Actions, rules: QueueRules | None, response: Response) -> SchemaActions | None:
+def schema_actions(
+    actions: Actions, rules: QueueRules | None, response: Response
+) -> SchemaActions | None:
     """Return the actions for the fields of the draft's schema, None without a schema; ``rules`` ask for the quality."""
     if actions.draft.schema is None:
         return None
@@ -207,11 +222,18 @@ def schema_fields(fields: SchemaActions) -> None:
             if field.built_in:
                 continue
             at = field is current
-            key = "schema_here" if at and field.type in TYPED else f"schema_field_{place}"  # key K focuses it
+            key = (
+                "schema_here" if at and field.type in TYPED else f"schema_field_{place}"
+            )  # key K focuses it
             with st.container(key=key, gap="xxsmall"):
                 mark = "required" if field.required else "optional"
                 show(
-                    tag("div", f"{'▸ ' if at else ''}{field.name}", tag("span", mark, cls=f"jb-{mark}"), cls="jb-label")
+                    tag(
+                        "div",
+                        f"{'▸ ' if at else ''}{field.name}",
+                        tag("span", mark, cls=f"jb-{mark}"),
+                        cls="jb-label",
+                    )
                 )
                 if field.help:
                     show(tag("div", field.help, cls="jb-cap"))
@@ -220,21 +242,31 @@ def schema_fields(fields: SchemaActions) -> None:
                 else:
                     chosen = fields.draft.values.get(field.name)
                     options = {option.value: option for option in field.options}
-                    digits = {value: digit for digit, value in fields.digits(field).items()} if at else {}
+                    digits = (
+                        {value: digit for digit, value in fields.digits(field).items()}
+                        if at
+                        else {}
+                    )
                     with st.container(horizontal=True, gap="xxsmall"):
                         for number, value in enumerate(fields.choices(field)):
                             option = options.get(value)
-                            own_key, digit = None if option is None else option.key, digits.get(value)
+                            own_key, digit = (
+                                None if option is None else option.key,
+                                digits.get(value),
+                            )
                             name = _words(field, value, chosen)
                             key_button(
                                 as_label(shortened(name, LONGEST_LEVEL_NAME)),
                                 partial(fields.choose, field, value),
                                 key=f"field_{field.name}_{number}",
                                 shortcut=own_key or digit,
-                                by_key=partial(fields.pick, digit) if digit and not own_key else None,
+                                by_key=partial(fields.pick, digit)
+                                if digit and not own_key
+                                else None,
                                 chosen=_is_chosen(field, value, chosen),
                                 tip=as_label(
-                                    (option and option.help) or (name if len(name) > LONGEST_LEVEL_NAME else "")
+                                    (option and option.help)
+                                    or (name if len(name) > LONGEST_LEVEL_NAME else "")
                                 )
                                 or None,
                                 each=True,
@@ -242,7 +274,9 @@ def schema_fields(fields: SchemaActions) -> None:
                 if field.type is FieldType.SPANS:
                     _spans(fields, field)
         if current is not None:
-            key_button("Next field", fields.next, key="field_next", shortcut="K", quiet=True, each=True)
+            key_button(
+                "Next field", fields.next, key="field_next", shortcut="K", quiet=True, each=True
+            )
 
 
 def typed_key(draft: Draft, field: SchemaField) -> str:
@@ -275,7 +309,15 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
     if field.type is FieldType.TEXT:
         st.text_area(label, key=key, height=80, label_visibility="collapsed")
     else:
-        st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
+        st.number_input(
+            label,
+            field.low,
+            field.high,
+            value=None,
+            key=key,
+            label_visibility="collapsed",
+            format="%g",
+        )
 
 
 def _words(field: SchemaField, value: Any, chosen: Any) -> str:
@@ -297,7 +339,11 @@ def _is_chosen(field: SchemaField, value: Any, chosen: Any) -> bool:
 def _spans(fields: SchemaActions, field: SchemaField) -> None:
     for number, span in enumerate(fields.draft.values.get(field.name, ())):
         passage = span.get("passage")
-        text = fields.response.answer if passage is None else (fields.response.passages or ())[passage - 1]
+        text = (
+            fields.response.answer
+            if passage is None
+            else (fields.response.passages or ())[passage - 1]
+        )
         colour = _colours(fields.schema)[field.name, span["type"]]
         words = f"{span['type']}{f', passage {passage}' if passage else ''}: "
         with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
@@ -308,7 +354,9 @@ def _spans(fields: SchemaActions, field: SchemaField) -> None:
 
 
 def _colours(schema: LabelSchema) -> dict[tuple[str, str], int]:
-    types = [(field.name, value) for field in schema.of_type(FieldType.SPANS) for value in field.values]
+    types = [
+        (field.name, value) for field in schema.of_type(FieldType.SPANS) for value in field.values
+    ]
     return {each: place % len(SPANS) for place, each in enumerate(types)}
 
 
@@ -323,7 +371,11 @@ def _selection(fields: SchemaActions, row: str) -> None:
     on_passages = current is not None and current.on == "passages"
     selection = v2.component("judgeboard_selection", js=_SELECTION)
     selection(
-        data={"spans": spans, "first": "#p1 .jb-evidence" if on_passages else ".jb-answer", "row": row},
+        data={
+            "spans": spans,
+            "first": "#p1 .jb-evidence" if on_passages else ".jb-answer",
+            "row": row,
+        },
         key=f"selection_{draft.noted}",
         on_selection_change=lambda: None,
         height=1,

@@ -33,7 +33,14 @@ from judgeboard_dashboard.widgets.texts import capital
 DECISIONS = (
     (Decision.CONFIRM, "Confirm", "Yes", "Y", ":material/flag:", "Yes: the answer has a problem"),
     (Decision.DISMISS, "Dismiss", "No", "N", ":material/check:", "No: the answer is fine"),
-    (Decision.UNSURE, "Unsure", "Unsure", "U", ":material/question_mark:", "You cannot decide: leave it to others"),
+    (
+        Decision.UNSURE,
+        "Unsure",
+        "Unsure",
+        "U",
+        ":material/question_mark:",
+        "You cannot decide: leave it to others",
+    ),
 )
 IMPLIED_QUESTION = "Store the label hallucinated when you confirm, and grounded when you dismiss? You are asked once."
 SIDE_KEYS = {
@@ -62,7 +69,16 @@ def choice(
 ) -> Choice:
     """Return a button that is drawn later, with a key; ``name`` is unique on its screen. See `key_button`."""
     return partial(
-        key_button, label, act, key=name, turn=turn, shortcut=key, chosen=chosen, tip=tip, icon=icon, disabled=disabled
+        key_button,
+        label,
+        act,
+        key=name,
+        turn=turn,
+        shortcut=key,
+        chosen=chosen,
+        tip=tip,
+        icon=icon,
+        disabled=disabled,
     )
 
 
@@ -86,7 +102,9 @@ def take_input(session: ReviewSession) -> None:
         open_rows(goal.page, **goal.query)
 
 
-def appear(session: ReviewSession, subject: int, row: str, texts: Iterable[str | None]) -> Callable[[], float]:
+def appear(
+    session: ReviewSession, subject: int, row: str, texts: Iterable[str | None]
+) -> Callable[[], float]:
     """Show the draft for a subject, and start the clock of its screen with these texts.
 
     Return a function that returns the seconds spent on the screen.
@@ -101,10 +119,19 @@ def appear(session: ReviewSession, subject: int, row: str, texts: Iterable[str |
 
 def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Choice:
     """Return a button of the head line that opens another item or page. Without an action, it is disabled."""
-    return choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
+    return choice(
+        name=name,
+        label=label,
+        act=act or (lambda: None),
+        key=key,
+        turn=Turn.MOVE,
+        disabled=act is None,
+    )
 
 
-def undo_choice(done: Undoable | None, undo: Callable[[Undoable], None], actions: Actions | None = None) -> Choice:
+def undo_choice(
+    done: Undoable | None, undo: Callable[[Undoable], None], actions: Actions | None = None
+) -> Choice:
     """Return the button that undoes a review or a skip. It is disabled if there is none.
 
     On the screen of ``actions``, it brings back a discarded correction first.
@@ -112,7 +139,10 @@ def undo_choice(done: Undoable | None, undo: Callable[[Undoable], None], actions
     act = (lambda: None) if done is None else partial(undo, done)
     disabled = done is None
     if actions is not None:
-        act, disabled = partial(actions.undo_last, act), disabled and actions.draft.discarded is None
+        act, disabled = (
+            partial(actions.undo_last, act),
+            disabled and actions.draft.discarded is None,
+        )
     return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=disabled)
 
 
@@ -127,21 +157,30 @@ def head_line(
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
 
-    ``title`` is the title of the browser tab and the heading for screen readers. A fact that is None is left out.
-    ``aside`` draws between the facts and the buttons. keys.js lists the keys of the page over it.
+    ``title`` is the title of the browser tab and the heading for screen readers. A fact that is
+    None is left out. ``aside`` draws between the facts and the buttons. keys.js lists the keys of
+    the page over it.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session, presses = actions.session, keyboard()
     message = (
-        tag("span", session.message, cls="jb-refused" if session.refused else "jb-saved") if session.message else None
+        tag("span", session.message, cls="jb-refused" if session.refused else "jb-saved")
+        if session.message
+        else None
     )
     parts = [
         *([position] if position else []),
         tag("span", actions.name, cls="jb-id"),  # first, so that it is never cut: people quote it
         *(tag("span", fact) for fact in facts if fact),
     ]
-    rest = [piece for at, part in enumerate(parts) for piece in ((" · ", part) if at or message else (part,))]
-    with st.container(key="head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    rest = [
+        piece
+        for at, part in enumerate(parts)
+        for piece in ((" · ", part) if at or message else (part,))
+    ]
+    with st.container(
+        key="head", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
         show(
             tag(
                 "div",
@@ -175,10 +214,13 @@ def bar(
 ) -> None:
     """Show the bar at the bottom; it keeps its place and height.
 
-    ``question`` is the label over the choices. ``note`` has the label and the hint of the note field. ``grades`` draws
-    the buttons for grades. ``form`` draws a form in place of the choices.
+    ``question`` is the label over the choices. ``note`` has the label and the hint of the note
+    field. ``grades`` draws the buttons for grades. ``form`` draws a form in place of the choices.
     """
-    with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with (
+        st.bottom,
+        st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"),
+    ):
         if (reason := refusal(Action.REVIEW)) is not None:
             show(tag("div", reason, cls="jb-cap"))
             return
@@ -194,7 +236,10 @@ def bar(
         if asked is not None and asked.label is None:
             question, choices = IMPLIED_QUESTION, _implied_choices(actions)
         elif asked is not None:
-            question, choices = f"You marked it {asked.label}. Which is right?", _contradiction_choices(actions)
+            question, choices = (
+                f"You marked it {asked.label}. Which is right?",
+                _contradiction_choices(actions),
+            )
         with row_of_buttons(question, row_key="decide"):
             for button in choices:
                 button()
@@ -202,7 +247,9 @@ def bar(
 
 def implied_labels(actions: Actions) -> Mapping[Decision, Label]:
     """Return the labels that decisions imply. Empty until the reviewer has answered whether decisions imply labels."""
-    return IMPLIED if actions.implies and actions.implied_label(Decision.CONFIRM) is not None else {}
+    return (
+        IMPLIED if actions.implies and actions.implied_label(Decision.CONFIRM) is not None else {}
+    )
 
 
 def problem_question(draft: Draft, rules: Collection[str]) -> str:
@@ -211,7 +258,11 @@ def problem_question(draft: Draft, rules: Collection[str]) -> str:
     `check_label` refuses the decision where the low-groundedness flag is the only one.
     """
     another = draft.label is Label.GROUNDED and set(rules) != {LOW_GROUNDEDNESS}
-    return "You marked it grounded. Does it have another problem?" if another else "Does the answer have a problem?"
+    return (
+        "You marked it grounded. Does it have another problem?"
+        if another
+        else "Does the answer have a problem?"
+    )
 
 
 def implied_words(labels: Mapping[Decision, Label]) -> str:
@@ -270,7 +321,9 @@ def decision_choices(
             act=partial(decide, decision),
             key=key,
             icon=icon,
-            tip=f"{tip}. It also stores the label {implied[decision]}" if decision in implied else tip,
+            tip=f"{tip}. It also stores the label {implied[decision]}"
+            if decision in implied
+            else tip,
         )
         for decision, of_flag, plain, key, icon, tip in DECISIONS
         if decision in offered
@@ -303,5 +356,7 @@ def side_choices(
 
 def name_form() -> None:
     """Show the field for the reviewer's name in the bar."""
-    with row_of_buttons("Who is reviewing? Your name is stored with each decision.", row_key="decide"):
+    with row_of_buttons(
+        "Who is reviewing? Your name is stored with each decision.", row_key="decide"
+    ):
         name_field()

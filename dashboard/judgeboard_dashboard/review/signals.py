@@ -31,7 +31,12 @@ MOST = 50
 MOST_MARKS = 5
 MOST_REVIEWS = 6
 MOST_REASONING = 20_000  # characters
-DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "undone"}
+DECIDED = {
+    "confirm": "confirmed",
+    "dismiss": "dismissed",
+    "unsure": "was unsure",
+    "withdrawn": "undone",
+}
 STAGES = {"blind": "blind", "revealed": "judge shown", "adjudication": "adjudication"}
 """The stage of a review in a queue; a review outside queues has none."""
 SPREAD = "The same judge version was asked several times. The page Judges shows its repeats on all answers."
@@ -85,7 +90,10 @@ def _review_words(review: ItemReview) -> str:
 def _block(label: str, *children: str | None, aside: str | None = None) -> Html:
     """Return content under a label. ``aside`` is a text at the end of the label's line."""
     return tag(
-        "div", tag("div", label, tag("span", aside) if aside else None, cls="jb-label"), *children, cls="jb-block"
+        "div",
+        tag("div", label, tag("span", aside) if aside else None, cls="jb-label"),
+        *children,
+        cls="jb-block",
     )
 
 
@@ -93,7 +101,11 @@ def decided_words(item: Item, flag: ItemFlag | None) -> str | None:
     """Return who decided a flag: "Confirmed by Mara, 12 Mar 09:41"; None for an open flag."""
     if flag is None or flag.state == "open":
         return None
-    reviews = (review for review in item.reviews if flag.id in review.flag_ids and review.stands and review.decision)
+    reviews = (
+        review
+        for review in item.reviews
+        if flag.id in review.flag_ids and review.stands and review.decision
+    )
     review = next(reviews, None)
     if review is None:
         return capital(f"{flag.state}: no open flag")
@@ -107,7 +119,11 @@ Event = tuple[datetime, str, Sequence[str | None]]
 def _events(item: Item) -> Iterator[Event]:
     titles = {judgment.id: judgment.version_title for judgment in item.judgments}
     for judgment in item.judgments:
-        yield judgment.created_at, judgment.version_title, [_opening(judgment_words(judgment), judgment.reasoning)]
+        yield (
+            judgment.created_at,
+            judgment.version_title,
+            [_opening(judgment_words(judgment), judgment.reasoning)],
+        )
     for audit in item.audits:
         words = f"calls the verdict of {titles[audit.judgment_id]} {'right' if audit.correct else 'wrong'}"
         yield audit.at, audit.supreme, [_opening(words, audit.reasoning)]
@@ -119,7 +135,11 @@ def _events(item: Item) -> Iterator[Event]:
         replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
         stage = f" ({STAGES[review.stage]})" if review.stage else ""
         note = f": “{grade.note}”" if grade.note else ""
-        why = tag("div", f"Why they differ: {WHY_DIFFERS[grade.why_differs]}") if grade.why_differs else None
+        why = (
+            tag("div", f"Why they differ: {WHY_DIFFERS[grade.why_differs]}")
+            if grade.why_differs
+            else None
+        )
         modes = tag("div", f"Failure modes: {', '.join(grade.modes)}") if grade.modes else None
         yield (
             review.at,
@@ -130,7 +150,10 @@ def _events(item: Item) -> Iterator[Event]:
                 modes,
                 why,
                 _marks(grade.claim_marks),
-                *(tag("div", capital(f"{name}: "), text) for name, text in grade.labelled_texts.items()),
+                *(
+                    tag("div", capital(f"{name}: "), text)
+                    for name, text in grade.labelled_texts.items()
+                ),
             ],
         )
 
@@ -138,7 +161,11 @@ def _events(item: Item) -> Iterator[Event]:
 def _opening(words: str, reasoning: str | None) -> Html | str:
     if not reasoning:
         return words
-    return tag("details", tag("summary", words), tag("div", beginning(reasoning, MOST_REASONING), cls="jb-lines"))
+    return tag(
+        "details",
+        tag("summary", words),
+        tag("div", beginning(reasoning, MOST_REASONING), cls="jb-lines"),
+    )
 
 
 def own_fields(review: ItemReview) -> Html | None:
@@ -154,7 +181,9 @@ def own_fields(review: ItemReview) -> Html | None:
             for name, value in values.items()
             if name in scores
         }
-    lines = [tag("div", f"{name}: ", tag("b", value_words(value))) for name, value in values.items()]
+    lines = [
+        tag("div", f"{name}: ", tag("b", value_words(value))) for name, value in values.items()
+    ]
     return tag("div", *lines) if lines else None
 
 
@@ -172,13 +201,18 @@ def _marks(marks: Sequence[ClaimMark]) -> Html | None:
         return None
     ordered = sorted(marks, key=lambda mark: ORDER.index(mark.status.value))
     left = len(ordered) - MOST_MARKS
-    lines = [tag("div", f"{ICONS[mark.status.value]} {shortened(mark.text)}") for mark in ordered[:MOST_MARKS]]
+    lines = [
+        tag("div", f"{ICONS[mark.status.value]} {shortened(mark.text)}")
+        for mark in ordered[:MOST_MARKS]
+    ]
     return tag("div", *lines, f"and {left} more" if left > 0 else None)
 
 
 def primary_verdict(item: Item) -> ItemJudgment | None:
     """Return the current judgment of the primary judge, None if it has no usable judgment."""
-    return next((judgment for judgment in item.currents if judgment.judge_name == item.primary_judge), None)
+    return next(
+        (judgment for judgment in item.currents if judgment.judge_name == item.primary_judge), None
+    )
 
 
 def signals_pane(
@@ -194,13 +228,16 @@ def signals_pane(
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
 
-    ``new_flags`` were raised while the answer is on the screen. They come last, so that they move nothing that the
-    reviewer reads.
+    ``new_flags`` were raised while the answer is on the screen. They come last, so that they move
+    nothing that the reviewer reads.
     """
     open_flags = [flag for flag in item.flags if flag.state == "open"]
     open_flags.sort(key=lambda flag: (flag.id != flag_id, -flag.severity))
     why = _why("Why you see this", [flag for flag in open_flags if flag.id not in new_flags])
-    new = _why("New flags since you opened this answer", [flag for flag in open_flags if flag.id in new_flags])
+    new = _why(
+        "New flags since you opened this answer",
+        [flag for flag in open_flags if flag.id in new_flags],
+    )
     return tag("div", _blind_item(item), why, cls="jb-pane"), tag(
         "div",
         None if item.hidden.judge else _signals(item, threshold),
@@ -218,7 +255,10 @@ def signals_pane(
 def _blind_item(item: Item) -> Html | None:
     if not item.hidden:
         return None
-    parts = [*(["the judge"] if item.hidden.judge else []), *(["other reviewers"] if item.hidden.people else [])]
+    parts = [
+        *(["the judge"] if item.hidden.judge else []),
+        *(["other reviewers"] if item.hidden.people else []),
+    ]
     queues = f" Queue: {', '.join(item.hidden.queues)}." if item.hidden.queues else ""
     sentence = f"You review this answer without seeing {' and '.join(parts)}.{queues}"
     return _block("Blind until you grade", tag("div", sentence, cls="jb-why"))
@@ -240,7 +280,9 @@ def _signals(item: Item, threshold: float) -> Html:
         "Judge",
         _unusable(item) if primary is None else None,
         tag("div", *lines, cls="jb-scores"),
-        aside=" · ".join(filter(None, (primary.version_title, primary.model))) if primary else item.primary_judge,
+        aside=" · ".join(filter(None, (primary.version_title, primary.model)))
+        if primary
+        else item.primary_judge,
     )
 
 
@@ -248,14 +290,25 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
     lines: list[Html] = []
     if primary.groundedness is not None:
         filled = tag("i", style=f"width:{primary.groundedness * 100:.1f}%")
-        tick = tag("s", style=f"left:{threshold * 100:.1f}%", title=f"flagged below {short(threshold)}")
+        tick = tag(
+            "s", style=f"left:{threshold * 100:.1f}%", title=f"flagged below {short(threshold)}"
+        )
         lines += [
             tag("span", "Groundedness"),
-            tag("span", filled, tick, cls="jb-bar", role="img", aria_label=f"{score(primary.groundedness)} of 1"),
+            tag(
+                "span",
+                filled,
+                tick,
+                cls="jb-bar",
+                role="img",
+                aria_label=f"{score(primary.groundedness)} of 1",
+            ),
             tag("b", score(primary.groundedness), cls="jb-big"),
         ]
     if primary.quality is not None:
-        steps = [tag("i", cls="jb-on" if step <= primary.quality else None) for step in (1, 2, 3, 4)]
+        steps = [
+            tag("i", cls="jb-on" if step <= primary.quality else None) for step in (1, 2, 3, 4)
+        ]
         lines += [
             tag("span", "Quality"),
             tag("span", *steps, cls="jb-steps", role="img", aria_label=f"{primary.quality} of 4"),
@@ -270,9 +323,15 @@ def _own_scores(judgment: ItemJudgment) -> list[Html]:
     """Return a line for each score that a judge without a rubric gave on its own scale."""
     if judgment.judge_kind == RUBRIC:  # they have their own block
         return []
-    known = ((each.dimension, each.value, each.scale) for each in judgment.scores if each.value is not None)
+    known = (
+        (each.dimension, each.value, each.scale)
+        for each in judgment.scores
+        if each.value is not None
+    )
     words = ((name, f"{short(value)} (scale {scale})") for name, value, scale in known)
-    return [part for name, text in words for part in (tag("span", name), tag("span"), tag("b", text))]
+    return [
+        part for name, text in words for part in (tag("span", name), tag("span"), tag("b", text))
+    ]
 
 
 def _spread(item: Item, judgment: ItemJudgment, threshold: float) -> Html | None:
@@ -283,7 +342,11 @@ def _spread(item: Item, judgment: ItemJudgment, threshold: float) -> Html | None
     unusable = repeated.repeats - repeated.usable
     parts = [
         f"{unusable} without a usable verdict" if unusable else None,
-        *(f"{name} {_range(name, *ends)}" for name, ends in repeated.ranges.items() if name != "label"),
+        *(
+            f"{name} {_range(name, *ends)}"
+            for name, ends in repeated.ranges.items()
+            if name != "label"
+        ),
         f"bad in {repeated.bad} of {repeated.sided}" if repeated.sided else None,
     ]
     words = f"{count(repeated.repeats, 'repeat')}: {', '.join(filter(None, parts))}"
@@ -296,11 +359,21 @@ def _range(measure: str, low: float, high: float) -> str:
 
 
 def _unusable(item: Item) -> Html:
-    failed = next((judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge), None)
+    failed = next(
+        (judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge), None
+    )
     if failed is None:
         others = any(judgment.judge_kind != RUBRIC for judgment in item.currents)
-        return tag("div", f"{item.primary_judge} has not judged it yet." if others else "Not judged yet.", cls="jb-mut")
-    raw = tag("details", tag("summary", "Raw output"), tag("div", failed.raw, cls="jb-raw")) if failed.raw else None
+        return tag(
+            "div",
+            f"{item.primary_judge} has not judged it yet." if others else "Not judged yet.",
+            cls="jb-mut",
+        )
+    raw = (
+        tag("details", tag("summary", "Raw output"), tag("div", failed.raw, cls="jb-raw"))
+        if failed.raw
+        else None
+    )
     reason = tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why")
     return tag("div", reason, raw, cls="jb-block")
 
@@ -314,7 +387,11 @@ def _others(item: Item) -> list[ItemJudgment]:
         if judgment.judge_name not in names and judgment.status != "ok":
             failed.setdefault(judgment.judge_name, judgment)
     judgments = (*item.currents, *failed.values())
-    return [judgment for judgment in judgments if judgment is not primary and judgment.judge_kind != RUBRIC]
+    return [
+        judgment
+        for judgment in judgments
+        if judgment is not primary and judgment.judge_kind != RUBRIC
+    ]
 
 
 def shown_judgments(item: Item) -> list[ItemJudgment]:
@@ -322,7 +399,11 @@ def shown_judgments(item: Item) -> list[ItemJudgment]:
     primary = primary_verdict(item)
     failed = (judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge)
     first = primary or next(failed, None)
-    rubrics = [judgment for judgment in item.currents if judgment.judge_kind == RUBRIC and judgment is not first]
+    rubrics = [
+        judgment
+        for judgment in item.currents
+        if judgment.judge_kind == RUBRIC and judgment is not first
+    ]
     return [*([first] if first else []), *_others(item), *rubrics]
 
 
@@ -344,8 +425,13 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim], threshold: flo
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
             tag("div", *scores, cls="jb-scores") if (scores := _own_scores(judgment)) else None,
             _spread(item, judgment, threshold),
-            tag("div", beginning(judgment.reasoning, MOST_REASONING), cls="jb-reason") if judgment.reasoning else None,
-            _claims(claims if judgment is marked else numbered(judgment.claims or ()), linked=judgment is marked),
+            tag("div", beginning(judgment.reasoning, MOST_REASONING), cls="jb-reason")
+            if judgment.reasoning
+            else None,
+            _claims(
+                claims if judgment is marked else numbered(judgment.claims or ()),
+                linked=judgment is marked,
+            ),
             *audit_lines(item, judgment),
             cls="jb-other",
             open="" if judgment.version_title in compared else None,
@@ -374,10 +460,15 @@ def _user_lines(item: Item) -> list[Html]:
         return [tag("span", "User"), tag("span"), tag("b", "no feedback")]
     latest = item.response.feedback[-1]
     at = day(latest.at) if latest.at else ""
-    comments = [each.comment for each in reversed(item.response.feedback) if each.comment][:MOST_REVIEWS]
+    comments = [each.comment for each in reversed(item.response.feedback) if each.comment][
+        :MOST_REVIEWS
+    ]
     return [
         *(tag("span", "User"), tag("span", at, cls="jb-who"), tag("b", latest.words)),
-        *(tag("span", beginning(comment, MOST_REASONING), cls="jb-cap jb-across") for comment in comments),
+        *(
+            tag("span", beginning(comment, MOST_REASONING), cls="jb-cap jb-across")
+            for comment in comments
+        ),
     ]
 
 
@@ -387,12 +478,20 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     lines: list[Html] = []
     for place, review in enumerate(current[:MOST_REVIEWS]):
         name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
-        who = ", ".join(filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at))))
-        lines += [tag("span", name), tag("span", who, cls="jb-who", title=who), tag("b", _review_words(review))]
+        who = ", ".join(
+            filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at)))
+        )
+        lines += [
+            tag("span", name),
+            tag("span", who, cls="jb-who", title=who),
+            tag("b", _review_words(review)),
+        ]
         if (own := own_fields(review)) is not None:
             lines.append(tag("span", own, cls="jb-cap jb-across"))
     if left := len(current) - MOST_REVIEWS:
-        lines += [tag("span", f"{left} more in History", cls="jb-cap jb-across")] if left > 0 else []
+        lines += (
+            [tag("span", f"{left} more in History", cls="jb-cap jb-across")] if left > 0 else []
+        )
     return lines
 
 
@@ -414,8 +513,16 @@ def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
     primary = primary_verdict(item)
     if primary is None:
         return None
-    reasoning = primary.reasoning and tag("div", beginning(primary.reasoning, MOST_REASONING), cls="jb-block jb-reason")
-    return join((reasoning, *audit_lines(item, primary), _claims(claims) if item.with_claims is primary else None))
+    reasoning = primary.reasoning and tag(
+        "div", beginning(primary.reasoning, MOST_REASONING), cls="jb-block jb-reason"
+    )
+    return join(
+        (
+            reasoning,
+            *audit_lines(item, primary),
+            _claims(claims) if item.with_claims is primary else None,
+        )
+    )
 
 
 def _claims(claims: Sequence[NumberedClaim], *, linked: bool = True) -> Html | None:
@@ -451,8 +558,16 @@ def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
     if claim.passage is None:
         return tag("span", "no passage")
     if not linked or claim.passage_start is not None:
-        return tag("a" if linked else "span", f"passage {claim.passage}", href=f"#q{shown.number}" if linked else None)
-    return tag("a", f"{'not in ' if claim.passage_quote else ''}passage {claim.passage}", href=f"#p{claim.passage}")
+        return tag(
+            "a" if linked else "span",
+            f"passage {claim.passage}",
+            href=f"#q{shown.number}" if linked else None,
+        )
+    return tag(
+        "a",
+        f"{'not in ' if claim.passage_quote else ''}passage {claim.passage}",
+        href=f"#p{claim.passage}",
+    )
 
 
 def queue_pane(
@@ -464,24 +579,45 @@ def queue_pane(
     guidelines = None
     if queue.rules.guidelines:
         body = tag("div", queue.rules.guidelines, cls="jb-reason")
-        guidelines = _block("This queue", body) if scales else _block("How to grade", body, aside=_named(queue))
+        guidelines = (
+            _block("This queue", body)
+            if scales
+            else _block("How to grade", body, aside=_named(queue))
+        )
     if item is None or (reveal is None and item.hidden.judge):
         first = tag("div", _blind_queue(queue.rules), cls="jb-pane")
         return first, tag("div", scales, guidelines, cls="jb-pane jb-signals")
     reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
         return reasons, join((signals, how_to_grade(scales, guidelines)))
-    judgment = next((each for each in shown_judgments(item) if each.status == "ok" and each.judge_kind != RUBRIC), None)
+    judgment = next(
+        (
+            each
+            for each in shown_judgments(item)
+            if each.status == "ok" and each.judge_kind != RUBRIC
+        ),
+        None,
+    )
     if judgment is None:  # only scores on a rubric, which have their own block
         return reasons, signals
-    draft, judge = reveal.blind_draft, "Judge" if judgment is primary_verdict(item) else judgment.version_title
+    draft, judge = (
+        reveal.blind_draft,
+        "Judge" if judgment is primary_verdict(item) else judgment.version_title,
+    )
     lines = []
     for grade in ("groundedness", "quality", "label"):
-        own, judged = (_grade_words(grade, getattr(each, grade, None)) for each in (draft, judgment))
+        own, judged = (
+            _grade_words(grade, getattr(each, grade, None)) for each in (draft, judgment)
+        )
         if own or judged:
-            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"{judge}: {judged or UNKNOWN}")
+            yours, its = (
+                tag("span", f"You: {own or UNKNOWN}"),
+                tag("span", f"{judge}: {judged or UNKNOWN}"),
+            )
             lines.append(tag("div", tag("span", grade.capitalize()), yours, its, cls="jb-against"))
-    both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
+    both = tag(
+        "div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block"
+    )
     return join((both, reasons)), signals
 
 
@@ -502,7 +638,9 @@ def _blind_queue(rules: QueueRules) -> Html | None:
     names = ", ".join(hidden[:-1]) + (" and " if hidden[:-1] else "") + hidden[-1]
     revealed = rules.reveal and rules.blind_judge
     sentence = f"{capital(names)} are hidden{' until you have graded' if revealed else ''}."
-    return _block("Blind until you grade" if revealed else "Blind", tag("div", sentence, cls="jb-why"))
+    return _block(
+        "Blind until you grade" if revealed else "Blind", tag("div", sentence, cls="jb-why")
+    )
 
 
 def _named(queue: Queue) -> str:
@@ -511,7 +649,9 @@ def _named(queue: Queue) -> str:
 
 def how_to_grade(*blocks: Html | None) -> Html:
     """Return a part of the pane that shows these blocks on demand."""
-    return tag("div", tag("details", tag("summary", "How to grade"), *blocks), cls="jb-pane jb-block")
+    return tag(
+        "div", tag("details", tag("summary", "How to grade"), *blocks), cls="jb-pane jb-block"
+    )
 
 
 def scales_block(asked: Collection[str], aside: Html | str | None = None) -> Html | None:
@@ -527,7 +667,11 @@ def scales_block(asked: Collection[str], aside: Html | str | None = None) -> Htm
             cells = [
                 part
                 for _, name, key, meaning in steps
-                for part in (tag("kbd", key), tag("span", name, cls="jb-step"), tag("span", meaning))
+                for part in (
+                    tag("kbd", key),
+                    tag("span", name, cls="jb-step"),
+                    tag("span", meaning),
+                )
             ]
             parts += [tag("div", question), tag("div", *cells, cls="jb-scale")]
     return _block("How to grade", *parts, aside=aside) if parts else None

@@ -41,19 +41,29 @@ from judgeboard_dashboard.review.trace import has_trace, trace_pane
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
-AlignedSpan = tuple[int, int, list[int]]  # start and end in a passage, numbers of the answer's sentences
+AlignedSpan = tuple[
+    int, int, list[int]
+]  # start and end in a passage, numbers of the answer's sentences
 
 # The rest of a longer text is sent only on request, because texts are sent with every item.
 LONGEST = 100_000
-LONGEST_SEARCHED = 20_000  # characters; the passages are not searched for the words of a longer answer
+LONGEST_SEARCHED = (
+    20_000  # characters; the passages are not searched for the words of a longer answer
+)
 LONGEST_UNFOLDED = 4_000  # characters of all passages
 SHORTEST_FOLDED = 600  # characters of a passage
 SHORTEST_FOLD = 160  # characters
 MOST_SENTENCES = 400
-LONGEST_QUOTE = 2_000  # characters of a judge's quote; passages that were found by words are shorter
+LONGEST_QUOTE = (
+    2_000  # characters of a judge's quote; passages that were found by words are shorter
+)
 WIDTHS = {1: (2.05, 0.85), 2: (1.0, 1.05, 0.85)}
 """Relative widths of the panes and of the side pane, by the number of panes."""
-DRAWERS = {"judgments": ("Judgments side by side", "F7"), "calls": ("Raw calls", "F2"), "trace": ("Trace", "F10")}
+DRAWERS = {
+    "judgments": ("Judgments side by side", "F7"),
+    "calls": ("Raw calls", "F2"),
+    "trace": ("Trace", "F10"),
+}
 """The views that can replace the texts, with label and key."""
 VIEWS: dict[TextView, str] = {
     "folded": "Texts as stored",
@@ -63,9 +73,24 @@ VIEWS: dict[TextView, str] = {
 """What the button says that leads to each view of the texts."""
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 STATUSES = (
-    (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. Press the key again to remove the mark."),
-    (ClaimStatus.CONTRADICTED, "Contradicted", "X", "The passages contradict it. Press it again to remove the mark."),
-    (ClaimStatus.UNSUPPORTED, "Unsupported", "P", "It is not in the passages. Press it again to remove the mark."),
+    (
+        ClaimStatus.SUPPORTED,
+        "Supported",
+        "B",
+        "The passages support it. Press the key again to remove the mark.",
+    ),
+    (
+        ClaimStatus.CONTRADICTED,
+        "Contradicted",
+        "X",
+        "The passages contradict it. Press it again to remove the mark.",
+    ),
+    (
+        ClaimStatus.UNSUPPORTED,
+        "Unsupported",
+        "P",
+        "It is not in the passages. Press it again to remove the mark.",
+    ),
 )
 
 
@@ -75,7 +100,9 @@ def _question(item: Item, link: Html | None, *, whole: bool, about: str | None =
     if item.right_refusal:
         retrieved = "nothing fitting" if item.response.passages else "nothing"
         right_refusal = tag("span", f"Refusal: {retrieved} was retrieved", cls="jb-mark")
-    text = _evidence(item, item.response.query or NO_QUESTION, [], whole=whole, cls="jb-evidence jb-question")
+    text = _evidence(
+        item, item.response.query or NO_QUESTION, [], whole=whole, cls="jb-evidence jb-question"
+    )
     question = tag("div", tag("div", "Question", cls="jb-label"), text)
     aside = tag("span", about) if about else None
     label = tag("div", "Answer", right_refusal, link, aside, cls="jb-label")
@@ -102,7 +129,9 @@ def passage_list(
         else:
             reason = "This log has no passages. Groundedness cannot be judged."
         return tag("div", tag("div", "Passages", cls="jb-label"), tag("div", reason))
-    claims = [claim for claim in claims if not claim.sentence]  # marked sentences are only in the answer
+    claims = [
+        claim for claim in claims if not claim.sentence
+    ]  # marked sentences are only in the answer
     left = sys.maxsize if whole else LONGEST
     places = None
     if folds(response) and view == "folded" and not whole:
@@ -115,7 +144,17 @@ def passage_list(
         left -= len(sent)
         spans = None if aligned is None else aligned.get(number, [])
         near = None if places is None else [place[:2] for place in places.get(number, [])]
-        parts.append(_passage(response, number, sent, claims, spans, as_formatted=view == "formatted", evidence=near))
+        parts.append(
+            _passage(
+                response,
+                number,
+                sent,
+                claims,
+                spans,
+                as_formatted=view == "formatted",
+                evidence=near,
+            )
+        )
     return tag("div", _jumps(passages), *parts)
 
 
@@ -148,7 +187,13 @@ def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
 
 
 def _evidence(
-    item: Item, text: str, claims: Sequence[NumberedClaim], *, whole: bool, cls: str, as_formatted: bool = False
+    item: Item,
+    text: str,
+    claims: Sequence[NumberedClaim],
+    *,
+    whole: bool,
+    cls: str,
+    as_formatted: bool = False,
 ) -> Html:
     if item.forgotten_at:
         return tag("div", forgotten(item.forgotten_at), cls="jb-mut")
@@ -174,7 +219,9 @@ def _with_words(sent: str, spans: Sequence[Span]) -> Html:
             ),
         ]
         behind = end
-    return join((*parts, marked(sent, spans, here="a", there="q", part=(behind, len(sent)), begun=begun)))
+    return join(
+        (*parts, marked(sent, spans, here="a", there="q", part=(behind, len(sent)), begun=begun))
+    )
 
 
 def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]]) -> Html:
@@ -193,14 +240,20 @@ def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]
     } or {0}
     parts: list[Html] = []
     begun = set[str]()
-    changes = [0, *(at for at in range(1, len(pieces)) if (at in near) is not (at - 1 in near)), len(pieces)]
+    changes = [
+        0,
+        *(at for at in range(1, len(pieces)) if (at in near) is not (at - 1 in near)),
+        len(pieces),
+    ]
     for first, behind in pairwise(changes):
         start, end = edges[first], edges[behind]
         text = marked(sent, spans, here="q", there="a", part=(start, end), begun=begun)
         if first in near or end - start < SHORTEST_FOLD:
             parts.append(text)
         else:
-            summary = tag("summary", data_n=f"{count(behind - first, 'sentence')} ({size(end - start)})")
+            summary = tag(
+                "summary", data_n=f"{count(behind - first, 'sentence')} ({size(end - start)})"
+            )
             parts.append(tag("details", summary, text, cls="jb-fold"))
     return join(parts)
 
@@ -235,17 +288,30 @@ def _passage(
                     break
                 ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
                 back = join(
-                    tag("a", cls="jb-n", href=f"#e{number}", data_n=str(number), aria_label=f"sentence {number}")
+                    tag(
+                        "a",
+                        cls="jb-n",
+                        href=f"#e{number}",
+                        data_n=str(number),
+                        aria_label=f"sentence {number}",
+                    )
                     for number in numbers
                 )
-                parts += [escaped(sent[behind:start]), tag("mark", ids, sent[start:end], back, cls="jb-m jb-found")]
+                parts += [
+                    escaped(sent[behind:start]),
+                    tag("mark", ids, sent[start:end], back, cls="jb-m jb-found"),
+                ]
                 behind = end
             text = join((*parts, escaped(sent[behind:])))
         elif evidence is not None and len(sent) >= SHORTEST_FOLDED:
             text = _folded(sent, spans, [*evidence, *((span.start, span.end) for span in spans)])
         else:
             text = marked(sent, spans, here="q", there="a")
-    cited = f"{'claim' if len(citing) == 1 else 'claims'} {', '.join(citing)}" if citing else "not cited"
+    cited = (
+        f"{'claim' if len(citing) == 1 else 'claims'} {', '.join(citing)}"
+        if citing
+        else "not cited"
+    )
     return tag(
         "div",
         tag(
@@ -303,7 +369,12 @@ def sentence_pane(
                 tag(
                     "div",
                     marked(
-                        response.answer, spans, here="a", there="q", part=(sentence.start, sentence.end), begun=begun
+                        response.answer,
+                        spans,
+                        here="a",
+                        there="q",
+                        part=(sentence.start, sentence.end),
+                        begun=begun,
                     ),
                     cls="jb-evidence",
                 ),
@@ -315,7 +386,11 @@ def sentence_pane(
         ]
     unsent = len(aligned) - MOST_SENTENCES if not whole else 0
     placed = sum(sentence.passage is not None for sentence in aligned)
-    summary = f"{placed:,} of {count(len(aligned), 'sentence')} with a matching passage" if aligned else ""
+    summary = (
+        f"{placed:,} of {count(len(aligned), 'sentence')} with a matching passage"
+        if aligned
+        else ""
+    )
     more = tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None
     return tag(
         "div",
@@ -342,7 +417,11 @@ def _aligned_passage(number: int, sentence: AlignedSentence, passages: Sequence[
             href=f"#l{number}" if sentence.passage_end <= LONGEST else f"#p{sentence.passage}",
         ),
         tag("span", "quoted by the judge" if sentence.by == "quote" else share, cls="jb-cap"),
-        tag("div", text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]} …", cls="jb-evidence"),
+        tag(
+            "div",
+            text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]} …",
+            cls="jb-evidence",
+        ),
         cls="jb-place",
     )
 
@@ -351,7 +430,11 @@ def _aligned_spans(aligned: Sequence[AlignedSentence]) -> dict[int, list[Aligned
     """Return the spans by passage, each with its sentence numbers. Of overlapping spans, the first gets all numbers."""
     spans: dict[int, dict[tuple[int, int], list[int]]] = {}
     for number, sentence in enumerate(aligned, start=1):
-        if sentence.passage is not None and sentence.passage_start is not None and sentence.passage_end is not None:
+        if (
+            sentence.passage is not None
+            and sentence.passage_start is not None
+            and sentence.passage_end is not None
+        ):
             span = (sentence.passage_start, sentence.passage_end)
             spans.setdefault(sentence.passage, {}).setdefault(span, []).append(number)
     by_passage: dict[int, list[AlignedSpan]] = {}
@@ -380,12 +463,13 @@ def answer_panes(
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
-    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` gets the marked claims and returns two
-    parts of the side pane. The fields of label schema and failure modes are between these parts, and below them what
-    ``over_signals`` draws; ``under_side`` draws the fields below both parts. ``rules`` are those of the queue.
-    ``correctable``: the answer can be corrected. ``saved`` are the reviewer's own stored marks.
-    ``link`` is shown beside the label of the answer. If a label schema asks for spans, texts are shown as they are
-    stored and whole, because spans are places in them.
+    Only the claims of one judgment are marked (`Item.with_claims`). ``side`` gets the marked claims
+    and returns two parts of the side pane. The fields of label schema and failure modes are between
+    these parts, and below them what ``over_signals`` draws; ``under_side`` draws the fields below
+    both parts. ``rules`` are those of the queue. ``correctable``: the answer can be corrected.
+    ``saved`` are the reviewer's own stored marks. ``link`` is shown beside the label of the answer.
+    If a label schema asks for spans, texts are shown as they are stored and whole, because spans
+    are places in them.
     """
     session, response = actions.session, item.response
     judgment = item.with_claims
@@ -397,7 +481,11 @@ def answer_panes(
     whole = item.response_id in session.whole
     schema = actions.draft.schema
     only_whole: list[TextView] = ["whole"]
-    views = only_whole if schema is not None and schema.of_type(FieldType.SPANS) else text_views(response)
+    views = (
+        only_whole
+        if schema is not None and schema.of_type(FieldType.SPANS)
+        else text_views(response)
+    )
     view = session.texts if session.texts in views else views[0]
     panes = {"judgments": judgments_pane, "calls": raw_calls_pane} if item.judgments else {}
     panes |= {"trace": trace_pane} if has_trace(item) else {}
@@ -410,10 +498,21 @@ def answer_panes(
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
     else:
         cls = "jb-evidence jb-answer"
-        answer = _evidence(item, response.answer, shown, whole=whole, cls=cls, as_formatted=view == "formatted")
+        answer = _evidence(
+            item, response.answer, shown, whole=whole, cls=cls, as_formatted=view == "formatted"
+        )
         passages = passage_list(item, shown, whole=whole, view=view)
         parts = [
-            ("answer", tag("div", _question(item, link, whole=whole), answer, context_block(response), cls="jb-pane")),
+            (
+                "answer",
+                tag(
+                    "div",
+                    _question(item, link, whole=whole),
+                    answer,
+                    context_block(response),
+                    cls="jb-pane",
+                ),
+            ),
             ("passages", tag("div", passages, cls="jb-pane")),
         ]
     more = 0 if whole or drawer else unsent([response.query, response.answer], response.passages)
@@ -469,11 +568,17 @@ def _pane(name: str) -> st.delta_generator.DeltaGenerator:
 def _tools_line(actions: Actions, marks: MarkActions) -> None:
     """Show the line over the panes. It always has the same height."""
     reason = actions.draft.why
-    noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
+    noun = (
+        "claim"
+        if any(statement.judgment_id is not None for statement in marks.statements)
+        else "sentence"
+    )
     statement = None if marks.at is None else marks.statements[marks.at]
     mark = None if statement is None else marks.shown.get(subject_of(statement))
     disabled, refused = not marks.statements, refusal(Action.REVIEW)
-    with st.container(key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(
+        key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
         show(_statement_line(marks, noun, None if mark is None else mark.status))
         if actions.differs():
             key_button(
@@ -520,7 +625,9 @@ def _statement_line(marks: MarkActions, noun: str, status: ClaimStatus | None) -
     total = len(marks.statements)
     marked_by_you = f", {len(marks.shown):,} marked by you" if marks.shown else ""
     if marks.at is None:
-        return tag("div", f"{count(total, noun)}{marked_by_you}" if total else "", cls="jb-cap jb-line")
+        return tag(
+            "div", f"{count(total, noun)}{marked_by_you}" if total else "", cls="jb-cap jb-line"
+        )
     statement = marks.statements[marks.at]
     return tag(
         "div",
@@ -543,7 +650,12 @@ def pair_block(
     """Return the question over two answers side by side, under their names. A text that is None was removed."""
     lines = [tag("div", f"{chr(65 + at)}. {text}") for at, text in enumerate(options)]
     passage_blocks = [
-        tag("div", tag("div", f"Passage {number}", cls="jb-label"), tag("div", text, cls="jb-evidence"), cls="jb-block")
+        tag(
+            "div",
+            tag("div", f"Passage {number}", cls="jb-label"),
+            tag("div", text, cls="jb-evidence"),
+            cls="jb-block",
+        )
         for number, text in enumerate(passages, start=1)
     ]
     sides = [
@@ -567,12 +679,19 @@ def pair_block(
     )
 
 
-_PREFERS = {Preference.A: "prefers answer A", Preference.B: "prefers answer B", Preference.TIE: "calls it a tie"}
+_PREFERS = {
+    Preference.A: "prefers answer A",
+    Preference.B: "prefers answer B",
+    Preference.TIE: "calls it a tie",
+}
 
 
 def comparison_words(comparison: LatestComparison) -> str:
     """Return the order in which a judge saw a pair, and its preference. Several aspects are named."""
     first = "Answer A first" if comparison.shown is Shown.AB else "Answer B first"
     named = len(comparison.preferences) > 1
-    words = (f"{f'{aspect} ' if named else ''}{_PREFERS[each]}" for aspect, each in comparison.preferences.items())
+    words = (
+        f"{f'{aspect} ' if named else ''}{_PREFERS[each]}"
+        for aspect, each in comparison.preferences.items()
+    )
     return f"{first}: {'; '.join(words) or f'no usable verdict ({comparison.status})'}."

@@ -28,14 +28,24 @@ NOT_STORED = (
     "if the trace was imported from a file or pulled from a tool."
 )
 TOO_LONG = "The trace has too many texts to show them all. The next ones are left out."
-FACTS = ("model", "latency_ms", "prompt_tokens", "completion_tokens", "session", "user", "tags", "tool_calls")
+FACTS = (
+    "model",
+    "latency_ms",
+    "prompt_tokens",
+    "completion_tokens",
+    "session",
+    "user",
+    "tags",
+    "tool_calls",
+)
 """What the metadata of the answer may tell about its trace."""
 
 
 def has_trace(item: Item) -> bool:
     """Return whether the answer was made from a trace that the reader may see. Reads nothing.
 
-    Spans tell the model and what other evaluators said, so that no part of them is shown during a blind review.
+    Spans tell the model and what other evaluators said, so that no part of them is shown during a
+    blind review.
     """
     return SPAN_ID in item.response.metadata and not (item.hidden.judge or item.hidden.queues)
 
@@ -52,13 +62,19 @@ def trace_pane(item: Item) -> Html:
         return _pane(
             None,
             tag("div", NOT_STORED, cls="jb-cap"),
-            _values((name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ())),
+            _values(
+                (name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ())
+            ),
         )
     calls = list(_in_order(calls_of(spans, logs, rules)))
     first, last = min(call.started_ns for call in calls), max(call.ended_ns for call in calls)
     view = _View(first, max(last - first, 1), trace.used or (), _Allowance(LONGEST_TRACE))
     records = len(spans) + len(logs)
-    partial = f"Only {records:,} of {trace.spans:,} spans and log records are shown." if trace.spans > records else None
+    partial = (
+        f"Only {records:,} of {trace.spans:,} spans and log records are shown."
+        if trace.spans > records
+        else None
+    )
     shown = count(len(spans), "span")
     return _pane(
         f"{shown} · {_took(last - first)} · {trace.source}",
@@ -69,7 +85,9 @@ def trace_pane(item: Item) -> Html:
 
 def _pane(about: str | None, *parts: str | None) -> Html:
     aside = " · ".join(filter(None, (about, "F10: back to the texts")))
-    return tag("div", tag("div", "Trace", tag("span", aside), cls="jb-label"), *parts, cls="jb-pane")
+    return tag(
+        "div", tag("div", "Trace", tag("span", aside), cls="jb-label"), *parts, cls="jb-pane"
+    )
 
 
 def _in_order(roots: Iterable[Call]) -> Iterator[Call]:
@@ -123,14 +141,24 @@ class _View:
             "summary",
             tag("b", name, title=name),
             tag("span", "failed", cls="jb-mark jb-short-of") if call.failed else None,
-            tag("span", taken, cls="jb-mark", title=f"The answer has its {taken} from this span") if taken else None,
+            tag("span", taken, cls="jb-mark", title=f"The answer has its {taken} from this span")
+            if taken
+            else None,
             tag("span", " · ".join(filter(None, facts)), cls="jb-cap jb-line"),
-            tag("span", tag("i", style=f"margin-left:{start:.2f}%;width:{width:.2f}%"), cls="jb-during"),
+            tag(
+                "span",
+                tag("i", style=f"margin-left:{start:.2f}%;width:{width:.2f}%"),
+                cls="jb-during",
+            ),
             tag("span", _took(call.ended_ns - call.started_ns), cls="jb-took"),
         )
         indent = f"--jb-depth:{min(call.depth, DEEPEST)}"
-        texts = list(self._texts(_texts_of(call)))  # before the attributes, which get what is left of the allowance
-        return tag("details", summary, *texts, self._attributes(call.span), cls="jb-span", style=indent)
+        texts = list(
+            self._texts(_texts_of(call))
+        )  # before the attributes, which get what is left of the allowance
+        return tag(
+            "details", summary, *texts, self._attributes(call.span), cls="jb-span", style=indent
+        )
 
     def _texts(self, texts: Iterable[tuple[str, str]]) -> Iterator[Html]:
         """Yield texts with their labels, until no more of the trace may be sent."""
@@ -147,10 +175,16 @@ class _View:
             return None
         listed = list(attributes.items())[:MOST_ATTRIBUTES] if self.allowance.left else []
         cut = self.allowance.cut
-        values = _values((cut(name, LONGEST_NAME), cut(value_words(value))) for name, value in listed)
+        values = _values(
+            (cut(name, LONGEST_NAME), cut(value_words(value))) for name, value in listed
+        )
         size_words = count(len(attributes), "attribute")
         partial = len(listed) < len(attributes)
-        more = tag("div", f"Only {len(listed):,} of {size_words} are shown.", cls="jb-cap") if partial else None
+        more = (
+            tag("div", f"Only {len(listed):,} of {size_words} are shown.", cls="jb-cap")
+            if partial
+            else None
+        )
         return tag("details", tag("summary", f"{size_words} as received"), values, more)
 
 
@@ -166,7 +200,11 @@ def _texts_of(call: Call) -> Iterator[tuple[str, str]]:
     elif part.question:
         yield "Input", part.question
     for number, passage in enumerate(part.passages or (), start=1):
-        known = (passage.id, None if passage.score is None else f"score {passage.score:.4g}", passage.source)
+        known = (
+            passage.id,
+            None if passage.score is None else f"score {passage.score:.4g}",
+            passage.source,
+        )
         yield " · ".join(filter(None, (f"Passage {number}", *known))), passage.text or ""
     if part.answer:
         yield "Output", part.answer
@@ -175,7 +213,11 @@ def _texts_of(call: Call) -> Iterator[tuple[str, str]]:
 
 
 def _values(values: Iterable[tuple[str, Any]]) -> Html | None:
-    parts = [part for name, value in values for part in (tag("span", name), tag("span", value_words(value)))]
+    parts = [
+        part
+        for name, value in values
+        for part in (tag("span", name), tag("span", value_words(value)))
+    ]
     return tag("div", *parts, cls="jb-log") if parts else None
 
 

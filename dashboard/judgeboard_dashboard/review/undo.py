@@ -17,7 +17,12 @@ OTHERS_REVIEW_SKIPPED = "Others review the items that you skipped."
 
 
 def undo_review(
-    store: Store, session: ReviewSession, reviewer: Reviewer | None, review: UndoableReview, *, queue: str | None = None
+    store: Store,
+    session: ReviewSession,
+    reviewer: Reviewer | None,
+    review: UndoableReview,
+    *,
+    queue: str | None = None,
 ) -> None:
     """Undo a review outside queues, or an adjudication. Then go to its item and restore the draft.
 
@@ -44,7 +49,9 @@ def undo_in_queue(
     """Undo the last review or skip in a queue. Lease its item again and show it with its draft."""
     if isinstance(undoable, SkippedItem):
         if undoable in work.undoable:
-            safely(session, work.reviewer, partial(_undo_skip_in_queue, store, session, work, undoable))
+            safely(
+                session, work.reviewer, partial(_undo_skip_in_queue, store, session, work, undoable)
+            )
         return
     request_key = session.request_key(f"undo{undoable.review_id}")
     act = partial(_undo_review_in_queue, store, session, work, undoable, request_key)
@@ -56,7 +63,11 @@ def review_skipped(store: Store, session: ReviewSession, work: QueueSession) -> 
 
     def act(reviewer: Reviewer) -> None:
         item_ids = undo_skips(store, work.queue, reviewer)
-        words = f"You get {counted(len(item_ids), 'skipped item')} again." if item_ids else OTHERS_REVIEW_SKIPPED
+        words = (
+            f"You get {counted(len(item_ids), 'skipped item')} again."
+            if item_ids
+            else OTHERS_REVIEW_SKIPPED
+        )
         session.say(words)
         for skipped in [each for each in work.undoable if isinstance(each, SkippedItem)]:
             if skipped.leased.lease.item_id in item_ids:
@@ -83,7 +94,11 @@ def _undo_review_in_queue(
 
 
 def _undo_skip_in_queue(
-    store: Store, session: ReviewSession, work: QueueSession, skipped: SkippedItem, reviewer: Reviewer
+    store: Store,
+    session: ReviewSession,
+    work: QueueSession,
+    skipped: SkippedItem,
+    reviewer: Reviewer,
 ) -> None:
     name, subject = skipped.leased.name, skipped.leased.subject
     lease = undo_skip(store, skipped.leased.lease.item_id, reviewer)
@@ -96,10 +111,14 @@ def _undo_skip_in_queue(
     work.put_first(read_item(store, lease, reviewer), done=False)
 
 
-def _withdraw(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
+def _withdraw(
+    store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str
+) -> bool:
     """Undo a review. Return whether it was; the head line shows the result, or why it was refused."""
     try:
-        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key).text)
+        session.say(
+            undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key).text
+        )
     except DecisionRefused as refused:
         session.say(str(refused), refused=True)
     session.used_keys.add(request_key)

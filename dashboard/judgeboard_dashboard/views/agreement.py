@@ -44,7 +44,14 @@ from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
 from judgeboard.store.verdict_pairs import WhyCounts
-from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, reading, seen, stacking_columns
+from judgeboard_dashboard.session import (
+    as_now,
+    kept_until_new_rows,
+    page,
+    reading,
+    seen,
+    stacking_columns,
+)
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
     AgreementFigures,
@@ -73,11 +80,27 @@ from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
 FIELDS = (
-    *("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", "all", CELL),
+    *(
+        "version",
+        "grade",
+        "people",
+        "tables",
+        "compare",
+        "by",
+        "epsilon",
+        "judge",
+        "implied",
+        "all",
+        CELL,
+    ),
     *PART_FIELDS,
 )
 MOST_DIFFERING = 100
-HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "majority", "Each person alone": "each"}
+HUMANS: dict[str, Human] = {
+    "Everybody": "gold",
+    "Everybody, without gold": "majority",
+    "Each person alone": "each",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +118,9 @@ class Filters:
 def agreement() -> None:
     """Show the agreement of a judge version with people, or the agreement among people or repeats."""
     follow("agreement", own=FIELDS)
-    with st.container(key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         filters = _filters()
         report = st.container(width="content")
         version_id, choice, shown = None, None, None
@@ -120,9 +145,16 @@ def _filters() -> Filters:
         metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
     judge_field = st.container(width=190)
     grade = grade_field()
-    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items() if of != "judges"}, key="compare", width=175)
+    of: Of = choose(
+        "Compare",
+        {name: of for of, name in OF_NAMES.items() if of != "judges"},
+        key="compare",
+        width=175,
+    )
     reviewer_id, human, query = _people_field(graders, grade, disabled=of != "judge")
-    fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
+    fields = {name: by for by, name in BY_NAMES.items()} | dict(
+        zip(metadata, metadata, strict=True)
+    )
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
     table_switch()
@@ -132,9 +164,15 @@ def _filters() -> Filters:
     return Filters(judge_field, of, grade, counted, query, by)
 
 
-def _people_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> tuple[int | None, Human, Query]:
+def _people_field(
+    graders: Mapping[str, int], grade: GradeName, *, disabled: bool
+) -> tuple[int | None, Human, Query]:
     """Show the field of the people; return the one reviewer, or how everybody counts, and the field in the address."""
-    words = {name: capital(compared_with(human, grade)) for name, human in HUMANS.items() if len(graders) > 1}
+    words = {
+        name: capital(compared_with(human, grade))
+        for name, human in HUMANS.items()
+        if len(graders) > 1
+    }
     chosen = st.selectbox(
         "People",
         [*HUMANS, *graders],
@@ -142,11 +180,17 @@ def _people_field(graders: Mapping[str, int], grade: GradeName, *, disabled: boo
         bind="query-params",
         width=243,
         disabled=disabled,
-        format_func=lambda name: str(words.get(name, name)).replace("else lower median of people", "else lower median"),
+        format_func=lambda name: str(words.get(name, name)).replace(
+            "else lower median of people", "else lower median"
+        ),
         help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
         "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
     )
-    return graders.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": [chosen]}
+    return (
+        graders.get(chosen),
+        HUMANS.get(chosen, "gold"),
+        {} if chosen == "Everybody" else {"people": [chosen]},
+    )
 
 
 def _report_buttons(filters: Filters, version_id: int | None) -> None:
@@ -185,25 +229,41 @@ def _ratings(filters: Filters, version_id: int) -> bytes:
         known = {RATINGS: ratings_table(scored_version(connection, version_id))}
     file = BytesIO()
     now = seen()
-    export_tables(now.store, {RATINGS: file}, format="csv", viewer=now.viewer, where=filters.counted.where, known=known)
+    export_tables(
+        now.store,
+        {RATINGS: file},
+        format="csv",
+        viewer=now.viewer,
+        where=filters.counted.where,
+        known=known,
+    )
     return file.getvalue()
 
 
 def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
     with reading() as connection:
         results = report_results(connection, filters.grade, version_id, filters.counted)
-        page = report_page(results, log_summary(connection, results)) if ending == "html" else to_json(results)
+        page = (
+            report_page(results, log_summary(connection, results))
+            if ending == "html"
+            else to_json(results)
+        )
     return page.encode()
 
 
 def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
-        version = version_field(filters.judge_field, PairSource(connection, filters.counted).versions(filters.grade))
+        version = version_field(
+            filters.judge_field, PairSource(connection, filters.counted).versions(filters.grade)
+        )
     id_ = version.id if version else None
     return kept_until_new_rows(
         log_revision,
         lambda connection: agreement_page(
-            PairSource(connection, filters.counted), version_id=id_, grade=filters.grade, by=filters.by
+            PairSource(connection, filters.counted),
+            version_id=id_,
+            grade=filters.grade,
+            by=filters.by,
         ),
         ("agreement_page", id_, filters.grade, filters.counted, filters.by),
     )
@@ -213,15 +273,24 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
     if filters.of != "repeats":
         with filters.judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, counted=filters.counted.of_everybody())
+        return AgreementChoice(
+            filters.of, grade=filters.grade, by=filters.by, counted=filters.counted.of_everybody()
+        )
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
     with filters.judge_field:
         name = st.selectbox(
-            "Judge", names, key="judge", bind="query-params", placeholder="No repeats", disabled=not names
+            "Judge",
+            names,
+            key="judge",
+            bind="query-params",
+            placeholder="No repeats",
+            disabled=not names,
         )
     counted = CountedGrades(where=filters.counted.where)
-    return AgreementChoice("repeats", (name,), grade=filters.grade, counted=counted) if name else None
+    return (
+        AgreementChoice("repeats", (name,), grade=filters.grade, counted=counted) if name else None
+    )
 
 
 def _show_raters(choice: AgreementChoice) -> None:
@@ -243,7 +312,9 @@ def _show_raters(choice: AgreementChoice) -> None:
 def _next_step(result: AgreementResult) -> None:
     """Show the command that gives more rating pairs or ratings."""
     if (command := next_command(result)) is not None:
-        caption(f"To {'let people grade' if result.unjudged is None else 'judge'} them: `{command}`")
+        caption(
+            f"To {'let people grade' if result.unjudged is None else 'judge'} them: `{command}`"
+        )
 
 
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
@@ -266,7 +337,9 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     place = cell_in_address(shown.grade)
     with reading() as connection:
         source = PairSource(connection, filters.counted)
-        differ = disagreement_page(source, version.id, shown.grade, cell=place, limit=MOST_DIFFERING)
+        differ = disagreement_page(
+            source, version.id, shown.grade, cell=place, limit=MOST_DIFFERING
+        )
     figures = AgreementFigures(shown, version, result, differ, place, filters.by)
     if result.n < MIN_PAIRS:
         _more_notes(result)
@@ -289,7 +362,12 @@ def _details(figures: AgreementFigures, filters: Filters) -> None:
     details = kept_until_new_rows(
         log_revision,
         lambda connection: agreement_details(PairSource(connection, filters.counted), shown),
-        ("agreement_details", None if shown.version is None else shown.version.id, shown.grade, filters.counted),
+        (
+            "agreement_details",
+            None if shown.version is None else shown.version.id,
+            shown.grade,
+            filters.counted,
+        ),
     )
     _more_notes(figures.result)
     left, right = stacking_columns("parts", [1, 1])
@@ -329,7 +407,9 @@ def _more_notes(result: AgreementResult) -> None:
 def _versions(same: Result, filters: Filters) -> None:
     if not same.rows:
         heading("Judge versions")
-        caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
+        caption(
+            "Fewer than ten answers have a grade by people and a verdict of each judge version."
+        )
         return
     heading(same.sentence)
     of_all = any(row.figure == "answers" for row in same.rows)
@@ -347,7 +427,11 @@ def _versions(same: Result, filters: Filters) -> None:
 
 
 def _this_page(title: str, filters: Filters) -> Rows:
-    query: dict[str, str | list[str]] = {"version": title, **filters.query, **query_of(filters.counted.where)}
+    query: dict[str, str | list[str]] = {
+        "version": title,
+        **filters.query,
+        **query_of(filters.counted.where),
+    }
     if filters.grade != "label":
         query["grade"] = filters.grade.capitalize()
     return Rows("agreement", query)
@@ -393,9 +477,18 @@ def _all_figures(figures: AgreementFigures) -> None:
     if alone:
         caption(f"{answers_words(figures.result.n, None)}:")
         rows = figures_table(alone)
-        table(rows, [cell_rows(figures.cell())] * len(rows.rows), key="figures_alone", most=len(rows.rows))
+        table(
+            rows,
+            [cell_rows(figures.cell())] * len(rows.rows),
+            key="figures_alone",
+            most=len(rows.rows),
+        )
     if (classes := figures.result.part("classes")) is not None:
-        table(part_table(classes), [cell_rows(figures.cell(people=each)) for each in classes.slices], key="classes")
+        table(
+            part_table(classes),
+            [cell_rows(figures.cell(people=each)) for each in classes.slices],
+            key="classes",
+        )
 
 
 def _file_with_slices(choice: AgreementChoice) -> Table:

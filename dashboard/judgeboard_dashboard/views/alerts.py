@@ -55,13 +55,17 @@ EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
 RULE_COLUMNS: Columns[AlertRule] = {
     Column("Rule", width=160): lambda rule: rule.name,
     Column("State", width=80): (
-        lambda rule: "problem" if rule.problem and rule.state is RuleState.ACTIVE else rule.state.value
+        lambda rule: (
+            "problem" if rule.problem and rule.state is RuleState.ACTIVE else rule.state.value
+        )
     ),
     Column("Condition", width=270): lambda rule: rule_words(limits_words(rule)),
     Column("To", width=270): lambda rule: ", ".join(rule.destinations),
     Column("Reminder", width=90): reminder_words,
     Column("Quiet hours", width=190): lambda rule: rule.quiet,
-    Column("Evaluated", width=120): lambda rule: when(rule.evaluated_at) if rule.evaluated_at else None,
+    Column("Evaluated", width=120): lambda rule: (
+        when(rule.evaluated_at) if rule.evaluated_at else None
+    ),
 }
 MESSAGE_COLUMNS: Columns[tuple[str, AlertDelivery]] = {
     Column("Time", width=120): lambda message: when(message[1].at),
@@ -81,12 +85,21 @@ def alerts() -> None:
         rules, events = list_alert_rules(connection), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
         criteria = criteria_by_judge(connection)
-    sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
+    sentence(
+        "An alert rule sends messages when a condition begins, while it lasts, and when it ends."
+    )
     if events:
         heading("Open events")
-        table(Table.of(events, EVENT_COLUMNS), key=f"alert_events_{len(events)}", name="alert_events", most=8)
+        table(
+            Table.of(events, EVENT_COLUMNS),
+            key=f"alert_events_{len(events)}",
+            name="alert_events",
+            most=8,
+        )
     if rules:
-        chosen = rules[choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)]
+        chosen = rules[
+            choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)
+        ]
         for rule in rules:
             unset = unset_webhooks(rule.destinations)
             show_problem(rule.name, rule.problem or (unset.text if unset else None))
@@ -95,14 +108,18 @@ def alerts() -> None:
             for now in levels_now(connection, chosen):
                 caption(f"Now: {now}")
         paused, action = chosen.state is RuleState.PAUSED, Action.KEEP_ALERT_RULES
-        state_buttons(chosen.name, action, change_alert_rule, key="alert", paused=paused, test=send_test)
+        state_buttons(
+            chosen.name, action, change_alert_rule, key="alert", paused=paused, test=send_test
+        )
     else:
         caption("There is no alert rule yet. In a terminal: `judgeboard rule add alert --help`")
     if messages:
         heading("Latest messages")
         under = (f"The latest {MOST}" if len(messages) == MOST else None,)
         key = f"alert_messages_{messages[0][1].id}"
-        table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
+        table(
+            Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8
+        )
     _form(criteria)
 
 
@@ -119,7 +136,10 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     with left:
         name = st.text_input("Name", key="alert_name", max_chars=LONGEST_NAME)
         conditions = list(AlertCondition)
-        when_ = st.selectbox("Condition", conditions, format_func=_words, key="alert_when") or conditions[0]
+        when_ = (
+            st.selectbox("Condition", conditions, format_func=_words, key="alert_when")
+            or conditions[0]
+        )
         condition = CONDITIONS[when_]
         caption(condition.words)
         above = after = only = None
@@ -127,14 +147,22 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         if condition.unit is not None and not of_level:
             label = f"Threshold ({condition.unit})"
             default = None if condition.threshold is None else float(condition.threshold)
-            above = st.number_input(label, 0.0, value=default, step=1.0, format="%g", key=f"alert_above_{when_}")
+            above = st.number_input(
+                label, 0.0, value=default, step=1.0, format="%g", key=f"alert_above_{when_}"
+            )
         if condition.period is not None:
-            after = st.text_input("Period", condition.period, key=f"alert_after_{when_}", help="Such as 30min or 2d")
+            after = st.text_input(
+                "Period", condition.period, key=f"alert_after_{when_}", help="Such as 30min or 2d"
+            )
         if condition.subject is not None:
             placeholder = "All answers, or for example query_type=QA" if of_level else "All"
-            only = st.text_input(f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder=placeholder)
+            only = st.text_input(
+                f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder=placeholder
+            )
         side = next((each for each in ("above", "below") if each in of_level), None)
-        has_threshold = of_level[side] is not None if side else above is not None or condition.unit is None
+        has_threshold = (
+            of_level[side] is not None if side else above is not None or condition.unit is None
+        )
     with right:
         to = st.text_area(
             "Destinations, one per line",
@@ -148,8 +176,12 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             f"Environment variables of this server that have a web address: {known}. To set one, before you start "
             "the server and the workers: `export SLACK_URL=https://hooks.slack.com/services/…`"
         )
-        remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
-        quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
+        remind = st.text_input(
+            "Reminder every", DAILY, key="alert_remind", help="A period, or never"
+        )
+        quiet = st.text_input(
+            "Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin"
+        )
     usable = bool(name.strip() and to.strip()) and has_threshold
     if st.button("Add rule", key="alert_add", type="primary", disabled=not usable, wrap=False):
         with saving():
@@ -177,17 +209,25 @@ def _next_step() -> str:
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
     """Show the fields of a level; return the arguments of `WrittenRule`."""
-    measures: dict[str, dict[str, str]] = {capital(MEASURES[each].words): {"measure": each} for each in LEVEL_MEASURES}
+    measures: dict[str, dict[str, str]] = {
+        capital(MEASURES[each].words): {"measure": each} for each in LEVEL_MEASURES
+    }
     for judge, names in criteria.items():
         measures |= {f"{name} ({judge})": {"criterion": name, "judge": judge} for name in names}
-    measure = measures[st.selectbox("Measure", list(measures), key="alert_measure") or next(iter(measures))]
-    is_share = any(MEASURES[each].is_share for each in LEVEL_MEASURES if each == measure.get("measure"))
+    measure = measures[
+        st.selectbox("Measure", list(measures), key="alert_measure") or next(iter(measures))
+    ]
+    is_share = any(
+        MEASURES[each].is_share for each in LEVEL_MEASURES if each == measure.get("measure")
+    )
     sides = ["above", "below"] if is_share else ["below", "above"]
     direction = st.segmented_control(
         "Alert if it is", sides, default=sides[0], required=True, key=f"alert_direction_{sides[0]}"
     )
     label = f"Threshold ({'%' if is_share else 'score'})"
-    threshold = st.number_input(label, value=None, step=1.0 if is_share else 0.1, format="%g", key="alert_level")
+    threshold = st.number_input(
+        label, value=None, step=1.0 if is_share else 0.1, format="%g", key="alert_level"
+    )
     last = st.text_input(
         "Window",
         DEFAULT_WINDOW,
@@ -199,7 +239,9 @@ def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, 
 
 
 def _words(condition: AlertCondition) -> str:
-    measured = " (mean score, or share of low groundedness)" if condition == AlertCondition.LEVEL else ""
+    measured = (
+        " (mean score, or share of low groundedness)" if condition == AlertCondition.LEVEL else ""
+    )
     return f"{capital(rule_words(condition))}{measured}"
 
 

@@ -42,7 +42,13 @@ from judgeboard_dashboard.review.screen import (
     take_input,
     undo_choice,
 )
-from judgeboard_dashboard.review.signals import DECIDED, kept_reviews, primary_verdict, signals_pane, value_words
+from judgeboard_dashboard.review.signals import (
+    DECIDED,
+    kept_reviews,
+    primary_verdict,
+    signals_pane,
+    value_words,
+)
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import undo_review
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
@@ -93,15 +99,23 @@ def conflicts() -> None:
     if lines:
         more = "more than " if own.next is not None else ""
         number = f"{more}{count(len(lines), 'item')}"
-        sentence("You and others also differ on these items." if listed else f"You and others differ on {number}.")
-        _table(lines, "own_conflicts", None, "Reviews of others are shown once a lead has adjudicated.")
+        sentence(
+            "You and others also differ on these items."
+            if listed
+            else f"You and others differ on {number}."
+        )
+        _table(
+            lines, "own_conflicts", None, "Reviews of others are shown once a lead has adjudicated."
+        )
 
 
 def _adjudicated(queue: str | None, lead: Reviewer) -> None:
     session = review_session()
     take_input(session)
     if session.adjudicated:
-        with st.container(key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(
+            key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"
+        ):
             if session.message:
                 show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
             undo = partial(undo_review, store(), session, lead, queue=queue)
@@ -121,9 +135,13 @@ def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
         return ()
     n = len(conflicts.lines)
     more = "More than " if conflicts.next is not None else ""
-    with st.container(key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(
+        key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
         sentence(f"{more}{count(n, 'open conflict')}{where}.")
-        start_button("Start", conflict_rows(queue, conflicts.lines[0].item.item_id), key="conflicts_start")
+        start_button(
+            "Start", conflict_rows(queue, conflicts.lines[0].item.item_id), key="conflicts_start"
+        )
     _table(conflicts.lines, "conflicts", queue)
     return conflicts.lines
 
@@ -140,14 +158,22 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     session.goal = None
     with reading() as connection:
         conflict = load_conflict(connection, item_id, reviewer)
-        item = None if conflict.item.response_id is None else load_item(connection, conflict.item.response_id)
+        item = (
+            None
+            if conflict.item.response_id is None
+            else load_item(connection, conflict.item.response_id)
+        )
         rubric = None if item is None else load_rubric_scores(connection, item.response_id)
         left = count_conflicts(connection, None if queue is None else conflict.queue.id)
         threshold = thresholds(connection).cuts.of("" if item is None else item.response.query_type)
     adjudication, pair = conflict.adjudication, conflict.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
     texts: tuple[str | None, ...] = () if item is None else item_texts(item.response)
-    texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
+    texts += (
+        ()
+        if pair is None
+        else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
+    )
     subject = conflict.item.response_id or -(conflict.item.pair_id or 0)
     actions = ConflictActions(
         store=store(),
@@ -156,7 +182,11 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         row=row,
         request_key=session.request_key(row),
         subject=subject,
-        name=item.response.external_id if item is not None else "" if pair is None else pair.external_id,
+        name=item.response.external_id
+        if item is not None
+        else ""
+        if pair is None
+        else pair.external_id,
         seconds=appear(session, subject, row, texts),
         judgment=None if item is None else primary_verdict(item),
         threshold=threshold,
@@ -176,24 +206,34 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         f"{state} {actions.name}",
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [
-            item.response.query_type if item is not None else None if pair is None else pair.query_type,
+            item.response.query_type
+            if item is not None
+            else None
+            if pair is None
+            else pair.query_type,
             count(left, "open conflict") if is_open else None,
         ],
         [
-            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue), actions),
+            undo_choice(
+                done, partial(undo_review, store(), session, reviewer, queue=queue), actions
+            ),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
         ],
     )
     if item is not None and rubric is not None:
         if is_open:
-            schema = schema_of_item(store(), item_id) or rubric_schema(conflict.queue.rules, required=False)
+            schema = schema_of_item(store(), item_id) or rubric_schema(
+                conflict.queue.rules, required=False
+            )
             actions.draft.schema = schema
         with reading() as connection:
             comments = comments_on(connection, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
-            reasons, signals = signals_pane(item, claims, threshold, rubric, comments=comments_block(comments))
+            reasons, signals = signals_pane(
+                item, claims, threshold, rubric, comments=comments_block(comments)
+            )
             return join((reviews_block(conflict), reasons)), signals
 
         answer_panes(
@@ -203,18 +243,30 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             rules=conflict.queue.rules,
             correctable=is_open,
             over_signals=partial(again_section, actions, item),
-            under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
+            under_side=partial(
+                comment_fields, CommentActions(store(), session, reviewer, item), comments
+            ),
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):
             show(reviews_block(conflict))
             answers = (pair.answer_a, pair.answer_b)
-            show(pair_block(pair.question, pair.options or (), pair.passages or (), *answers, ("Answer A", "Answer B")))
+            show(
+                pair_block(
+                    pair.question,
+                    pair.options or (),
+                    pair.passages or (),
+                    *answers,
+                    ("Answer A", "Answer B"),
+                )
+            )
     if not is_open:
         return
     bar(
         actions,
-        "Adjudicate: is there a problem?" if pair is None else "Adjudicate: which answer is better?",
+        "Adjudicate: is there a problem?"
+        if pair is None
+        else "Adjudicate: which answer is better?",
         decision_choices(actions.decide, flag=True, offered=(Decision.CONFIRM, Decision.DISMISS))
         if pair is None
         else side_choices(actions.decide, Shown.AB, sides=STORED_SIDES),
@@ -231,15 +283,27 @@ def reviews_block(conflict: Conflict) -> Html:
     kept = kept_reviews(conflict.reviews)
     keepers = {review.reviewer_id for review in conflict.reviews if review.id in kept}
     cards = [
-        _card(review, "" if conflict.queue.label_schema else " / 5", kept=review.reviewer_id in keepers)
+        _card(
+            review,
+            "" if conflict.queue.label_schema else " / 5",
+            kept=review.reviewer_id in keepers,
+        )
         for review in conflict.reviews
         if review.id not in kept
     ]
     skips = [
-        tag("div", f"Skipped {when(skip.at)}{f': {skip.reason}' if skip.reason else ''}", cls="jb-cap")
+        tag(
+            "div",
+            f"Skipped {when(skip.at)}{f': {skip.reason}' if skip.reason else ''}",
+            cls="jb-cap",
+        )
         for skip in conflict.skips
     ]
-    return tag("div", tag("div", label, tag("div", *cards, cls="jb-reviews"), *skips, cls="jb-block"), cls="jb-pane")
+    return tag(
+        "div",
+        tag("div", label, tag("div", *cards, cls="jb-reviews"), *skips, cls="jb-block"),
+        cls="jb-pane",
+    )
 
 
 def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
@@ -249,7 +313,9 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
     decision = DECIDED.get(review.decision or "")
     if review.decision in set(Preference):
         decision = stored_words(Preference(review.decision))
-    order = "saw answer B on the left" if review.shown is Shown.BA else ""  # its note may name the sides
+    order = (
+        "saw answer B on the left" if review.shown is Shown.BA else ""
+    )  # its note may name the sides
     grade = review.grade
     words = {
         "Groundedness": None if grade.groundedness is None else short(grade.groundedness),
@@ -271,9 +337,15 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
             tag("div", tag("b", capital(f"{name}: ")), text, cls="jb-reason")
             for name, text in grade.labelled_texts.items()
         ),
-        tag("div", " · ".join(part for part in (when(review.at), stage, order) if part), cls="jb-cap"),
+        tag(
+            "div",
+            " · ".join(part for part in (when(review.at), stage, order) if part),
+            cls="jb-cap",
+        ),
     ]
-    return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")
+    return tag(
+        "div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}"
+    )
 
 
 with page():

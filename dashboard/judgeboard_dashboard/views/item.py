@@ -108,8 +108,13 @@ def review_item() -> None:
     take_input(session)
     if session.goal is not None:
         _set_address(session.goal)
-        session.goal = None  # only now: if a run is interrupted earlier, the next run still needs the goal
-    flag_id, name = number_in_address("flag", "flag"), st.query_params.get("response") or st.query_params.get("id")
+        session.goal = (
+            None  # only now: if a run is interrupted earlier, the next run still needs the goal
+        )
+    flag_id, name = (
+        number_in_address("flag", "flag"),
+        st.query_params.get("response") or st.query_params.get("id"),
+    )
     from_list = flag_id is not None or not name
     reviewer_id, response_id = None if reviewer is None else reviewer.id, 0
     with reading() as connection:
@@ -117,19 +122,29 @@ def review_item() -> None:
             (response_id, source), *others = find_responses(connection, name)
             if others:
                 number = len(others) + 1
-                session.say(f"{number} sources have the id {name}. This is the newest answer, from {source}.")
+                session.say(
+                    f"{number} sources have the id {name}. This is the newest answer, from {source}."
+                )
             if name != str(response_id):
                 st.query_params["response"] = str(response_id)
         if from_list and flag_id is None:
-            first = queue_page(connection, listing.where, listing.sort, limit=1, reviewer_id=reviewer_id)
+            first = queue_page(
+                connection, listing.where, listing.sort, limit=1, reviewer_id=reviewer_id
+            )
             if not first.lines:
-                _list_end(session, reviewer, others=queue_page(connection, RowFilter(), limit=1).total)
+                _list_end(
+                    session, reviewer, others=queue_page(connection, RowFilter(), limit=1).total
+                )
                 return
             flag_id = first.lines[0].flag_id
             _set_address(flagged(flag_id))
         response_id = response_id if flag_id is None else response_of_flag(connection, flag_id)
         item = load_item(connection, response_id, own_first=permitted(Action.REVIEW))
-        near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
+        near = (
+            None
+            if flag_id is None
+            else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
+        )
         limits = thresholds(connection)
     flag = _shown_flag(session, item, flag_id)
     place = flag_id if from_list else None
@@ -139,9 +154,14 @@ def review_item() -> None:
 def _shown_flag(session: ReviewSession, item: Item, named: int | None) -> ItemFlag | None:
     """Return the flag in the address if it is or was open here, otherwise the worst open flag or a decided flag.
 
-    After the answer was judged again, a flag that this superseded is shown only if no other flag is open.
+    After the answer was judged again, a flag that this superseded is shown only if no other flag is
+    open.
     """
-    flags = {flag.id: flag for flag in item.flags if flag.state != FlagState.SUPERSEDED or flag.id == named}
+    flags = {
+        flag.id: flag
+        for flag in item.flags
+        if flag.state != FlagState.SUPERSEDED or flag.id == named
+    }
     flag = flags.get(named or 0)
     if flag is not None and (flag.state == FlagState.OPEN or _was_open(session, flag)):
         return flag
@@ -152,12 +172,16 @@ def _was_open(session: ReviewSession, flag: ItemFlag) -> bool:
     return flag.id in session.seen_open and flag.state != FlagState.SUPERSEDED
 
 
-def _position(item: Item, near: Neighbours | None, place: int | None, words: str) -> tuple[str, Html] | None:
+def _position(
+    item: Item, near: Neighbours | None, place: int | None, words: str
+) -> tuple[str, Html] | None:
     """Return the position in a list as the title and as the start of the head line; None if the item has none.
 
     An answer that was judged again keeps the position of the flag ``place`` that this superseded.
     """
-    judged_again = any(flag.id == place and flag.state == FlagState.SUPERSEDED for flag in item.flags)
+    judged_again = any(
+        flag.id == place and flag.state == FlagState.SUPERSEDED for flag in item.flags
+    )
     if near is None or not (near.listed or judged_again):
         return None
     if not near.listed and item.flag is None:
@@ -181,11 +205,17 @@ def _draw_item(
         session.seen_open.add(flag.id)
     changed = own_review_to_change(session, reviewer, item)
     from_own = changed is not None and EDIT in st.query_params
-    decides = flag is not None and _was_open(session, flag) if changed is None else changed.decision is not None
+    decides = (
+        flag is not None and _was_open(session, flag)
+        if changed is None
+        else changed.decision is not None
+    )
     flag_ids = [each.id for each in item.flags if each.state == FlagState.OPEN]
     decided_ids: Collection[int] = ()
     if changed is not None:
-        decided_ids = next((review.flag_ids for review in item.reviews if review.id == changed.id), ())
+        decided_ids = next(
+            (review.flag_ids for review in item.reviews if review.id == changed.id), ()
+        )
     more_flags = changed is not None and not from_own and not set(flag_ids) <= set(decided_ids)
     chooses = decides and len(flag_ids) > 1 and (changed is None or more_flags)
     alone = session.alone if chooses and session.alone in flag_ids else None
@@ -232,21 +262,34 @@ def _draw_item(
         )
     places = [place for each in registrations() for place in each.item_sections]
     sections = [load_object(place).read(item.response_id) for place in places]
-    own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
+    own = [
+        review
+        for review in item.reviews
+        if reviewer and review.stands and review.reviewer_id == reviewer.id
+    ]
     done = session.done[-1] if session.done else None
     if changed is not None:
-        done = UndoableReview(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
+        done = UndoableReview(
+            changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag
+        )
     elif done is None and own:
         _, draft = stored_review(own[0].id)
-        done = UndoableReview(own[0].id, item.response_id, draft, flag_id=next(iter(own[0].flag_ids), None))
-    title, position = _position(item, near, place, listing.words) or (item.response.external_id, None)
+        done = UndoableReview(
+            own[0].id, item.response_id, draft, flag_id=next(iter(own[0].flag_ids), None)
+        )
+    title, position = _position(item, near, place, listing.words) or (
+        item.response.external_id,
+        None,
+    )
     head_line(
         actions,
         title,
         position,
         [
             KINDS.get(item.response.kind),
-            "not flagged" if flag is None and item.response.kind == ResponseKind.LOG and not item.hidden else None,
+            "not flagged"
+            if flag is None and item.response.kind == ResponseKind.LOG and not item.hidden
+            else None,
             item.response.query_type,
             f"model {model}" if (model := item.response.generator_model) else None,
             f"asked {when(item.response.asked_at)}" if item.response.asked_at else None,
@@ -256,7 +299,12 @@ def _draw_item(
             undo_choice(done, partial(undo_review, store(), session, reviewer), actions),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
-            move("list", "List", "L", partial(actions.go, Rows("open_flags", listing.query(DEFAULT_SORT)))),
+            move(
+                "list",
+                "List",
+                "L",
+                partial(actions.go, Rows("open_flags", listing.query(DEFAULT_SORT))),
+            ),
         ],
     )
     answer_panes(
@@ -273,9 +321,13 @@ def _draw_item(
             scales=scales_block(SCALES),
         ),
         saved=next((review.grade.claim_marks for review in own if review.grade.claim_marks), ()),
-        link=join(links) if (links := [link for each in sections if (link := each.link())]) else None,
+        link=join(links)
+        if (links := [link for each in sections if (link := each.link())])
+        else None,
         over_signals=partial(again_section, actions, item),
-        under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
+        under_side=partial(
+            comment_fields, CommentActions(store(), session, reviewer, item), comments
+        ),
     )
     for section in sections:
         section.show(actions)
@@ -290,7 +342,12 @@ def _draw_item(
 
 
 def _item_choices(
-    actions: ItemActions, item: Item, flag: ItemFlag | None, rules: Collection[str], *, decides: bool
+    actions: ItemActions,
+    item: Item,
+    flag: ItemFlag | None,
+    rules: Collection[str],
+    *,
+    decides: bool,
 ) -> tuple[str, list[Choice]]:
     changes = actions.changes is not None
     if decides:
@@ -298,10 +355,18 @@ def _item_choices(
         own = next((review for review in item.reviews if review.id == actions.changes), None)
         question = problem_question(actions.draft, rules)
         if own is not None and own.decision:
-            what, ask = ("one flag", "Decide all?") if actions.more_flags else ("this", "Change your review?")
+            what, ask = (
+                ("one flag", "Decide all?")
+                if actions.more_flags
+                else ("this", "Change your review?")
+            )
             question = f"You {OWN_DECISIONS[own.decision]} {what} on {when(own.at)}. {ask}"
-        return question + implied_words(implied), decision_choices(actions.decide, flag=True, implied=implied)
-    question = "Change your grade" if changes else decided_words(item, flag) or "No open flag to decide"
+        return question + implied_words(implied), decision_choices(
+            actions.decide, flag=True, implied=implied
+        )
+    question = (
+        "Change your grade" if changes else decided_words(item, flag) or "No open flag to decide"
+    )
     save = choice(
         name="save",
         label="Save grade",
@@ -339,7 +404,9 @@ def _flag_choice(actions: ItemActions, item: Item, flag_ids: Sequence[int]) -> C
 
 
 def _to_flag(actions: ItemActions, name: str, key: str, flag_id: int | None) -> Choice:
-    return move(name, capital(name), key, None if flag_id is None else partial(actions.go, flagged(flag_id)))
+    return move(
+        name, capital(name), key, None if flag_id is None else partial(actions.go, flagged(flag_id))
+    )
 
 
 def _set_address(goal: Rows) -> None:
@@ -361,15 +428,23 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
         if not your_queues(reviewer):
             no_open_flags()
     else:
-        start = "That was the last answer for this filter." if session.done else "No open flag matches this filter."
+        start = (
+            "That was the last answer for this filter."
+            if session.done
+            else "No open flag matches this filter."
+        )
         more = f"{count(others, 'other answer')} {'has' if others == 1 else 'have'} open flags."
         show(tag("div", f"{start} {more}", cls="jb-empty"))
     with st.container(horizontal=True, gap="small"):
-        if others and st.button("To the queue", key="end_to_queue", shortcut="Enter", type="primary"):
+        if others and st.button(
+            "To the queue", key="end_to_queue", shortcut="Enter", type="primary"
+        ):
             session.say("")
             open_rows("open_flags")
         if session.done:
-            undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer))(quiet=True)
+            undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer))(
+                quiet=True
+            )
 
 
 def review_queue(name: str) -> None:
@@ -397,17 +472,23 @@ def review_queue(name: str) -> None:
     keep_leases(work)
 
 
-def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSession, reviewer: Reviewer) -> None:
+def _draw_queue_item(
+    work: QueueSession, leased: ShownItem, session: ReviewSession, reviewer: Reviewer
+) -> None:
     item, pair, reveal = leased.item, leased.pair, work.reveal
     if reveal is None:
         keep_draft(session, store(), reviewer, leased.subject)
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
     if item is not None:
-        session.draft(leased.subject).schema = work.schema or rubric_schema(work.queue.rules, leased.rubric.words)
+        session.draft(leased.subject).schema = work.schema or rubric_schema(
+            work.queue.rules, leased.rubric.words
+        )
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts: tuple[str | None, ...] = () if item is None else item_texts(item.response)
-    texts = texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ()))
+    texts = (
+        texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ()))
+    )
     seconds = appear(session, leased.subject, row, texts)
     leased.shown = True
     leased.expiry_shown = reveal is None and leased.expired(utc_now())
@@ -415,7 +496,11 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     implies = work.queue.rules.implied_labels
     if implies is None:
         graded = "label" in work.queue.rules.grades or work.schema is not None
-        implies = False if item is None or blind or graded else _implies(reviewer, {each.rule for each in item.flags})
+        implies = (
+            False
+            if item is None or blind or graded
+            else _implies(reviewer, {each.rule for each in item.flags})
+        )
     actions = QueueActions(
         store=store(),
         session=session,
@@ -448,20 +533,33 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             rules=work.queue.rules,
             correctable=reveal is None or reveal.changing,
             over_signals=partial(again_section, actions, item),
-            under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
+            under_side=partial(
+                comment_fields, CommentActions(store(), session, reviewer, item), comments
+            ),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
             if work.queue.rules.guidelines:
                 guidelines = tag("div", work.queue.rules.guidelines, cls="jb-reason")
-                show(tag("details", tag("summary", "How to judge these pairs"), guidelines, cls="jb-pane"))
-            show(pair_block(pair.question, pair.options, pair.passages or (), pair.left, pair.right))
+                show(
+                    tag(
+                        "details",
+                        tag("summary", "How to judge these pairs"),
+                        guidelines,
+                        cls="jb-pane",
+                    )
+                )
+            show(
+                pair_block(pair.question, pair.options, pair.passages or (), pair.left, pair.right)
+            )
     question, choices = _queue_choices(actions)
     bar(
         actions,
         question,
         choices,
-        grades=None if item is None else partial(queue_grades, actions, work.queue.rules, item.response),
+        grades=None
+        if item is None
+        else partial(queue_grades, actions, work.queue.rules, item.response),
     )
 
 
@@ -503,12 +601,18 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
     work, leased = actions.work, actions.leased
     if leased.expiry_shown:
         again = choice(
-            name="again", label="Lease it again", act=actions.lease_again, key="Y", icon=":material/front_hand:"
+            name="again",
+            label="Lease it again",
+            act=actions.lease_again,
+            key="Y",
+            icon=":material/front_hand:",
         )
         return "Your lease ended, because you were not active.", [again]
     if leased.pair is not None:
         enabled = leased.pair.left is not None and leased.pair.right is not None
-        return "Which answer is better?", side_choices(actions.decide, leased.pair.shown, enabled=enabled)
+        return "Which answer is better?", side_choices(
+            actions.decide, leased.pair.shown, enabled=enabled
+        )
     changes = work.reveal is not None and work.reveal.changing
     if (work.reveal is None or changes) and not actions.asks_decision:
         save = choice(
@@ -526,7 +630,9 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         question = f"{problem_question(actions.draft, actions.rules)}{implied_words(implied)}"
         return question, decision_choices(actions.decide, flag=False, implied=implied)
     if changes:
-        return "You have seen the judge. Does the answer have a problem?", decision_choices(actions.decide, flag=False)
+        return "You have seen the judge. Does the answer have a problem?", decision_choices(
+            actions.decide, flag=False
+        )
     return "The judge is shown now. Keep your grade?", [
         choice(
             name="keep",
@@ -550,7 +656,10 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
 
 def _show_feedback(work: QueueSession) -> None:
     if work.queue.rules.training:
-        words = work.feedback or "Training. The gold label of each item is shown here after your review."
+        words = (
+            work.feedback
+            or "Training. The gold label of each item is shown here after your review."
+        )
         show(tag("div", words, cls="jb-note jb-training", role="status"))
 
 
@@ -570,7 +679,9 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate
     with st.container(horizontal=True, gap="small"):
-        if planned and st.button("Share of bad answers", key="end_to_rate", icon=":material/percent:", **main):
+        if planned and st.button(
+            "Share of bad answers", key="end_to_rate", icon=":material/percent:", **main
+        ):
             open_rows("overview")
         if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
             session.say("")
@@ -578,9 +689,18 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
         if skipped:
             act = partial(review_skipped, store(), session, work)
             label = f"Review {count(skipped, 'skipped item')}"
-            choice(name="skipped", label=label, act=act, key="K", turn=Turn.MOVE, icon=":material/undo:")()
+            choice(
+                name="skipped",
+                label=label,
+                act=act,
+                key="K",
+                turn=Turn.MOVE,
+                icon=":material/undo:",
+            )()
         if work.undoable and not work.closed:
-            undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(quiet=True)
+            undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(
+                quiet=True
+            )
 
 
 @st.fragment

@@ -62,7 +62,9 @@ def judges() -> None:
         if not versions:
             empty_page(*EMPTY)
             return
-        with st.container(key="filters_judges", horizontal=True, vertical_alignment="bottom", gap="small"):
+        with st.container(
+            key="filters_judges", horizontal=True, vertical_alignment="bottom", gap="small"
+        ):
             place = st.container(width=260)
             st.space("stretch")
             table_switch()
@@ -100,7 +102,9 @@ def _checks(health: HealthPage) -> None:
         made = by_maker(checks) if state is State.NOT_MEASURED else {}
         with st.container(key=f"checks_{state.value if state else 'idle'}"):
             for check in checks:
-                maker = next((place for place, of_method in made.items() if check in of_method), None)
+                maker = next(
+                    (place for place, of_method in made.items() if check in of_method), None
+                )
                 _check(check, command=maker is None)
                 if maker is not None and check is made[maker][-1]:
                     load_object(maker)(health, made[maker])
@@ -137,7 +141,8 @@ def _scores(health: HealthPage) -> None:
         name = st.selectbox("Score", names, key="score", bind="query-params", width=240) or name
     levels = health.levels[name]
     rows = Table(
-        (Column("Level"), Column("Answers", "count")), tuple(zip(levels.names, levels.counts.tolist(), strict=True))
+        (Column("Level"), Column("Answers", "count")),
+        tuple(zip(levels.names, levels.counts.tolist(), strict=True)),
     )
     figure(
         lambda: levels_chart(levels, name),
@@ -146,7 +151,9 @@ def _scores(health: HealthPage) -> None:
         _targets(health.record.version.id, name, levels),
         key=f"levels_{health.record.version.id}_{names.index(name)}",
         says=f"Number of answers per level of {name} by {health.record.version.title}",
-        under=("Click a level to list its answers.",) if name in {"groundedness", "quality"} else (),
+        under=("Click a level to list its answers.",)
+        if name in {"groundedness", "quality"}
+        else (),
     )
 
 
@@ -155,11 +162,15 @@ def _targets(version_id: int, name: str, levels: LevelCounts) -> list[Rows | Non
     for place, n in enumerate(levels.counts.tolist()):
         where = None
         if n and name == "quality":
-            where = RowFilter(judge_version=version_id, min_quality=place + 1, max_quality=place + 1)
+            where = RowFilter(
+                judge_version=version_id, min_quality=place + 1, max_quality=place + 1
+            )
         elif n and name == "groundedness":
             # Scores are rounded to tenths: for example, 0.25 to just under 0.35 counts as 0.3.
             low, high = max(place / 10 - 0.05, 0), min(place / 10 + 0.04999, 1)
-            where = RowFilter(judge_version=version_id, min_score=round(low, 5), max_score=round(high, 5))
+            where = RowFilter(
+                judge_version=version_id, min_score=round(low, 5), max_score=round(high, 5)
+            )
         targets.append(None if where is None else responses(where))
     return targets
 

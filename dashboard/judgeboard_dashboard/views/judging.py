@@ -52,13 +52,15 @@ COLUMNS: Columns[RuleProgress] = {
     Column("State", width=112): lambda rule: rule.state,
     Column("Judge", width=90): lambda rule: rule.judge,
     Column("Model", width=124): lambda rule: rule.model,
-    Column("Waiting", "count", width=70, help="Selected answers that are not judged yet"): lambda rule: rule.waiting,
-    Column("Calls today", width=95, right=True, help="Calls since midnight UTC, of the maximum per day"): (
-        lambda rule: rule.calls_words
-    ),
-    Column("Cost today", width=125, right=True, help="Cost since midnight UTC, of the maximum per day"): (
-        lambda rule: rule.cost_words
-    ),
+    Column(
+        "Waiting", "count", width=70, help="Selected answers that are not judged yet"
+    ): lambda rule: rule.waiting,
+    Column(
+        "Calls today", width=95, right=True, help="Calls since midnight UTC, of the maximum per day"
+    ): (lambda rule: rule.calls_words),
+    Column(
+        "Cost today", width=125, right=True, help="Cost since midnight UTC, of the maximum per day"
+    ): (lambda rule: rule.cost_words),
     Column("Oldest waits", width=105, help="Time since the first waiting answer was stored"): _age,
     Column("Sampling rate", width=115): lambda rule: rule.rate_words,
     Column("Answers", width=200, help="The filter of the rule"): lambda rule: describe(rule.where),
@@ -72,7 +74,9 @@ def judging() -> None:
     if rules:
         key = f"judging_rules_{len(rules)}"
         chosen = rules[choose_row(Table.of(rules, COLUMNS), key=key, most=10)]
-        foot(Table.of(rules, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC.")
+        foot(
+            Table.of(rules, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC."
+        )
         for rule in rules:
             show_problem(rule.name, rule.problem)
         _buttons(chosen)
@@ -117,7 +121,9 @@ def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
     key = f"judging_set_{rule.name}"
     if st.button("Save judge", key=key, type="primary", disabled=not chosen.agreed, wrap=False):
         with saving():
-            changed = set_judge(store(), rule.name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
+            changed = set_judge(
+                store(), rule.name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer
+            )
             confirm(
                 "judge_of_rule",
                 f"Saved: {rule.name} has the judge {changed.judge_title} now.",
@@ -165,14 +171,28 @@ def _form() -> None:
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
         chosen = _judge_fields("judging")
-        sources = st.multiselect("Sources", facets.parts["source"], key="judging_sources", placeholder="All")
-        query_types = st.multiselect("Query types", facets.parts["query_type"], key="judging_types", placeholder="All")
-        flags = st.multiselect("Flagged by", list(RULES), key="judging_flags", placeholder="Flagged or not")
+        sources = st.multiselect(
+            "Sources", facets.parts["source"], key="judging_sources", placeholder="All"
+        )
+        query_types = st.multiselect(
+            "Query types", facets.parts["query_type"], key="judging_types", placeholder="All"
+        )
+        flags = st.multiselect(
+            "Flagged by", list(RULES), key="judging_flags", placeholder="Flagged or not"
+        )
     with right:
-        percent = st.number_input("Sampling rate, %", 0.0, 100.0, 100.0, 5.0, format="%g", key="judging_rate")
-        cost = st.number_input("Maximum cost per day, $", 0.0, value=None, key="judging_cost", placeholder="No limit")
-        calls = st.number_input("Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit")
-        existing = st.toggle("Also judge the answers that are stored already", key="judging_existing")
+        percent = st.number_input(
+            "Sampling rate, %", 0.0, 100.0, 100.0, 5.0, format="%g", key="judging_rate"
+        )
+        cost = st.number_input(
+            "Maximum cost per day, $", 0.0, value=None, key="judging_cost", placeholder="No limit"
+        )
+        calls = st.number_input(
+            "Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit"
+        )
+        existing = st.toggle(
+            "Also judge the answers that are stored already", key="judging_existing"
+        )
     usable = bool(name.strip()) and chosen.agreed
     if st.button("Add rule", key="judging_add", type="primary", disabled=not usable, wrap=False):
         with saving():
@@ -180,7 +200,9 @@ def _form() -> None:
                 store(),
                 name,
                 judge=chosen.spec,
-                where=RowFilter(sources=tuple(sources), query_types=tuple(query_types), rules=tuple(flags)),
+                where=RowFilter(
+                    sources=tuple(sources), query_types=tuple(query_types), rules=tuple(flags)
+                ),
                 rate=percent / 100,
                 max_cost=cost,
                 max_calls=calls,

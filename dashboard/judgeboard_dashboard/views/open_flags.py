@@ -13,7 +13,12 @@ from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets,
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import current_reviewer, page, reading
-from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
+from judgeboard_dashboard.widgets.bulk import (
+    Selectable,
+    bulk_outcome,
+    select_button,
+    selecting_rows,
+)
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
     Choices,
@@ -24,7 +29,13 @@ from judgeboard_dashboard.widgets.filters import (
     write_address,
 )
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
-from judgeboard_dashboard.widgets.navigation import ButtonLooks, Rows, filter_buttons, follow, start_button
+from judgeboard_dashboard.widgets.navigation import (
+    ButtonLooks,
+    Rows,
+    filter_buttons,
+    follow,
+    start_button,
+)
 from judgeboard_dashboard.widgets.tables import (
     LOG_COLUMNS,
     PAGE_SIZE,
@@ -35,7 +46,14 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import RULES_HELP, SORTS, WORST_HELP, ago, count, rules_words
+from judgeboard_dashboard.widgets.texts import (
+    RULES_HELP,
+    SORTS,
+    WORST_HELP,
+    ago,
+    count,
+    rules_words,
+)
 
 
 def why_words(line: QueueLine) -> str:
@@ -48,15 +66,17 @@ def why_words(line: QueueLine) -> str:
 COLUMNS: Columns[QueueLine] = {
     Column("Why", width=220, help=RULES_HELP): why_words,
     Column("Severity", "number", width=70, help=WORST_HELP): lambda line: line.severity,
-    Column("Groundedness", "number", width=105, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
-        line.groundedness
-    ),
-    Column("Quality", width=70, help="Score of the primary judge (1 to 4)", right=True): lambda line: (
-        f"{line.quality} / 4" if line.quality else None
-    ),
+    Column(
+        "Groundedness", "number", width=105, help="Score of the primary judge (0 to 1)", bar=True
+    ): lambda line: line.groundedness,
+    Column(
+        "Quality", width=70, help="Score of the primary judge (1 to 4)", right=True
+    ): lambda line: f"{line.quality} / 4" if line.quality else None,
     Column("Question", width=240): lambda line: one_line(line.question),
     Column("Answer", width=280): lambda line: one_line(line.answer),
-    Column("User", width=92, help="Feedback of the assistant's user"): lambda line: line.user_feedback,
+    Column("User", width=92, help="Feedback of the assistant's user"): lambda line: (
+        line.user_feedback
+    ),
     Column("Type", width=85): lambda line: line.query_type,
     Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
     **LOG_COLUMNS,
@@ -99,19 +119,24 @@ def open_flags() -> None:
         words = f" with open flags{which} · {SORTS[chosen.sort]}"
         show(tag("div", tag("b", count(flags.total, "answer")), words, cls="jb-say jb-line"))
         looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
-        start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
+        start_button(
+            "Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks
+        )
         selecting = select_button("open_flags")
     rows = Table.of(flags.lines, COLUMNS)
     if selecting:
         all_of = (lambda: _all_ids(chosen), lambda: _export(chosen))
-        selecting_rows(rows, Selectable("open_flags", flags, *all_of, query_of(chosen.where), "open"))
+        selecting_rows(
+            rows, Selectable("open_flags", flags, *all_of, query_of(chosen.where), "open")
+        )
     else:
         show_rows(
             rows,
             key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
             targets=[_item_rows(line, chosen) for line in flags.lines],
             sort=sorts_by_header(
-                "open_flags", {"Severity": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}
+                "open_flags",
+                {"Severity": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)},
             ),
         )
     turning_foot(
@@ -128,7 +153,9 @@ def _all_ids(chosen: Chosen) -> tuple[int, ...]:
     reviewer = current_reviewer()
     with reading() as connection:
         of_reviewer = None if reviewer is None else reviewer.id
-        return listed_answers(connection, chosen.where, chosen.sort, most=MOST_ANSWERS, reviewer_id=of_reviewer)
+        return listed_answers(
+            connection, chosen.where, chosen.sort, most=MOST_ANSWERS, reviewer_id=of_reviewer
+        )
 
 
 def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
@@ -137,14 +164,28 @@ def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
 
 def _export(chosen: Chosen) -> Table:
     """Return all answers of the list for a file, with all their reasons and ids; texts have at most 300 characters."""
-    names = [column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}]
-    formats: dict[str, Format] = {"severity": "number", "groundedness": "number", "asked_at": "time"}
+    names = [
+        column.name for column in fields(QueueLine) if column.name not in {"flag_id", "response_id"}
+    ]
+    formats: dict[str, Format] = {
+        "severity": "number",
+        "groundedness": "number",
+        "asked_at": "time",
+    }
     with reading() as connection:
-        lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
+        lines = all_lines(
+            lambda key, size: queue_page(
+                connection, chosen.where, chosen.sort, after=key, limit=size
+            )
+        )
     columns = tuple(Column(name, formats.get(name, "text")) for name in names)
     rows = ([getattr(line, name) for name in names] for line in lines)
     return Table(
-        columns, tuple(tuple("; ".join(cell) if isinstance(cell, tuple) else cell for cell in row) for row in rows)
+        columns,
+        tuple(
+            tuple("; ".join(cell) if isinstance(cell, tuple) else cell for cell in row)
+            for row in rows
+        ),
     )
 
 

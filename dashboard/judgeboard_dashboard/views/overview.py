@@ -48,7 +48,13 @@ from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.review.queues import start_preset, start_reviewing, your_queues
-from judgeboard_dashboard.session import change_words, current_reviewer, page, reading, stacking_columns
+from judgeboard_dashboard.session import (
+    change_words,
+    current_reviewer,
+    page,
+    reading,
+    stacking_columns,
+)
 from judgeboard_dashboard.widgets.filters import as_tables, query_of, table_switch
 from judgeboard_dashboard.widgets.first_steps import first_steps
 from judgeboard_dashboard.widgets.log_figures import (
@@ -75,7 +81,15 @@ from judgeboard_dashboard.widgets.navigation import (
 )
 from judgeboard_dashboard.widgets.notifications import show_alarms
 from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, show_rows
-from judgeboard_dashboard.widgets.texts import capital, caption, count, heading, note, rule_words, sentence
+from judgeboard_dashboard.widgets.texts import (
+    capital,
+    caption,
+    count,
+    heading,
+    note,
+    rule_words,
+    sentence,
+)
 
 FAILED = ["unparsable", "refused", "error"]
 MOST_TYPES = 6
@@ -112,14 +126,17 @@ def overview() -> None:
     if state is None or state.judge is None:
         _failures(failed)
         return
-    with st.container(key="overview_head", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="overview_head", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         heading("What changed")
         table_switch()
     changed = st.container(key="news", gap="small")
     first = st.container(key="question_good", gap="small")
     second, third = stacking_columns("questions_judge", 2)
     fourth, fifth = stacking_columns("questions_today", 2)
-    # What is read at once comes first, and the change last: it takes longest to compute after new rows.
+    # What is read at once comes first, and the change last: it takes longest to compute after new
+    # rows.
     with fourth:
         _to_read(state, reviewer, time)
     with fifth:
@@ -175,7 +192,11 @@ def _news(shares: CorrectedTrend) -> None:
     sentence("", lead=latest.sentence)
     left, right = stacking_columns("pictures", [1, 1])
     with left:
-        part = [each for each in shares.panels if each.query_type in (where.query_types or (ALL_ANSWERS,))]
+        part = [
+            each
+            for each in shares.panels
+            if each.query_type in (where.query_types or (ALL_ANSWERS,))
+        ]
         _trend_picture(replace(shares, panels=tuple(part)))
     with right:
         heading("Share of bad answers")
@@ -184,12 +205,25 @@ def _news(shares: CorrectedTrend) -> None:
             heading("What else changed in these answers at that time")
             show_rows(latest.table(*COINCIDENCES), key="news_coincidences")
             caption(*latest.caveats)
-    with st.container(key="news_actions", horizontal=True, vertical_alignment="center", gap="small"):
-        open_button("Open the answers since then", responses(where), key="news_answers", icon=":material/article:")
+    with st.container(
+        key="news_actions", horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        open_button(
+            "Open the answers since then",
+            responses(where),
+            key="news_answers",
+            icon=":material/article:",
+        )
         with reading() as connection:
             answers = count_logged(connection, where)
         filter_buttons("news", "match", query_of(where), answers)
-        open_button("Open the trend", TREND, key="overview_trend", icon=":material/trending_up:", type="tertiary")
+        open_button(
+            "Open the trend",
+            TREND,
+            key="overview_trend",
+            icon=":material/trending_up:",
+            type="tertiary",
+        )
 
 
 def _by_type(rate: Rate, time: ReviewTime | None) -> None:
@@ -218,9 +252,10 @@ def _by_type(rate: Rate, time: ReviewTime | None) -> None:
 def _ranked(rate: Rate) -> list[str]:
     """Return the query types with the largest shares of bad answers; those without a share are left out."""
     shares = {name: rate.figure(FIGURE, name).value for name in rate.slices}
-    return sorted((name for name in shares if shares[name] is not None), key=lambda name: (-(shares[name] or 0), name))[
-        :MOST_TYPES
-    ]
+    return sorted(
+        (name for name in shares if shares[name] is not None),
+        key=lambda name: (-(shares[name] or 0), name),
+    )[:MOST_TYPES]
 
 
 def _trend_picture(change: CorrectedTrend | Trend) -> None:
@@ -229,11 +264,15 @@ def _trend_picture(change: CorrectedTrend | Trend) -> None:
     if isinstance(change, CorrectedTrend):
         whole = change.panels[:1]
         if as_tables():
-            trend_charts.show_points(corrected_table(change, whole), whole, key="overview_corrected")
+            trend_charts.show_points(
+                corrected_table(change, whole), whole, key="overview_corrected"
+            )
         else:
             trend_charts.corrected_charts(change, whole, TALL)
     elif as_tables():
-        trend_charts.show_points(trend_table(change, change.panels[:1]), change.panels[:1], key="overview_trend_table")
+        trend_charts.show_points(
+            trend_table(change, change.panels[:1]), change.panels[:1], key="overview_trend_table"
+        )
     else:
         trend_charts.trend_panels(change, change.panels[:1], change.panels[:1], TALL)
 
@@ -243,7 +282,9 @@ def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
     need = rate.to_label
     if need is None or need.hidden:
         return False
-    with st.container(key=f"{key}_missing", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key=f"{key}_missing", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         show(tag("div", labels_note(need.labels, time).text, cls="jb-say"), width="content")
         plan_button(key=key)
     return True
@@ -256,13 +297,23 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
     if judge is None:
         sentence(f"{NO_PAIRS} {people.sentence}")
     else:
-        notes, allowed = (trust_note(judge), people.headline, beside_people(judge, people)), verdict(judge)
+        notes, allowed = (
+            (trust_note(judge), people.headline, beside_people(judge, people)),
+            verdict(judge),
+        )
         words = paragraph(notes)
         sentence(words, lead="" if allowed is None else allowed.text)
     agreements = {"Judge and people": judge, "Two people": people}
-    lines = [(name, each.statistics["agreement"]) for name, each in agreements.items() if each and _known(each)]
+    lines = [
+        (name, each.statistics["agreement"])
+        for name, each in agreements.items()
+        if each and _known(each)
+    ]
     if lines:
-        by_name = {"Judge and people": Rows("agreement", {}), "Two people": Rows("agreement", {"compare": "People"})}
+        by_name = {
+            "Judge and people": Rows("agreement", {}),
+            "Two people": Rows("agreement", {"compare": "People"}),
+        }
         targets = [by_name[name] for name, _ in lines]
         _shares(lines, targets, key="overview_agreement", title="Same label", tall=TWO_LINES)
     if judge is None or judge.to_label is not None:
@@ -271,7 +322,12 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
     elif (overlap := overlap_note(people, time)) is not None:
         _overlap(overlap.text)
         return
-    open_button("Open agreement", Rows("agreement", {}), key="overview_agreement_open", icon=":material/handshake:")
+    open_button(
+        "Open agreement",
+        Rows("agreement", {}),
+        key="overview_agreement_open",
+        icon=":material/handshake:",
+    )
 
 
 def _known(result: AgreementResult) -> bool:
@@ -280,7 +336,9 @@ def _known(result: AgreementResult) -> bool:
 
 def _overlap(missing: str) -> None:
     """Show how many answers need a second reviewer, and the button that starts a queue of them."""
-    with st.container(key="overlap_missing", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="overlap_missing", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         show(tag("div", missing, cls="jb-say"), width="content")
         if permitted(Action.MAKE_QUEUES):
             st.button(
@@ -309,14 +367,18 @@ def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) 
             sentence(of_types.text)
     named = {"Bad, missed": "missed", "Good, false alarm": "false_alarms"}
     lines = [
-        (title, errors[name]) for title, name in named.items() if name in errors and errors[name].value is not None
+        (title, errors[name])
+        for title, name in named.items()
+        if name in errors and errors[name].value is not None
     ]
     if not lines:
         _plan(rate, time, key="misses_plan")
         return
     differ = Rows("agreement", {})
     _shares(lines, [differ] * len(lines), key="overview_misses", title="Share", tall=TWO_LINES)
-    open_button("See where they differ", differ, key="overview_differ", icon=":material/compare_arrows:")
+    open_button(
+        "See where they differ", differ, key="overview_differ", icon=":material/compare_arrows:"
+    )
 
 
 def _shares(
@@ -336,7 +398,8 @@ def _shares(
         lambda: intervals.whisker_chart(slices, f"{title}, 95 % interval", share=True),
         tall,
         Table(
-            (Column(""), Column("n", "count"), Column(title, "share estimate")), tuple((n, e.n, e) for n, e in lines)
+            (Column(""), Column("n", "count"), Column(title, "share estimate")),
+            tuple((n, e.n, e) for n, e in lines),
         ),
         targets,
         key=key,
@@ -354,11 +417,17 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
     has_queues = your_queues(reviewer)
     left = state.today.open_answers - done
     takes = reading_note(left, time).text if left > 0 else None
-    left_out = f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
-    words = " ".join(filter(None, (takes, decided_words(state, named=reviewer is not None), left_out)))
+    left_out = (
+        f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
+    )
+    words = " ".join(
+        filter(None, (takes, decided_words(state, named=reviewer is not None), left_out))
+    )
     sentence(words, lead=f"Open flags on {count(state.today.open_answers, 'answer')}.")
     if has_queues and left > 0:
-        start_button("Start reviewing", flagged(None), key="overview_start", type="secondary", shortcut=None)
+        start_button(
+            "Start reviewing", flagged(None), key="overview_start", type="secondary", shortcut=None
+        )
     elif not has_queues:
         start_reviewing(key="overview_start")
     if counts:
@@ -375,7 +444,13 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
     unusable = unusable_note(sum_of_days(state.judged))
     if unusable is not None and state.judge is not None:
         replies = responses(RowFilter(statuses=tuple(FAILED), judge=state.judge))
-        _problem(f"Unusable replies of {state.judge}.", unusable.text, "Open them", replies, key="unusable")
+        _problem(
+            f"Unusable replies of {state.judge}.",
+            unusable.text,
+            "Open them",
+            replies,
+            key="unusable",
+        )
     if not (alarms or changes or unusable) and nothing_failed:
         sentence(change_words(f"No alarm is open, and nothing failed in the last {DAYS} days."))
     if not alarms and not changes:
@@ -396,7 +471,9 @@ def _failures(failed: Sequence[Failure]) -> None:
 
 
 def _problem(lead: str, words: str, label: str, target: Rows | None, *, key: str) -> None:
-    with st.container(key=f"problem_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(
+        key=f"problem_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
         note(words, lead=lead)
         if target is not None:
             open_button(label, target, key=f"{key}_open")
@@ -421,9 +498,12 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
         on_select=cell_clicked(OPEN_FLAGS, targets),
         columns={
             "rule": st.column_config.TextColumn("Rule", width=140),
-            # Query types come from the log. As column names, they could collide with each other or with ours.
+            # Query types come from the log. As column names, they could collide with each other or
+            # with ours.
             **{
-                column: st.column_config.NumberColumn(shortened(name, LONGEST_TYPE) or " ", format="localized")
+                column: st.column_config.NumberColumn(
+                    shortened(name, LONGEST_TYPE) or " ", format="localized"
+                )
                 for column, name in names.items()
             },
             "all": st.column_config.ProgressColumn(
@@ -449,7 +529,9 @@ def rows_of(counts: Sequence[tuple[str, str, int]]) -> Table:
     """Return one row per rule; a cell without open flags is empty."""
     known = {(rule, query_type): flags for rule, query_type, flags in counts}
     types = types_of(counts)
-    numbers = (Column(name, "count") for name in (*(f"type_{place}" for place in range(len(types))), "all"))
+    numbers = (
+        Column(name, "count") for name in (*(f"type_{place}" for place in range(len(types))), "all")
+    )
     rows = (
         (capital(rule_words(rule)), *(known.get((rule, name)) for name in types), total)
         for rule, total in _totals(counts, 0)
@@ -469,7 +551,9 @@ def _signals() -> None:
     with reading() as connection:
         counts = quadrant(count_logged(connection), signals())
     heading("Two signals: judge and users")
-    from judgeboard_dashboard.widgets.charts import grid  # slow to import: the figures above do not wait for it
+    from judgeboard_dashboard.widgets.charts import (
+        grid,
+    )  # slow to import: the figures above do not wait for it
 
     sides = grid.quadrant_sides(counts)
     figure(
@@ -477,7 +561,10 @@ def _signals() -> None:
         grid.QUADRANT_HEIGHT,
         Table(
             (Column("Judge"), Column("User"), Column("Answers", "count")),
-            tuple((grid.JUDGE[judge], grid.USER[user], counts.get((judge, user), 0)) for judge, user in sides),
+            tuple(
+                (grid.JUDGE[judge], grid.USER[user], counts.get((judge, user), 0))
+                for judge, user in sides
+            ),
         ),
         [responses(RowFilter(judge_side=judge, user=user)) for judge, user in sides],
         key="signals",

@@ -8,9 +8,22 @@ import streamlit as st
 from judgeboard.domain import OVERALL, Action, Stage
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import UNKNOWN, Column, Columns, Table
-from judgeboard.measure.pair_report import CORRELATIONS, COUNTS, FIGURES, MODELS, ComparedPairs, Listed, PairLine
+from judgeboard.measure.pair_report import (
+    CORRELATIONS,
+    COUNTS,
+    FIGURES,
+    MODELS,
+    ComparedPairs,
+    Listed,
+    PairLine,
+)
 from judgeboard.measure.result import Result
-from judgeboard.store.comparisons import PairHead, latest_comparisons, pair_heads, versions_that_compared
+from judgeboard.store.comparisons import (
+    PairHead,
+    latest_comparisons,
+    pair_heads,
+    versions_that_compared,
+)
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.store.preferences import CurrentPreference, load_preferences, side_of
 from judgeboard.store.queues import PAIRS
@@ -21,7 +34,13 @@ from judgeboard_dashboard.review.texts import comparison_words, pair_block
 from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, page, reading
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.navigation import PAIR_ITEMS, Rows, follow, number_in_address, open_button
+from judgeboard_dashboard.widgets.navigation import (
+    PAIR_ITEMS,
+    Rows,
+    follow,
+    number_in_address,
+    open_button,
+)
 from judgeboard_dashboard.widgets.tables import one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence, stored_words
 
@@ -67,7 +86,9 @@ def pairs() -> None:
 def _list() -> None:
     with reading() as connection:
         versions = versions_that_compared(connection)
-    with st.container(key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         version = version_field(st.container(width=230), versions, empty="None compared yet")
         pairs = kept_until_new_rows(
             last_rows,
@@ -80,11 +101,15 @@ def _list() -> None:
         heads = pair_heads(connection, [line.pair_id for line in lines[:MOST_LINES]])
     has_queues = your_queues(current_reviewer(), PAIRS)
     if not total:
-        if not has_queues:  # the pairs of a person's queues are hidden until they have reviewed them
+        if (
+            not has_queues
+        ):  # the pairs of a person's queues are hidden until they have reviewed them
             empty_page(PURPOSE, "No pairs yet.", IMPORT, command=COMPARE)
         return
     _figures(pairs, aspect, total)
-    with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(
+        key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
         heading(f"{LISTED[listed]}: {len(lines):,} of {count(total, 'pair')}")
         if lines and permitted(Action.MAKE_QUEUES):
             ids = [heads[line.pair_id].external_id for line in lines[:MOST_QUEUED]]
@@ -103,7 +128,9 @@ def _list() -> None:
         _lines_table(lines[:MOST_LINES], heads),
         [Rows(PAGE, {"pair": str(line.pair_id)}) for line in lines[:MOST_LINES]],
         key="pairs_list",
-        under=(f"{more}Click a row to see the pair with the verdicts of judges and the preferences of people.",),
+        under=(
+            f"{more}Click a row to see the pair with the verdicts of judges and the preferences of people.",
+        ),
     )
 
 
@@ -130,13 +157,31 @@ def _pair(pair_id: int) -> None:
     gold = stored_words(pair.gold)
     caption(f"{pair.query_type} · {pair.source}", None if gold is None else f"Gold: {gold}.")
     models = (f"Answer A · {pair.model_a or UNKNOWN}", f"Answer B · {pair.model_b or UNKNOWN}")
-    show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b, models))
+    show(
+        pair_block(
+            pair.question,
+            pair.options or (),
+            pair.passages or (),
+            pair.answer_a,
+            pair.answer_b,
+            models,
+        )
+    )
     judges = [
-        tag("div", tag("b", f"{title}. {comparison_words(each)} "), each.reasoning or each.error or "", cls="jb-reason")
+        tag(
+            "div",
+            tag("b", f"{title}. {comparison_words(each)} "),
+            each.reasoning or each.error or "",
+            cls="jb-reason",
+        )
         for title, each in comparisons
     ]
     people = [
-        tag("div", f"{each.reviewer}, {each.aspect}: {stored_words(side_of(each))}{_stage(each)}", cls="jb-cap")
+        tag(
+            "div",
+            f"{each.reviewer}, {each.aspect}: {stored_words(side_of(each))}{_stage(each)}",
+            cls="jb-cap",
+        )
         for each in preferences
     ]
     for label, lines in (("Judges", judges), ("People", people)):
@@ -192,16 +237,26 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         caption(result.sentence)
         table(result.table(*MODELS), key=f"models_{result.about.people}", most=8)
         if result.caveats:
-            table(result.table(*CORRELATIONS), key="correlations", under=[each.text for each in result.caveats])
+            table(
+                result.table(*CORRELATIONS),
+                key="correlations",
+                under=[each.text for each in result.caveats],
+            )
     if rankings:
-        caption("A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.")
+        caption(
+            "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model."
+        )
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
     aspect = next(iter(compared.aspects), OVERALL)
     if len(compared.aspects) > 1:
-        aspect = st.selectbox("Aspect", compared.aspects, key="aspect", bind="query-params", width=200)
-    listed = choose("Pairs", {name: listed for listed, name in LISTED.items()}, key="list", width=200)
+        aspect = st.selectbox(
+            "Aspect", compared.aspects, key="aspect", bind="query-params", width=200
+        )
+    listed = choose(
+        "Pairs", {name: listed for listed, name in LISTED.items()}, key="list", width=200
+    )
     types = st.multiselect(
         "Query type",
         compared.query_types,

@@ -13,5 +13,7 @@ WORK, ACCOUNTS = "Work", "Accounts"
 with page():
     demand(Action.SEE_MANAGED)
     follow("people", own=("part",))
-    parts = {WORK: people, ACCOUNTS: accounts} if permitted(Action.MANAGE_PEOPLE) else {WORK: people}
+    parts = (
+        {WORK: people, ACCOUNTS: accounts} if permitted(Action.MANAGE_PEOPLE) else {WORK: people}
+    )
     parts[switch("Part", {name: name for name in parts}, key="part")]()

@@ -43,7 +43,14 @@ from judgeboard.text import day_words
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.review.queues import known_people
-from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, stacking_columns, store
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    page,
+    reading,
+    saving,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.charts import end_of_shares, trend
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
@@ -74,14 +81,22 @@ COLUMNS: Columns[tuple[Issue, IssueFigures]] = {
     Column("State", width=62): lambda line: line[0].state.value,
     Column("Title", width=290): lambda line: line[0].title,
     Column("Owner", width=75): lambda line: line[0].owner,
-    Column("Answers", "count", width=70, help="Answers with the problem"): lambda line: line[1].answers,
+    Column("Answers", "count", width=70, help="Answers with the problem"): lambda line: (
+        line[1].answers
+    ),
     Column("Open flags", "count", width=80): lambda line: line[1].flags["open"],
-    Column("Share", "share estimate", width=110, help="Share of answers with the problem, until it is fixed"): (
-        lambda line: line[1].before
-    ),
-    Column("After the fix", "share estimate", width=130, help="The same share from the day of the fix on"): (
-        lambda line: None if line[0].fixed_day is None else line[1].after
-    ),
+    Column(
+        "Share",
+        "share estimate",
+        width=110,
+        help="Share of answers with the problem, until it is fixed",
+    ): (lambda line: line[1].before),
+    Column(
+        "After the fix",
+        "share estimate",
+        width=130,
+        help="The same share from the day of the fix on",
+    ): (lambda line: None if line[0].fixed_day is None else line[1].after),
     Column("Last seen", width=130, help="Day of the latest answer with the problem"): (
         lambda line: None if line[1].last_day is None else day_words(line[1].last_day)
     ),
@@ -108,9 +123,18 @@ def problems() -> None:
 def _all() -> None:
     """Show the issues and the counts of failure modes; leads also edit the list of failure modes."""
     if permitted(Action.KEEP_ISSUES):
-        st.button("New issue", key="issues_new", icon=":material/add:", on_click=go, kwargs={"new": "1"}, wrap=False)
+        st.button(
+            "New issue",
+            key="issues_new",
+            icon=":material/add:",
+            on_click=go,
+            kwargs={"new": "1"},
+            wrap=False,
+        )
     with reading() as connection:
-        measured = [(issue, measure_issue(connection, issue)) for issue in list_issues(connection)[:MOST]]
+        measured = [
+            (issue, measure_issue(connection, issue)) for issue in list_issues(connection)[:MOST]
+        ]
         tagged = failure_mode_counts(connection, next(iter(GROUPS)))
     if not measured and not tagged:
         empty_page(
@@ -155,7 +179,9 @@ def _mode_counts() -> None:
 
 
 MODE_COLUMNS = {
-    "name": st.column_config.TextColumn("Failure mode", width=200, required=True, max_chars=LONGEST_MODE),
+    "name": st.column_config.TextColumn(
+        "Failure mode", width=200, required=True, max_chars=LONGEST_MODE
+    ),
     "key": st.column_config.SelectboxColumn("Key, with Shift", width=110, options=list(KEYS)),
     "description": st.column_config.TextColumn("Description", width=280),
     "retired": st.column_config.CheckboxColumn("Retired", width=80, default=False),
@@ -167,25 +193,43 @@ def _mode_list() -> None:
     with reading() as connection:
         modes, suggestions = list_modes(connection), suggested_modes(connection)
     heading("Failure modes")
-    caption("Reviewers tag answers with these modes. Add a mode in the last row. Retired modes keep their tags.")
+    caption(
+        "Reviewers tag answers with these modes. Add a mode in the last row. Retired modes keep their tags."
+    )
     rows = pd.DataFrame(
-        [[getattr(mode, name) for name in MODE_COLUMNS] for mode in modes.values()], columns=list(MODE_COLUMNS)
+        [[getattr(mode, name) for name in MODE_COLUMNS] for mode in modes.values()],
+        columns=list(MODE_COLUMNS),
     )
     texts = {name: "boolean" if name == "retired" else "str" for name in MODE_COLUMNS}
     # The time of the last change is in the key: a new table has no edits.
     stored = max((mode.at for mode in modes.values()), default=None)
     edited = st.data_editor(
-        rows.astype(texts), column_config=MODE_COLUMNS, hide_index=True, num_rows="add", key=f"failure_modes_{stored}"
+        rows.astype(texts),
+        column_config=MODE_COLUMNS,
+        hide_index=True,
+        num_rows="add",
+        key=f"failure_modes_{stored}",
     )
     reviewer = ask_reviewer("Your name is stored with the change.", to=Action.CHANGE_SETTINGS)
-    pressed = st.button("Save failure modes", type="primary", key="failure_modes_save", disabled=reviewer is None)
+    pressed = st.button(
+        "Save failure modes", type="primary", key="failure_modes_save", disabled=reviewer is None
+    )
     if pressed and reviewer is not None:
         known = [tuple(getattr(mode, name) for name in MODE_COLUMNS) for mode in modes.values()]
-        rows_after: list[list[Any]] = edited.astype(object).where(edited.notna(), None).to_numpy().tolist()
+        rows_after: list[list[Any]] = (
+            edited.astype(object).where(edited.notna(), None).to_numpy().tolist()
+        )
         with saving():
             for name, key, description, retired in rows_after:
                 if (name, key, description, retired) not in known:
-                    save_mode(store(), name or "", description, key=key, retired=bool(retired), by=reviewer)
+                    save_mode(
+                        store(),
+                        name or "",
+                        description,
+                        key=key,
+                        retired=bool(retired),
+                        by=reviewer,
+                    )
     if suggestions:
         frequent = ", ".join(f"{words} ({n})" for words, n in suggestions.items())
         caption(f"Frequent phrases in notes that have no failure mode: {frequent}.")
@@ -203,7 +247,9 @@ def _new_issue() -> None:
     write_address(PAGE, chosen.query)
     if chosen.where == RowFilter():
         heading("New issue")
-        sentence("Choose the answers with this problem first: a text, a rule, a query type, or one of More filters.")
+        sentence(
+            "Choose the answers with this problem first: a text, a rule, a query type, or one of More filters."
+        )
         st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
     else:
         _issue(Issue("", issue_filter(chosen.where)))
@@ -253,23 +299,41 @@ def _by_week(weeks: Sequence[Point], fixed_day: int | None) -> None:
 def _form(issue: Issue) -> None:
     reviewer = ask_reviewer("Your name is stored with the issue.")
     if reviewer is None or not may(reviewer, Action.KEEP_ISSUES):
-        caption(f"{capital(issue.state)}. Owner: {issue.owner or 'nobody'}. {issue.description or ''}")
+        caption(
+            f"{capital(issue.state)}. Owner: {issue.owner or 'nobody'}. {issue.description or ''}"
+        )
         return
     key = f"issue_{issue.number}_{issue.version}"  # fields with a new key have no edits
     title = st.text_input("Title", issue.title, key=f"{key}_title", max_chars=LONGEST_TITLE)
-    description = st.text_area("Description", issue.description, key=f"{key}_description", height=120)
+    description = st.text_area(
+        "Description", issue.description, key=f"{key}_description", height=120
+    )
     people = sorted({*known_people(), *([issue.owner] if issue.owner else [])})
     place = people.index(issue.owner) if issue.owner else None
     owner = st.selectbox("Owner", people, index=place, key=f"{key}_owner", placeholder="Nobody")
     state = st.segmented_control(
-        "State", list(IssueState), format_func=capital, default=issue.state, required=True, key=f"{key}_state"
+        "State",
+        list(IssueState),
+        format_func=capital,
+        default=issue.state,
+        required=True,
+        key=f"{key}_state",
     )
-    changed = replace(issue, title=title, description=description, owner=owner, state=state or issue.state)
+    changed = replace(
+        issue, title=title, description=description, owner=owner, state=state or issue.state
+    )
     if changed.state is IssueState.FIXED:
         fixed_on = as_date(issue.fixed_day) or "today"
-        day = st.date_input("First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD")
+        day = st.date_input(
+            "First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD"
+        )
         changed = replace(changed, fixed_day=as_day(day))
-    if st.button("Save changes" if issue.number else "Open issue", key="issue_save", type="primary", wrap=False):
+    if st.button(
+        "Save changes" if issue.number else "Open issue",
+        key="issue_save",
+        type="primary",
+        wrap=False,
+    ):
         with saving():
             saved = save_issue(store(), changed, by=reviewer)
             st.query_params.from_dict({"issue": str(saved.number)})

@@ -15,7 +15,15 @@ from judgeboard.store.runs import AskMode
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, problem, reading, stacking_columns, store
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    current_reviewer,
+    page,
+    problem,
+    reading,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.first_steps import before_import
 from judgeboard_dashboard.widgets.judge_trial import show_trial
@@ -88,10 +96,17 @@ def _outcome(address: RejudgeAddress) -> None:
                 open_button("Show health checks", health, key="job_health")
             else:
                 changes = Rows("verdicts", {"run": str(job.run_id)})
-                open_button("Show changes", changes, key="job_changes", type="primary", icon=":material/difference:")
+                open_button(
+                    "Show changes",
+                    changes,
+                    key="job_changes",
+                    type="primary",
+                    icon=":material/difference:",
+                )
     elif not before_import():
         empty(
-            "No job is running.", "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`"
+            "No job is running.",
+            "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`",
         )
 
 
@@ -106,7 +121,10 @@ def bar_text(job: JobProgress, verdicts_a_second: float | None) -> str:
     """Return "38 of 61 · 4.1 per second · 6 s left · $ 0.056"."""
     parts = [f"{job.asked:,} of {job.selected:,}"]
     if verdicts_a_second:
-        parts += [f"{verdicts_a_second:,.1f} per second", left_words(job.waiting, verdicts_a_second)]
+        parts += [
+            f"{verdicts_a_second:,.1f} per second",
+            left_words(job.waiting, verdicts_a_second),
+        ]
     if job.asked:
         parts.append("cost unknown" if job.cost_micro is None else money(job.cost_micro))
     return " · ".join(parts)
@@ -140,15 +158,21 @@ def _job_panel(job: JobProgress) -> None:
 
 def _panel(job: JobProgress) -> None:
     requested_at = clock(job.created_at) if job.started_at is None else when(job.created_at)
-    about = f"{_judge_words(job)} · {job_words(job.where, job.mode)} · {count(job.selected, 'answer')}"
+    about = (
+        f"{_judge_words(job)} · {job_words(job.where, job.mode)} · {count(job.selected, 'answer')}"
+    )
     name = "New job" if job.run_id is None else f"Run {job.run_id}"
     with st.container(border=True, key="job_panel"):
-        with st.container(key="job_head", horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(
+            key="job_head", horizontal=True, vertical_alignment="center", gap="small"
+        ):
             requested = f" · {about} · requested by {job.actor}, {requested_at}"
             show(tag("div", tag("b", name), requested, cls="jb-say jb-line"))
             person = current_reviewer()
             own = person is not None and person.name == job.actor
-            may_cancel = person is None or may(person, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)
+            may_cancel = person is None or may(
+                person, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS
+            )
             if may_cancel and not job.finished and job.state != "stopping":
                 st.button(
                     "Cancel job",
@@ -161,12 +185,23 @@ def _panel(job: JobProgress) -> None:
                 )
         now = time.monotonic()
         first = first_seen(f"{job.id}_{job.state}", job.asked, now)
-        st.progress(share(job), text=bar_text(job, first.rate(job.asked, now) if job.state == "running" else None))
+        st.progress(
+            share(job),
+            text=bar_text(job, first.rate(job.asked, now) if job.state == "running" else None),
+        )
         waiting = "not reached" if job.finished else "waiting"
         counts = {**{status.value: getattr(job, status) for status in Status}, waiting: job.waiting}
-        parts = [tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()]
+        parts = [
+            tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()
+        ]
         show(tag("div", *parts, tag("span", sum_words(job), cls="jb-cap"), cls="jb-tally"))
-        show(tag("div", commands(state_words(job)), cls="jb-mut" if job.state in {"running", "done"} else "jb-note"))
+        show(
+            tag(
+                "div",
+                commands(state_words(job)),
+                cls="jb-mut" if job.state in {"running", "done"} else "jb-note",
+            )
+        )
 
 
 def _cancel(job_id: str) -> None:

@@ -26,7 +26,12 @@ from judgeboard.store.response_pages import (
 )
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import current_query, page, problem, reading
-from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
+from judgeboard_dashboard.widgets.bulk import (
+    Selectable,
+    bulk_outcome,
+    select_button,
+    selecting_rows,
+)
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
     MORE_PARTS,
@@ -85,9 +90,15 @@ COLUMNS: Columns[ResponseLine] = {
     Column("Type", width=85): lambda line: line.query_type,
     Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
     Column("Judged by", width=100): _of_judge("version_title"),
-    Column("Judges", "count", width=60, help="Number of judges with a usable verdict"): lambda line: line.judges,
-    Column("Reviews", "count", width=65, help="Number of current reviews by people"): lambda line: line.reviews,
-    Column("Flag", width=60, help="Whether the answer has an open flag"): lambda line: "open" if line.flag_id else None,
+    Column(
+        "Judges", "count", width=60, help="Number of judges with a usable verdict"
+    ): lambda line: line.judges,
+    Column("Reviews", "count", width=65, help="Number of current reviews by people"): lambda line: (
+        line.reviews
+    ),
+    Column("Flag", width=60, help="Whether the answer has an open flag"): lambda line: (
+        "open" if line.flag_id else None
+    ),
     **LOG_COLUMNS,
     Column("Id", width=125): lambda line: line.external_id,
 }
@@ -120,13 +131,20 @@ def responses() -> None:
         titles = {version.id: version.title for version in list_versions(connection)}
         known = choices.metadata
         columns = _columns(known)
-        sorts = {name: order.words for name, order in ORDERS.items()} | _metadata_orders(known, columns)
+        sorts = {name: order.words for name, order in ORDERS.items()} | _metadata_orders(
+            known, columns
+        )
         choices = replace(choices, sorts=sorts, own_labels=own_label_choices(connection))
         chosen = filter_row("responses", choices, more=MORE, all_chips=True, titles=titles)
         filters = _filters(chosen, cell, titles, columns)
         turned = current_page("responses", filters.query)
         answers = response_page(
-            connection, filters.where, filters.sort, after=turned.after, before=turned.before, limit=PAGE_SIZE
+            connection,
+            filters.where,
+            filters.sort,
+            after=turned.after,
+            before=turned.before,
+            limit=PAGE_SIZE,
         )
         order = order_of(connection, filters.where, filters.sort)
         values = metadata_of(connection, [line.response_id for line in answers.lines], columns)
@@ -144,12 +162,16 @@ def responses() -> None:
         return
     words = f" · {filters.words}" if filters.words else ""
     words += f" · {order.words}{', only answers that have one' if order.name in HEADERS['Groundedness'] else ''}"
-    with st.container(key="responses_start", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="responses_start", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         show(tag("div", tag("b", count(answers.total, "answer")), words, cls="jb-say jb-line"))
         if known:
             with st.popover("Columns", icon=":material/view_column:"):
                 shown = [each.field for each in known]
-                st.multiselect("Metadata columns", shown, key=_COLUMNS, placeholder="None", width=300)
+                st.multiselect(
+                    "Metadata columns", shown, key=_COLUMNS, placeholder="None", width=300
+                )
         selecting = select_button("responses")
     _table(answers, filters, values, selecting=selecting)
     _foot(filters, answers)
@@ -173,7 +195,11 @@ def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> 
     """Return the sort orders by metadata fields that have a column or an index."""
     fields = sorted({*columns, *(each.field for each in known if each.indexed)})
     words = {"": "ascending", DESCENDING: "descending"}
-    return {f"{sign}{METADATA}{field}": f"{field}, {way}" for field in fields for sign, way in words.items()}
+    return {
+        f"{sign}{METADATA}{field}": f"{field}, {way}"
+        for field in fields
+        for sign, way in words.items()
+    }
 
 
 def _cell() -> Drilled | None:
@@ -184,11 +210,20 @@ def _cell() -> Drilled | None:
         return None
 
 
-def _filters(chosen: Chosen, cell: Drilled | None, titles: dict[int, str], columns: tuple[str, ...]) -> Filters:
+def _filters(
+    chosen: Chosen, cell: Drilled | None, titles: dict[int, str], columns: tuple[str, ...]
+) -> Filters:
     where = chosen.where
-    words = [*([] if where == RowFilter() else [describe(where, titles)]), *([cell.words] if cell else [])]
+    words = [
+        *([] if where == RowFilter() else [describe(where, titles)]),
+        *([cell.words] if cell else []),
+    ]
     where = where if cell is None else replace(where, response_ids=cell.response_ids)
-    query = {**chosen.query, **(cell.query if cell else {}), **({SHOWN: list(columns)} if columns else {})}
+    query = {
+        **chosen.query,
+        **(cell.query if cell else {}),
+        **({SHOWN: list(columns)} if columns else {}),
+    }
     return Filters(where, chosen.sort, ", ".join(words), query, columns)
 
 
@@ -224,7 +259,11 @@ def _table(
 
 def _all_ids(filters: Filters) -> tuple[int, ...]:
     with reading() as connection:
-        return response_list(connection, filters.where, filters.sort).page(None, None, MOST_ANSWERS, tuple).lines
+        return (
+            response_list(connection, filters.where, filters.sort)
+            .page(None, None, MOST_ANSWERS, tuple)
+            .lines
+        )
 
 
 def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
@@ -236,7 +275,8 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
         lambda: _export(filters),
         query=filters.query,
         more=limit if answers.total > MAX_EXPORTED else "",
-        # A cell of agreement is a list of answers, and the filter of a job cannot contain such a list.
+        # A cell of agreement is a list of answers, and the filter of a job cannot contain such a
+        # list.
         beside=None
         if filters.where.response_ids is not None
         else lambda: filter_buttons("responses", "match", filters.query, answers.total),
@@ -245,7 +285,11 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
 
 def _export(filters: Filters) -> Table:
     """Return the answers of the filter with ids and plain numbers; texts are cut after 300 characters."""
-    names = [column.name for column in fields(ResponseLine) if column.name not in {"judged", "flag_id", "response_id"}]
+    names = [
+        column.name
+        for column in fields(ResponseLine)
+        if column.name not in {"judged", "flag_id", "response_id"}
+    ]
     verdict = ("version_title", "groundedness", "quality", "label")
     formats: dict[str, Format] = {"groundedness": "number", "asked_at": "time"}
     formats |= dict.fromkeys(("quality", "judges", "reviews"), "count")
@@ -262,7 +306,10 @@ def _export(filters: Filters) -> Table:
         for line in lines
     )
     metadata = (METADATA + field for field in filters.columns)
-    return Table(tuple(Column(name, formats.get(name, "text")) for name in (*names, *verdict, *metadata)), tuple(rows))
+    return Table(
+        tuple(Column(name, formats.get(name, "text")) for name in (*names, *verdict, *metadata)),
+        tuple(rows),
+    )
 
 
 with page():

@@ -101,7 +101,9 @@ PROBLEM_COLUMNS: Columns[RunProblem] = {
     Column("Status", width=95): lambda failed: failed.status,
     Column("Reason", width=395): lambda failed: one_line(failed.reason) or "no reason",
     Column("Steps", "count", width=75): lambda failed: failed.steps,
-    Column("Example", width=125, help="Opens the answer or the pair"): lambda failed: failed.example,
+    Column("Example", width=125, help="Opens the answer or the pair"): lambda failed: (
+        failed.example
+    ),
 }
 
 
@@ -111,7 +113,9 @@ def runs() -> None:
     lines = _lines(MOST)
     _jobs(lines)
     if not lines:
-        empty_page("No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
+        empty_page(
+            "No runs yet. Each run of a judge is listed here, with its calls, failures and cost."
+        )
         return
     key = f"runs_{lines[0].run.id}_{len(lines)}"
     chosen = lines[choose_row(Table.of(lines, RUN_COLUMNS), key=key, most=10)]
@@ -126,7 +130,9 @@ def _lines(limit: int) -> list[RunLine]:
     with reading() as connection:
         stored_runs = list_runs(connection, limit=limit)
         counts = run_counts(connection, [run.id for run in stored_runs])
-        heard = last_verdicts(connection, [run.id for run in stored_runs if run.state is RunState.RUNNING])
+        heard = last_verdicts(
+            connection, [run.id for run in stored_runs if run.state is RunState.RUNNING]
+        )
     return [RunLine(run, counts[run.id], heard.get(run.id), now) for run in stored_runs]
 
 
@@ -134,11 +140,22 @@ def _jobs(lines: list[RunLine]) -> None:
     """Show the jobs that have not ended, and those that could not start since the newest run began."""
     newest = max((line.run.started_at for line in lines), default=None)
     for job in recent_jobs(store()):
-        failed = job.state == "failed" and job.run_id is None and (newest is None or job.created_at > newest)
+        failed = (
+            job.state == "failed"
+            and job.run_id is None
+            and (newest is None or job.created_at > newest)
+        )
         if failed or not job.finished:
-            with st.container(key=f"job_{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(
+                key=f"job_{job.id}", horizontal=True, vertical_alignment="center", gap="small"
+            ):
                 note(state_words(job), lead=f"Job of {job.actor}: {count(job.selected, 'answer')}.")
-                open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"watch_{job.id}", type="tertiary")
+                open_button(
+                    "Open job",
+                    Rows("rejudge", {"job": job.id}),
+                    key=f"watch_{job.id}",
+                    type="tertiary",
+                )
 
 
 def _problems(line: RunLine) -> None:
@@ -146,7 +163,9 @@ def _problems(line: RunLine) -> None:
     ended_early = run.state in {RunState.STOPPED, RunState.INTERRUPTED}
     failures = f"{line.failed:,} of {line.counts.asked:,} failed" if line.failed else None
     heading(f"Run {run.id}: {failures or (run.state.value if ended_early else 'no failures')}")
-    if line.why:  # the column Why has no room for a whole sentence, and none at all in a narrow window
+    if (
+        line.why
+    ):  # the column Why has no room for a whole sentence, and none at all in a narrow window
         note(f"{line.why.rstrip('.')}.", lead=f"This run is {run.state.value}:")
     if line.failed:
         with reading() as connection:
@@ -161,7 +180,11 @@ def _problems(line: RunLine) -> None:
 def _example_rows(run_problem: RunProblem) -> Rows:
     if run_problem.response_id is not None:
         return item(run_problem.response_id)
-    return Rows("runs", {}) if run_problem.pair_id is None else Rows("pairs", {"pair": str(run_problem.pair_id)})
+    return (
+        Rows("runs", {})
+        if run_problem.pair_id is None
+        else Rows("pairs", {"pair": str(run_problem.pair_id)})
+    )
 
 
 def _buttons(line: RunLine, version_id: int) -> None:
@@ -179,7 +202,15 @@ def _buttons(line: RunLine, version_id: int) -> None:
             version = get_version(connection, version_id)
         mode = "failed" if line.failed else run.selection.mode
         command = "judgeboard judge --rejudge failed"
-        judge_in_job(version, run.selection.where, mode, key="run", verb="Retry", noun="answer", command=command)
+        judge_in_job(
+            version,
+            run.selection.where,
+            mode,
+            key="run",
+            verb="Retry",
+            noun="answer",
+            command=command,
+        )
 
 
 def _cost() -> None:
@@ -189,9 +220,15 @@ def _cost() -> None:
         shown = costs(connection, utc_now())
     sentence(notes.paragraph(costs_notes(shown)))
     if shown.lines:
-        under = ("A week begins on Monday, UTC. All calls of a run count in the week in which the run started.",)
+        under = (
+            "A week begins on Monday, UTC. All calls of a run count in the week in which the run started.",
+        )
         table(
-            costs_table([shown.total, *shown.lines]), key=f"costs_{len(shown.lines)}", name="costs", under=under, most=8
+            costs_table([shown.total, *shown.lines]),
+            key=f"costs_{len(shown.lines)}",
+            name="costs",
+            under=under,
+            most=8,
         )
 
 

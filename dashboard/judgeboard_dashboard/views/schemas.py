@@ -31,13 +31,17 @@ def schemas() -> None:
     title = st.selectbox("Version", [*versions, NEW], key="version", bind="query-params", width=320)
     stored = versions.get(title or "")
     _editor(stored)
-    caption("A changed schema becomes the next version of its name. Queues and reviews keep their version.")
+    caption(
+        "A changed schema becomes the next version of its name. Queues and reviews keep their version."
+    )
     if stored is not None:
         heading("Agreement")
         with reading() as connection:
             results = field_agreement(connection, stored.schema.name)
         show_rows(fields_table(results), key="schema_agreement", most=12)
-        caption(f"Reviews of all versions of {stored.schema.name}. A judge can fill in the same fields:")
+        caption(
+            f"Reviews of all versions of {stored.schema.name}. A judge can fill in the same fields:"
+        )
         command = f"judgeboard judge --judge rubric --schema {shlex.quote(stored.schema.name)} --model MODEL"
         st.code(command, language=None, wrap_lines=True)
 

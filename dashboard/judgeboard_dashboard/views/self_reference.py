@@ -13,10 +13,26 @@ from judgeboard.formats.output import Column, Table
 from judgeboard.judges.replies import lettered
 from judgeboard.measure.result import ALL, Result
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
-from judgeboard.methods.self_reference.queries import StoredTry, most_samples, sampling_versions, tries_at
-from judgeboard.methods.self_reference.report import SelfReferenceResult, load_items, result_of, samples_used
+from judgeboard.methods.self_reference.queries import (
+    StoredTry,
+    most_samples,
+    sampling_versions,
+    tries_at,
+)
+from judgeboard.methods.self_reference.report import (
+    SelfReferenceResult,
+    load_items,
+    result_of,
+    samples_used,
+)
 from judgeboard.methods.self_reference.scores import CONDITIONS, RIGHT, WRONG, Items, gate_words
-from judgeboard.store.comparisons import PLAIN, REFERENCE, LatestComparison, latest_comparisons, pair_heads
+from judgeboard.store.comparisons import (
+    PLAIN,
+    REFERENCE,
+    LatestComparison,
+    latest_comparisons,
+    pair_heads,
+)
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.text import shortened
@@ -47,7 +63,11 @@ class Choices(NamedTuple):
     def rows(self, **changes: Any) -> Rows:
         """Return the address of the page with these choices and ``changes``."""
         chosen = self._replace(**changes)
-        query = {"version": chosen.version.title, "samples": str(chosen.k), "gate": gate_words(chosen.needed, chosen.k)}
+        query = {
+            "version": chosen.version.title,
+            "samples": str(chosen.k),
+            "gate": gate_words(chosen.needed, chosen.k),
+        }
         query |= {} if chosen.listed == EVERY else {"listed": chosen.listed}
         query |= {} if chosen.category is None else {"category": chosen.category}
         return Rows(PAGE, query)
@@ -62,7 +82,9 @@ LONGEST = 1_200  # characters of a question or an answer; the page of the pair s
 LONGEST_SAMPLE = 240
 
 
-def item_panel(pair: PairItem, samples: Sequence[StoredTry], orders: Sequence[LatestComparison], k: int) -> None:
+def item_panel(
+    pair: PairItem, samples: Sequence[StoredTry], orders: Sequence[LatestComparison], k: int
+) -> None:
     """Show one item and the button that opens its pair; the first ``k`` samples count."""
     more = samples[k:]
     with st.container(border=True, key="one_item"):
@@ -127,7 +149,10 @@ def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
     verdicts = [order for order in orders if order.condition == condition]
     if not verdicts:
         return []
-    reference = next((verdict.reference for verdict in verdicts if verdict.reference is not None), "its own answer")
+    reference = next(
+        (verdict.reference for verdict in verdicts if verdict.reference is not None),
+        "its own answer",
+    )
     title = (
         "The judge sees no reference"
         if condition == "plain"
@@ -164,12 +189,17 @@ def self_reference() -> None:
     if not versions:
         empty_page(PURPOSE, "No data yet.", *OTHERS, command=JUDGE)
         return
-    with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         chosen = _gate_fields(versions)
         result, items = kept_until_new_rows(
             last_rows,
             lambda connection: result_of(
-                chosen.version, load_items(connection, chosen.version.id, chosen.k), chosen.k, chosen.needed
+                chosen.version,
+                load_items(connection, chosen.version.id, chosen.k),
+                chosen.k,
+                chosen.needed,
             ),
             ("self_reference", chosen.version.id, chosen.k, chosen.needed),
         )
@@ -186,7 +216,11 @@ def self_reference() -> None:
         key="slices_self_reference",
         under=(f"Click a row to list its {result.about.unit}.",),
     )
-    of_all = [row.figure for row in result.rows if row.slice is ALL and row.figure not in {"n", *CONDITIONS}]
+    of_all = [
+        row.figure
+        for row in result.rows
+        if row.slice is ALL and row.figure not in {"n", *CONDITIONS}
+    ]
     table(_fixed(result.table(*of_all)), key="figures_self_reference")
     conditions, levels, gates, categories, tuned = result.parts
     table(_fixed(conditions.table()), key="conditions_self_reference")
@@ -194,7 +228,12 @@ def self_reference() -> None:
         if part.rows:
             heading(part.sentence)
             under = ("Click a row to use this gate on the page.",)
-            table(_fixed(part.table()), chosen.at_gates(part), key=f"{part.headline.code}_self_reference", under=under)
+            table(
+                _fixed(part.table()),
+                chosen.at_gates(part),
+                key=f"{part.headline.code}_self_reference",
+                under=under,
+            )
     for part in (categories, tuned):
         heading(part.sentence)
         table(
@@ -228,10 +267,21 @@ def _gate_fields(versions: list[StoredVersion]) -> Choices:
 
 
 def _list_fields(items: Items, chosen: Choices) -> Choices:
-    listed = choose("List", {name: name for name in (EVERY, *items.parts(chosen.needed))}, key="listed", width=230)
+    listed = choose(
+        "List",
+        {name: name for name in (EVERY, *items.parts(chosen.needed))},
+        key="listed",
+        width=230,
+    )
     names = sorted(set(items.categories))
     category = st.selectbox(
-        "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
+        "Category",
+        names,
+        index=None,
+        key="category",
+        bind="query-params",
+        placeholder="All categories",
+        width=180,
     )
     st.space("stretch")
     return chosen._replace(listed=listed, category=category)
@@ -271,7 +321,9 @@ def _chosen(items: Items, places: list[int], chosen: Choices) -> int:
     with reading() as connection:
         heads = pair_heads(connection, [ids[place] for place in places])
     columns: dict[Column, Callable[[int], object]] = {
-        Column("Question", width=148): lambda at: one_line(heads[ids[at]].question) if ids[at] in heads else None,
+        Column("Question", width=148): lambda at: (
+            one_line(heads[ids[at]].question) if ids[at] in heads else None
+        ),
         Column("Category", width=80): lambda at: items.categories[at],
         Column("Agree", width=55): lambda at: gate_words(items.agree[at], chosen.k),
         Column("Own answer", width=90): lambda at: items.answers[at] or "no answer",
@@ -281,11 +333,15 @@ def _chosen(items: Items, places: list[int], chosen: Choices) -> int:
     }
     for name, verdicts in items.conditions(chosen.needed).items():
         words = [SCORES.get(score) for score in verdicts.score.tolist()]
-        columns[Column(CONDITIONS[name], width=95, help="Whether the judge prefers the better answer")] = (
-            words.__getitem__
-        )
+        columns[
+            Column(CONDITIONS[name], width=95, help="Whether the judge prefers the better answer")
+        ] = words.__getitem__
     rows = Table.of(places, columns)
-    return ids[places[choose_row(rows, key=f"items_{chosen.version.id}_{places[0]}_{len(places)}", most=10)]]
+    return ids[
+        places[
+            choose_row(rows, key=f"items_{chosen.version.id}_{places[0]}_{len(places)}", most=10)
+        ]
+    ]
 
 
 with page():

@@ -41,7 +41,11 @@ def rules() -> None:
         answers = count_log(connection)
     left, right = stacking_columns("settings", [1, 1])
     with left:
-        rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
+        rules_form(
+            lines,
+            sorted({version.name for version in listed if version.id not in retired}),
+            query_types,
+        )
     with right:
         apply_rules(answers)
 
@@ -100,16 +104,24 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")
-        _save({} if reasons else changed(lines, entered), [line for line in lines if line.origin == "stored"])
+        _save(
+            {} if reasons else changed(lines, entered),
+            [line for line in lines if line.origin == "stored"],
+        )
 
 
 def _field(line: SettingLine, choices: Mapping[str, Sequence[str]]) -> Any:
     """Show the field of a setting and its origin, and return the entered value."""
     default = IMPLYING if line.key == "implied_labels" else None
     value = default if line.value is None else line.value
-    st.session_state.setdefault(field_key(line.key), list(value) if isinstance(value, tuple) else value)
+    st.session_state.setdefault(
+        field_key(line.key), list(value) if isinstance(value, tuple) else value
+    )
     entered = _widget(line.key, choices.get(line.key))(
-        str(ABOUT[line.key].title), key=field_key(line.key), help=ABOUT[line.key].description, disabled=line.is_fixed
+        str(ABOUT[line.key].title),
+        key=field_key(line.key),
+        help=ABOUT[line.key].description,
+        disabled=line.is_fixed,
     )
     if origin := origin_words(line):
         caption(origin)
@@ -121,10 +133,13 @@ def _field(line: SettingLine, choices: Mapping[str, Sequence[str]]) -> Any:
 def _widget(key: str, choices: Sequence[str] | None) -> Callable[..., Any]:
     """Return the widget that fits the type of a setting."""
     about = ABOUT[key]
-    extra: dict[str, Any] = about.json_schema_extra if isinstance(about.json_schema_extra, dict) else {}
+    extra: dict[str, Any] = (
+        about.json_schema_extra if isinstance(about.json_schema_extra, dict) else {}
+    )
     most = next((each.max_length for each in about.metadata if isinstance(each, MaxLen)), None)
     if about.annotation is float:
-        # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
+        # The field has no bounds, because Streamlit silently replaces a number outside them by the
+        # lowest.
         return partial(st.number_input, value=None, step=float(extra["step"]), format="%.6g")
     if about.annotation is bool:
         return st.checkbox
@@ -139,7 +154,9 @@ def _widget(key: str, choices: Sequence[str] | None) -> Callable[..., Any]:
         st.multiselect,
         options=choices or [],
         accept_new_options=choices is None,
-        format_func=(lambda name: capital(rule_words(name))) if named is not None and named.what == "rule" else str,
+        format_func=(lambda name: capital(rule_words(name)))
+        if named is not None and named.what == "rule"
+        else str,
         placeholder="none",
     )
 
@@ -149,11 +166,20 @@ def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
     label = f"Save {count(len(changes), 'change')}" if changes else "Save"
     with st.container(key="settings_buttons", horizontal=True, gap="small"):
         off = not changes or reviewer is None
-        if st.button(label, key="settings_save", type="primary", disabled=off, wrap=False) and reviewer is not None:
+        if (
+            st.button(label, key="settings_save", type="primary", disabled=off, wrap=False)
+            and reviewer is not None
+        ):
             store_settings(changes, reviewer)
         nothing = not stored or reviewer is None
         if (
-            st.button("Restore defaults", key="settings_defaults", type="tertiary", disabled=nothing, wrap=False)
+            st.button(
+                "Restore defaults",
+                key="settings_defaults",
+                type="tertiary",
+                disabled=nothing,
+                wrap=False,
+            )
             and reviewer is not None
         ):
             store_settings(dict.fromkeys(line.key for line in stored), reviewer)

@@ -9,7 +9,12 @@ from judgeboard_dashboard.widgets.import_form import import_form
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.received import push_targets, received
 
-PARTS = {"Import a file": import_form, "Receive": received, "Push": push_targets, "Keys": access_keys}
+PARTS = {
+    "Import a file": import_form,
+    "Receive": received,
+    "Push": push_targets,
+    "Keys": access_keys,
+}
 
 with page(answers=False):
     demand(Action.SEE_MANAGED)

@@ -41,7 +41,9 @@ def _weakest(case: CaseResult) -> tuple[str, str]:
     failed = next((check for check in case.checks if not check.passed), None)
     if failed is not None:
         return f"check {failed.kind}", shortened(failed.message or "failed")
-    scored = [(each.value, name) for name, each in case.dimensions.items() if each.value is not None]
+    scored = [
+        (each.value, name) for name, each in case.dimensions.items() if each.value is not None
+    ]
     if not scored:
         return "", ""
     score, name = min(scored, key=lambda pair: pair[0])
@@ -60,7 +62,9 @@ RUN_COLUMNS: Columns[SuiteRun] = {
 }
 DIMENSION_COLUMNS: Columns[tuple[str, Estimate]] = {
     Column("Dimension"): lambda mean: mean[0],
-    Column("Average", right=True): lambda mean: None if mean[1].value is None else two_decimals(mean[1].value),
+    Column("Average", right=True): lambda mean: (
+        None if mean[1].value is None else two_decimals(mean[1].value)
+    ),
     Column("95 % CI"): lambda mean: _interval(mean[1]),
     Column("Cases", "count", width=60): lambda mean: mean[1].n,
 }
@@ -76,7 +80,9 @@ UNMEASURED_COLUMNS: Columns[CaseResult] = {
 }
 FIELDS = ("suite", "run", "baseline")
 NO_BASELINE = "No baseline"
-PURPOSE = "A suite asks your assistant the same questions after each change, and judges the answers."
+PURPOSE = (
+    "A suite asks your assistant the same questions after each change, and judges the answers."
+)
 RUN = "judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE"
 FORMAT = "The format of a suite file: `judgeboard suite run --help`"
 
@@ -107,21 +113,34 @@ def suites() -> None:
     with right:
         heading("By dimension")
         dimensions = Table.of(result.dimensions.items(), DIMENSION_COLUMNS)
-        table(dimensions, key="suite_dimensions", under=("Mean score (1 to 5) over the cases with a score.",))
+        table(
+            dimensions,
+            key="suite_dimensions",
+            under=("Mean score (1 to 5) over the cases with a score.",),
+        )
     _failures(result)
     _unmeasured(result)
     _comparison(filters, result)
 
 
 def _filters(everything: Sequence[SuiteRun]) -> Filters:
-    with st.container(key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"):
-        suite = choose("Suite", {run.suite: run.suite for run in everything}, key="suite", width=240)
+    with st.container(
+        key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
+        suite = choose(
+            "Suite", {run.suite: run.suite for run in everything}, key="suite", width=240
+        )
         runs = [run for run in everything if run.suite == suite]
         chosen = choose("Run", {_title(run.run): run.run for run in runs}, key="run", width=130)
         done = [run.run for run in runs if run.state is RunState.DONE]
-        earlier, later = [run for run in done if run < chosen], [run for run in done if run > chosen]
+        earlier, later = (
+            [run for run in done if run < chosen],
+            [run for run in done if run > chosen],
+        )
         baselines: dict[str, int | None] = {_title(run): run for run in (*earlier, *later)}
-        baseline = choose("Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160)
+        baseline = choose(
+            "Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160
+        )
     return Filters(runs, chosen, baseline)
 
 

@@ -24,7 +24,13 @@ from judgeboard_dashboard.widgets.charts.trend import (
     show_points,
     trend_panels,
 )
-from judgeboard_dashboard.widgets.filters import as_tables, choose, switch, table_switch, without_index
+from judgeboard_dashboard.widgets.filters import (
+    as_tables,
+    choose,
+    switch,
+    table_switch,
+    without_index,
+)
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.log_figures import corrected_shares, kept_trend
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
@@ -41,7 +47,18 @@ LAST: dict[Period, dict[str, int | None]] = {
 }
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
-FIELDS = ("show", "criterion", "own_label", "by", "verdicts", "last", "split", "tables", "type", "value")
+FIELDS = (
+    "show",
+    "criterion",
+    "own_label",
+    "by",
+    "verdicts",
+    "last",
+    "split",
+    "tables",
+    "type",
+    "value",
+)
 
 
 def trends() -> None:
@@ -118,15 +135,21 @@ def _filters(
         **({CRITERION: "Criterion"} if criteria else {}),
         **({OWN_LABEL: "Own label"} if own_labels else {}),
     }
-    of_rubrics = {f"{name} ({judge})": (name, judge) for judge, names in criteria.items() for name in names}
-    with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
+    of_rubrics = {
+        f"{name} ({judge})": (name, judge) for judge, names in criteria.items() for name in names
+    }
+    with st.container(
+        key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         measure = switch("Show", measures, key="show")
         period = switch("By", PERIODS, key="by")
         criterion = own_label = None
         judge: str | int | None = None
         if measure == CRITERION:
             help_text = "A criterion of a rubric judge: the mean score of its current verdicts."
-            criterion, judge = choose("Criterion", of_rubrics, key="criterion", width=210, tip=help_text)
+            criterion, judge = choose(
+                "Criterion", of_rubrics, key="criterion", width=210, tip=help_text
+            )
         elif measure == OWN_LABEL:
             help_text = "The mean of a field of a label schema, or the share of a value, over labelled answers."
             figures = {name.replace("=", ": "): name for name in own_labels}
@@ -145,11 +168,17 @@ def _filters(
         by = choose("Split by", splits, key="split", width=150, disabled=by_type)
         st.space("stretch")
         table_switch()
-    shown = {"criterion": criterion, "own_label": own_label} if criterion or own_label else {"measure": measure}
+    shown = (
+        {"criterion": criterion, "own_label": own_label}
+        if criterion or own_label
+        else {"measure": measure}
+    )
     return {**shown, "period": period, "judge": judge, "last": last, "by": by}
 
 
-def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
+def judge_choices(
+    primary: str | None, versions: Sequence[StoredVersion]
+) -> dict[str, str | int | None]:
     """Return the judges and judge versions to choose from by title, the primary judge first."""
     names = [version.name for version in versions]
     choices: dict[str, str | int | None] = {CURRENT: None}
@@ -165,7 +194,10 @@ def _changes(result: Result) -> None:
     sentence(result.sentence)
     if result.slices:
         show_rows(
-            result.table(*dict.fromkeys(row.figure for row in result.rows if row.figure not in ERRORS)), key="changes"
+            result.table(
+                *dict.fromkeys(row.figure for row in result.rows if row.figure not in ERRORS)
+            ),
+            key="changes",
         )
     if any(row.figure in ERRORS for row in result.rows):
         show_rows(result.table(*ERRORS), key="errors")
@@ -208,7 +240,9 @@ def _caption(figures: Trend, most_points: int) -> None:
 def _left_out(left_out: Sequence[LeftOut]) -> None:
     if not left_out:
         return
-    with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         caption("Left out:")
         for each in left_out:
             words = f"{each.n:,} {each.words}"

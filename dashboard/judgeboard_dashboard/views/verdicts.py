@@ -31,7 +31,13 @@ from judgeboard_dashboard.widgets.differing import shortened_text, side_head
 from judgeboard_dashboard.widgets.filters import Query, chip, choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, go, item, number_in_address, open_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, show_rows, turning_foot
+from judgeboard_dashboard.widgets.tables import (
+    PAGE_SIZE,
+    choose_row,
+    current_page,
+    show_rows,
+    turning_foot,
+)
 from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, score, sentence
 
 PAGE = "verdicts"
@@ -75,14 +81,18 @@ def _versions() -> None:
         empty_page(PURPOSE, command="judgeboard judge --judge NAME")
         return
     first = newest or list(judged.values())[-1]
-    with st.container(key="filters_verdicts", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="filters_verdicts", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         old_place = st.container(width=230)
         new = choose("New verdicts", {first.title: first, **judged}, key="new", width=230)
     others = [version for version in judged.values() if version.id != new.id]
     of_same_name = [version for version in others if version.name == new.name]
     first = (of_same_name or others)[-1]
     with old_place:
-        old = choose("Old verdicts", {first.title: first, **{each.title: each for each in others}}, key="old")
+        old = choose(
+            "Old verdicts", {first.title: first, **{each.title: each for each in others}}, key="old"
+        )
     with reading() as connection:
         usable = count_verdicts(connection, old.id)
     if not _requested(usable):
@@ -97,7 +107,10 @@ def _versions() -> None:
         sentence(contrast.sentence)
         caption(*contrast.next)
     caption(alike.sentence)
-    _changes(lambda connection: pairs_of_versions(connection, old.id, new.id), {"versions": [str(old.id), str(new.id)]})
+    _changes(
+        lambda connection: pairs_of_versions(connection, old.id, new.id),
+        {"versions": [str(old.id), str(new.id)]},
+    )
 
 
 def _requested(usable: int) -> bool:
@@ -120,7 +133,9 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
 
     def read(offset: int = 0, limit: int | None = None) -> ComparisonPage:
         with reading() as connection:
-            return comparison_page(connection, pairs_of(connection), direction=direction, offset=offset, limit=limit)
+            return comparison_page(
+                connection, pairs_of(connection), direction=direction, offset=offset, limit=limit
+            )
 
     page = read(offset, PAGE_SIZE)
     if not page.comparison.rows:
@@ -176,15 +191,27 @@ def _two_verdicts(change: Compared, texts: PairTexts) -> None:
     ):
         words = f"{name} · {titles[verdict.version_id]}"
         sides.append(
-            tag("div", side_head(words, _grades(verdict)), shortened_text(reasoning, "No reasoning is stored."))
+            tag(
+                "div",
+                side_head(words, _grades(verdict)),
+                shortened_text(reasoning, "No reasoning is stored."),
+            )
         )
     with st.container(border=True, key="two_texts"):
         show(tag("div", *sides, cls="jb-two"))
-        open_button("Open item", item(change.pair.response_id), key="open_item", icon=":material/open_in_full:")
+        open_button(
+            "Open item",
+            item(change.pair.response_id),
+            key="open_item",
+            icon=":material/open_in_full:",
+        )
 
 
 def _grades(verdict: OneVerdict) -> str:
-    grades = [f"groundedness {score(verdict.groundedness)}", f"quality {verdict.quality or UNKNOWN}"]
+    grades = [
+        f"groundedness {score(verdict.groundedness)}",
+        f"quality {verdict.quality or UNKNOWN}",
+    ]
     return " · ".join([*grades, verdict.label] if verdict.label else grades)
 
 

@@ -25,7 +25,14 @@ from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, stacking_columns, store
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    current_reviewer,
+    problem,
+    reading,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import (
@@ -64,7 +71,11 @@ def accounts() -> None:
             empty("No people yet.", "`judgeboard people add NAME`")
     with right:
         heading("Manage people")
-        people = [line.person for line in lines if line.person.origin in {SIGNED_IN, ENTERED} and not line.first_admin]
+        people = [
+            line.person
+            for line in lines
+            if line.person.origin in {SIGNED_IN, ENTERED} and not line.first_admin
+        ]
         _changes({_label(person): person for person in people})
 
 
@@ -78,14 +89,20 @@ PEOPLE_COLUMNS: Columns[PersonLine] = {
     Column("Name", width=250): lambda line: line.person.name,
     Column("Role", width=95): _role,
     Column("Origin", width=125): lambda line: ORIGINS.get(line.person.origin, line.person.origin),
-    Column("Last seen", width=120): lambda line: when(line.last_seen) if line.last_seen else UNKNOWN,
-    Column("Last review", width=120): lambda line: when(line.last_review) if line.last_review else UNKNOWN,
+    Column("Last seen", width=120): lambda line: (
+        when(line.last_seen) if line.last_seen else UNKNOWN
+    ),
+    Column("Last review", width=120): lambda line: (
+        when(line.last_review) if line.last_review else UNKNOWN
+    ),
 }
 
 
 def _changes(people: Mapping[str, Reviewer]) -> None:
     """Show the fields that give a role to people of the list, or to new e-mail addresses."""
-    may_change = ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE) is not None
+    may_change = (
+        ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE) is not None
+    )
     with st.container(border=True, key="people_one"):
         names = st.multiselect(
             "People",
@@ -106,7 +123,9 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
         def save(admin: Reviewer) -> None:
             for name in names:
                 person = people.get(name)
-                address, origin = (name, SIGNED_IN) if person is None else (person.name, person.origin)
+                address, origin = (
+                    (name, SIGNED_IN) if person is None else (person.name, person.origin)
+                )
                 if role is Role.NONE:
                     remove_person(store(), address, admin, origin=origin)
                 elif person is None or person.role is Role.NONE:
@@ -130,7 +149,9 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
 
 def _label(person: Reviewer) -> str:
     """Return the name of a person; one who only entered it on a page is told from one who signs in."""
-    return person.name if person.origin == SIGNED_IN else f"{person.name} ({ORIGINS[person.origin]})"
+    return (
+        person.name if person.origin == SIGNED_IN else f"{person.name} ({ORIGINS[person.origin]})"
+    )
 
 
 def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
@@ -147,7 +168,9 @@ def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
 
 def _show_result() -> None:
     if result := st.session_state.pop(_RESULT, ""):
-        problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
+        problem(result) if result.startswith("Not ") else show(
+            tag("div", result, cls="jb-say", role="status")
+        )
 
 
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
@@ -157,7 +180,9 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
         return
     newest_first = sorted(listed, key=lambda version: -version.id)
     columns: Columns[StoredVersion] = {
-        Column("Judge version", width=190): lambda each: f"{each.title}{' (retired)' if each.id in retired else ''}",
+        Column("Judge version", width=190): lambda each: (
+            f"{each.title}{' (retired)' if each.id in retired else ''}"
+        ),
         Column("Kind", width=85): lambda each: each.kind,
         Column("Model", width=190): lambda each: each.model,
         Column("Since", width=115): lambda each: when(each.created_at),
@@ -166,7 +191,9 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
     key = f"versions_{newest_first[0].id}_{len(listed)}"
     chosen = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
     fact = retired.get(chosen.id)
-    with st.container(key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         if fact is not None:
             state = f"{chosen.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."
             show(tag("div", state, cls="jb-cap"))
@@ -179,7 +206,11 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
             disabled=admin is None,
             help="A retired version makes no new judgments. Existing ones are kept.",
             on_click=_change,
-            args=(lambda by: (retire_version if fact is None else restore_version)(store(), chosen.id, by),),
+            args=(
+                lambda by: (retire_version if fact is None else restore_version)(
+                    store(), chosen.id, by
+                ),
+            ),
             wrap=False,
         )
     _show_result()
@@ -223,11 +254,15 @@ def _prompts(old: StoredVersion, new: StoredVersion) -> None:
     if old is new:
         heading(f"{new.title}: prompt and parameters")
         params = Table((Column("Parameter"), Column("Value")), tuple(line[:2] for line in lines))
-        show(tag("div", new.prompt, cls="jb-raw jb-prompt")) if new.prompt else caption("This version has no prompt.")
+        show(tag("div", new.prompt, cls="jb-raw jb-prompt")) if new.prompt else caption(
+            "This version has no prompt."
+        )
     else:
         heading(f"From {old.title} to {new.title}")
         columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
-        params = Table(columns, tuple((*line, None if line[1] == line[2] else "differs") for line in lines))
+        params = Table(
+            columns, tuple((*line, None if line[1] == line[2] else "differs") for line in lines)
+        )
         show_prompt_difference(old.prompt, new.prompt)
     table(params, key=f"params_{old.id}_{new.id}", name="parameters", most=10, placeholder=UNKNOWN)
 

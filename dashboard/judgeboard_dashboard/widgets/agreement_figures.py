@@ -44,11 +44,23 @@ from judgeboard.text import day_words
 from judgeboard_dashboard.session import stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, Slice, whisker_chart
-from judgeboard_dashboard.widgets.differing import Place, list_differing, missed_table, this_page_with
+from judgeboard_dashboard.widgets.differing import (
+    Place,
+    list_differing,
+    missed_table,
+    this_page_with,
+)
 from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
-from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, heading, instead, rule_words
+from judgeboard_dashboard.widgets.texts import (
+    WHY_DIFFERS,
+    capital,
+    caption,
+    heading,
+    instead,
+    rule_words,
+)
 
 BY_NAMES: dict[By, str] = {
     by: {"time": "Month", "length": "Length"}.get(by, by.replace("_", " ").capitalize())
@@ -89,21 +101,34 @@ class AgreementFigures:
     place: Place | None
     by: By
 
-    def cell(self, people: str | None = None, judge: str | None = None, score: str | None = None) -> Cell:
+    def cell(
+        self, people: str | None = None, judge: str | None = None, score: str | None = None
+    ) -> Cell:
         """Return the answers behind a figure."""
         counted = self.page.choice.counted
-        return Cell(self.page.grade, self.version.id, people=people, judge=judge, score=score, counted=counted)
+        return Cell(
+            self.page.grade,
+            self.version.id,
+            people=people,
+            judge=judge,
+            score=score,
+            counted=counted,
+        )
 
     @property
     def _alone(self) -> str | None:
         """What a chart describes, if it is not all answers."""
-        return f"{capital(answers_words(self.result.n, None))}." if self.result.is_of_graded else None
+        return (
+            f"{capital(answers_words(self.result.n, None))}." if self.result.is_of_graded else None
+        )
 
     def leading(self) -> None:
         """Show the three figures that the verdict depends on."""
         heading(capital(answers_words(self.result.n, self.result.answers)))
         leading = {
-            name: self.result.statistics[name] for name in LEADING[self.page.grade] if name in self.result.statistics
+            name: self.result.statistics[name]
+            for name in LEADING[self.page.grade]
+            if name in self.result.statistics
         }
         rows = figures_table(leading)
         table(rows, [cell_rows(self.cell())] * len(rows.rows), key="leading")
@@ -119,7 +144,9 @@ class AgreementFigures:
             height, rows = grid.HEAT_HEIGHT, grid.picture_table(self.differ, places)
             legend = grid.outlined_words(self.differ.gap)
         else:
-            places = [(people, judge) for people in range(len(names)) for judge in range(len(names))]
+            places = [
+                (people, judge) for people in range(len(names)) for judge in range(len(names))
+            ]
             height, rows, legend = grid.CONFUSION_HEIGHT, confusion_table(confusion), None
         figure(
             lambda: (
@@ -166,10 +193,14 @@ class AgreementFigures:
             # A chart invites comparisons, which slices of chosen answers do not allow.
             chart=self.result.answers is not None,
             under=(
-                "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
+                "0 means no common order, 1 means the same order."
+                if lead == "spearman"
+                else CHANCE,
                 _no_line(shown, lead),
                 next((each.text for each in self.result.caveats if each.code == "slices"), None),
-                f"The CSV file below has {others} more slices with fewer answers." if others else None,
+                f"The CSV file below has {others} more slices with fewer answers."
+                if others
+                else None,
             ),
         )
 
@@ -179,7 +210,9 @@ class AgreementFigures:
         tenths = self.result.calibration
         if tenths is None:
             scored = self.result.statistics["auroc"].n
-            instead(f"Too few answers with score and grade (n = {scored:,}, at least {MIN_CALIBRATION} needed).")
+            instead(
+                f"Too few answers with score and grade (n = {scored:,}, at least {MIN_CALIBRATION} needed)."
+            )
             return
         names = cell_names("groundedness")
         figure(
@@ -202,7 +235,9 @@ class AgreementFigures:
         heading("Over time")
         points = details.over_time
         if not points:
-            instead("These answers have no time. To import a column of times: `--map YOURS=asked_at`")
+            instead(
+                "These answers have no time. To import a column of times: `--map YOURS=asked_at`"
+            )
             return
         share = self.page.grade != "groundedness"
         kappa = STATISTICS[headline_name(SCALES[self.page.grade])].name
@@ -215,7 +250,9 @@ class AgreementFigures:
             **({Column(kappa, "estimate"): lambda point: point.kappa} if share else {}),
         }
         axis = trend.TrendAxis(title, days=WEEK, share=share).over(points)
-        days = [(str(as_date(point.start)), str(as_date(point.start + WEEK - 1))) for point in points]
+        days = [
+            (str(as_date(point.start)), str(as_date(point.start + WEEK - 1))) for point in points
+        ]
         figure(
             lambda: trend.trend_chart(points, (), axis),
             260,
@@ -224,7 +261,10 @@ class AgreementFigures:
             key=f"over_time_{self.page.grade}",
             says=f"{title} per week with 95 % interval",
             under=(self._alone, f"Weeks (UTC) of the questions. Without a time: {missing:,}."),
-            drawn=("Click a point to open its answers.", f"*Tables* shows {kappa} of each week." if share else None),
+            drawn=(
+                "Click a point to open its answers.",
+                f"*Tables* shows {kappa} of each week." if share else None,
+            ),
             listed=LISTED,
         )
 
@@ -258,7 +298,11 @@ def slices_figure(
 ) -> None:
     """Show the statistic ``lead`` of each slice with its interval; the reason of a missing one is below the chart."""
     name = STATISTICS[lead].name
-    lines = [Slice(row.slice or "All", row.n, row.estimate) for row in shown_rows(result) if row.figure == lead]
+    lines = [
+        Slice(row.slice or "All", row.n, row.estimate)
+        for row in shown_rows(result)
+        if row.figure == lead
+    ]
     # The height of a chart of this many lines, axes included.
     figure(
         lambda: whisker_chart(lines, f"{name}, 95 % interval"),
@@ -269,7 +313,9 @@ def slices_figure(
         says=f"{name} with 95 % interval by {by.lower()}",
         chart=chart,
         under=under,
-        drawn=tuple(f"{each.name}: {each.estimate.reason}." for each in lines if each.estimate.value is None),
+        drawn=tuple(
+            f"{each.name}: {each.estimate.reason}." for each in lines if each.estimate.value is None
+        ),
         listed=LISTED,
     )
 
@@ -285,7 +331,10 @@ FLAG_COLUMNS: Columns[_Flags] = {
     Column("Rule"): lambda line: line[0],
     Column("Labels", "count", help="Labels that count"): lambda line: line[1].n,
     Column(
-        "Bad answers", "share estimate", width=112, help="Share of bad answers among the answers that the rule flagged"
+        "Bad answers",
+        "share estimate",
+        width=112,
+        help="Share of bad answers among the answers that the rule flagged",
     ): lambda line: None if line[1].value is None else line[1],
     Column("Decided", "count", help="Flags that people decided"): lambda line: line[3],
     Column("Confirmed", "count", help="Of the flags that people decided"): lambda line: line[2],
@@ -296,7 +345,8 @@ FLAG_COLUMNS: Columns[_Flags] = {
 def flags_table(flags: FlagsWorth) -> Table:
     """Return how many answers that each rule flagged are bad. The last row has the answers that no rule flagged."""
     lines: list[_Flags] = [
-        (capital(rule_words(each.rule)), each.bad, each.confirmed, each.decided, each.minutes) for each in flags.rules
+        (capital(rule_words(each.rule)), each.bad, each.confirmed, each.decided, each.minutes)
+        for each in flags.rules
     ]
     lines.append(("Any rule", flags.flagged, None, None, None))
     return Table.of([*lines, ("No rule", flags.not_flagged, None, None, None)], FLAG_COLUMNS)
@@ -333,14 +383,23 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: Counte
         for part in result.parts:
             code = part.headline.code
             heading(part.sentence)
-            table(part_table(part), [of_parts[code](name) for name in part.slices], key=f"{code}_{result.of}")
+            table(
+                part_table(part),
+                [of_parts[code](name) for name in part.slices],
+                key=f"{code}_{result.of}",
+            )
         if result.part("rater_pairs") is None:
             caption("No two of them rated the same answer.")
     with right:
         heading("All together")
         figures = figures_table(result.statistics)
         targets = [target(raters)] * len(figures.rows)
-        table(figures, targets, key="raters_together", under=(left_out_sentence(result.about.left_out),))
+        table(
+            figures,
+            targets,
+            key="raters_together",
+            under=(left_out_sentence(result.about.left_out),),
+        )
         _slices(result, partial(target, raters))
 
 
@@ -379,7 +438,9 @@ def _target(
         return None
     first, second = (*ids, ALL, ALL)[:2]
     # Charts of raters compare everybody's own grades.
-    return cell_rows(Cell(known, first, second, raters, counted=counted.of_everybody(), by=by, slice=part))
+    return cell_rows(
+        Cell(known, first, second, raters, counted=counted.of_everybody(), by=by, slice=part)
+    )
 
 
 def epsilon_field() -> float:
@@ -406,13 +467,18 @@ def stand_in(
     table(stand_in_table(test), targets, key="stand_in", under=rest)
 
 
-def after_they_saw(part: Result | None, differing: WhyCounts | None, version_id: int, where: RowFilter) -> None:
+def after_they_saw(
+    part: Result | None, differing: WhyCounts | None, version_id: int, where: RowFilter
+) -> None:
     """Show how far people moved to the judge after they saw it, and why they differ from it."""
     heading(note("anchoring").text)
     if part is not None:
         table(
             part_table(part),
-            [_target("shown", version_id, grade=grade, counted=CountedGrades(where=where)) for grade in part.slices],
+            [
+                _target("shown", version_id, grade=grade, counted=CountedGrades(where=where))
+                for grade in part.slices
+            ],
             key="anchoring",
             under=[each.text for each in part.caveats],
         )
@@ -424,4 +490,6 @@ def after_they_saw(part: Result | None, differing: WhyCounts | None, version_id:
     if differing is not None:
         counts = sorted(((n, why) for why, n in differing.reasons.items() if n), reverse=True)
         rows = tuple((WHY_DIFFERS[why], n) for n, why in counts)
-        table(Table((Column("Why they differ"), Column("Answers", "count")), rows), key="why_differs")
+        table(
+            Table((Column("Why they differ"), Column("Answers", "count")), rows), key="why_differs"
+        )

@@ -14,7 +14,14 @@ from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking
 from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.navigation import item
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption, command_block, count, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    caption,
+    command_block,
+    count,
+    heading,
+    sentence,
+    when,
+)
 
 CHANGED_COLUMNS: Columns[JudgedText] = {
     Column("Answer", width=110): lambda each: each.external_id,
@@ -31,7 +38,9 @@ def alignment_section(version: StoredVersion) -> None:
     with reading() as connection:
         page = alignment_page(connection, version.id)
     if page is None:
-        caption("A model can propose better instructions for this judge. Labels of people show if they are better.")
+        caption(
+            "A model can propose better instructions for this judge. Labels of people show if they are better."
+        )
         command = f"judgeboard align --judge-version '{version.title}' --model MODEL"
         command_block(command)
         return
@@ -46,15 +55,24 @@ def alignment_section(version: StoredVersion) -> None:
         heading("Prompt")
         show_prompt_difference(page.before, page.after)
         if page.accepted is not None:
-            caption(f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs & alerts.")
+            caption(
+                f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs & alerts."
+            )
         elif page.stored.look.conclusion != Conclusion.BETTER:
             caption("This prompt was not shown to be better, so it cannot be accepted.")
         elif not permitted(Action.CHOOSE_JUDGE):
             caption("A lead accepts a prompt as a new judge version.")
-        elif (person := ask_reviewer("Your name is stored with the new judge version.")) is not None:
+        elif (
+            person := ask_reviewer("Your name is stored with the new judge version.")
+        ) is not None:
             tip = "Stores a new judge version with this prompt. It judges nothing yet."
             if st.button(
-                "Accept prompt", key="align_accept", type="primary", icon=":material/check:", help=tip, wrap=False
+                "Accept prompt",
+                key="align_accept",
+                type="primary",
+                icon=":material/check:",
+                help=tip,
+                wrap=False,
             ):
                 with saving("Not accepted"):
                     accept_candidate(store(), page.stored.id, person)

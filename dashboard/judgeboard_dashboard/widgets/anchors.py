@@ -4,7 +4,12 @@ from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.methods.anchors.report import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
+from judgeboard.methods.anchors.report import (
+    AnchorReport,
+    ChangedAnchor,
+    anchor_report,
+    stored_anchors,
+)
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.runs import AskMode
@@ -32,14 +37,18 @@ def anchors_section(version: StoredVersion) -> None:
         with reading() as connection:
             anchors = stored_anchors(connection).response_ids
     except NotFound as error:
-        caption("Anchors are a fixed set of answers. A judge that judges them repeatedly shows whether it drifts.")
+        caption(
+            "Anchors are a fixed set of answers. A judge that judges them repeatedly shows whether it drifts."
+        )
         caption(capital(str(error)))
         return
     try:
         with reading() as connection:
             _anchor_report(anchor_report(connection, judge_version=version.id))
     except NotFound:
-        caption(f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet.")
+        caption(
+            f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet."
+        )
     if permitted(Action.REJUDGE_MANY):
         judge_in_job(
             version,

@@ -3,7 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.methods.audits.report import AuditedAnswer, audit_caveats, audit_report, done_audits, rates_table
+from judgeboard.methods.audits.report import (
+    AuditedAnswer,
+    audit_caveats,
+    audit_report,
+    done_audits,
+    rates_table,
+)
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import reading, stacking_columns
@@ -28,7 +34,11 @@ def audits_section(version: StoredVersion) -> None:
     """Show an audit of this version: four counts, three rates and the answers of the selected list."""
     heading("Audits")
     with reading() as connection:
-        audits = {each.supreme.title: each for each in done_audits(connection) if each.audited.id == version.id}
+        audits = {
+            each.supreme.title: each
+            for each in done_audits(connection)
+            if each.audited.id == version.id
+        }
         if not audits:
             caption(*NO_AUDIT)
             return
@@ -50,8 +60,12 @@ def audits_section(version: StoredVersion) -> None:
             )
         # No counts in the names: the names are part of the address.
         chosen = switch("Answers", {name: name for name in MEANINGS}, key="list")
-        answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[chosen]
-        texts = judged_texts(connection, version.id, [answer.response_id for answer in answers[:MOST]])
+        answers = {"Caught": report.caught, "Missed": report.missed, "Accused": report.accused}[
+            chosen
+        ]
+        texts = judged_texts(
+            connection, version.id, [answer.response_id for answer in answers[:MOST]]
+        )
     _list(answers, texts, chosen)
 
 
@@ -79,5 +93,9 @@ def _list(answers: Sequence[AuditedAnswer], texts: Mapping[int, JudgedText], cho
         Table.of(shown, columns),
         [item(answer.response_id) for answer in shown],
         key=f"audit_{chosen.lower()}",
-        under=(MEANINGS[chosen], f"{first}{count(len(answers), 'answer')}.", "Click a row to open the answer."),
+        under=(
+            MEANINGS[chosen],
+            f"{first}{count(len(answers), 'answer')}.",
+            "Click a row to open the answer.",
+        ),
     )

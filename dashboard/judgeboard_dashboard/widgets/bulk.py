@@ -52,9 +52,10 @@ class BulkWork:
 class Selectable:
     """A list whose rows can be selected.
 
-    ``shown`` is the page of it that is on the screen: its lines have a ``response_id`` and an ``external_id``.
-    ``all_ids`` returns the ids of all its answers, ``export`` their table. ``query`` is the filter in the address.
-    ``rejudged`` is the choice on the page Judge answers that selects this list, None without one.
+    ``shown`` is the page of it that is on the screen: its lines have a ``response_id`` and an
+    ``external_id``. ``all_ids`` returns the ids of all its answers, ``export`` their table.
+    ``query`` is the filter in the address. ``rejudged`` is the choice on the page Judge answers
+    that selects this list, None without one.
     """
 
     page: str
@@ -87,9 +88,15 @@ def select_button(page: str) -> bool:
 def selecting_rows(rows: Table, listed: Selectable) -> None:
     """Show a table whose rows can be selected, and the actions on the selected answers.
 
-    The rows stay the same until an action, another filter or another page, even if other people decide some of them.
+    The rows stay the same until an action, another filter or another page, even if other people
+    decide some of them.
     """
-    place = (current_reviewer(), listed.page, current_query(), st.session_state.get(f"{listed.page}_page"))
+    place = (
+        current_reviewer(),
+        listed.page,
+        current_query(),
+        st.session_state.get(f"{listed.page}_page"),
+    )
     kept = st.session_state.get(_KEPT)
     if kept is None or kept[0] != place:
         kept = (place, rows, listed)
@@ -97,9 +104,13 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
     _, rows, listed = kept
     ids = tuple(line.response_id for line in listed.shown.lines)
     shown = hash(ids)  # a selection is a list of positions, so other rows need a new selection
-    bar = st.container(key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small")
+    bar = st.container(
+        key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small"
+    )
     _implied_labels()
-    event = data_frame(rows, key=f"{listed.page}_select_{shown}", modes=["multi-row"], on_select="rerun")
+    event = data_frame(
+        rows, key=f"{listed.page}_select_{shown}", modes=["multi-row"], on_select="rerun"
+    )
     chosen = [place for place in event.selection.rows if place < len(ids)]
     with bar:
         _actions(rows, listed, chosen, shown)
@@ -110,10 +121,14 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
     lines = [listed.shown.lines[place] for place in chosen]
     if total > len(listed.shown.lines):
         most = "" if total <= MOST_ANSWERS else f", the first {MOST_ANSWERS:,}"
-        everything = st.checkbox(f"All {total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
+        everything = st.checkbox(
+            f"All {total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}"
+        )
     number = min(total, MOST_ANSWERS) if everything else len(lines)
     words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
-    show(words, width="content")  # the actions are on the left, because the table's toolbar covers the right end
+    show(
+        words, width="content"
+    )  # the actions are on the left, because the table's toolbar covers the right end
     asked = st.session_state.get(f"{page}_{_ASKED}")
     for offer in _offers(page):
         sure = asked == offer.name
@@ -134,7 +149,13 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
                 _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), offer.act))
             st.rerun()
     if asked is not None:
-        st.button("Cancel", key=f"{page}_bulk_cancel", on_click=_put, args=(f"{page}_{_ASKED}", None), type="tertiary")
+        st.button(
+            "Cancel",
+            key=f"{page}_bulk_cancel",
+            on_click=_put,
+            args=(f"{page}_{_ASKED}", None),
+            type="tertiary",
+        )
     if not number:
         return
     ids_of: Query = {"id": [line.external_id for line in lines]}
@@ -144,7 +165,9 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         label = f"Rejudge {count(total if everything else number, 'answer')}"
         open_button(label, answers, key=f"{page}_bulk_rejudge", type="tertiary")
     selected = Table(rows.columns, tuple(rows.rows[place] for place in chosen))
-    csv_button(listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv")
+    csv_button(
+        listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv"
+    )
 
 
 def _implied_labels() -> None:
@@ -172,7 +195,11 @@ def _offers(page: str) -> list[Offer]:
     reviewer = current_reviewer() if permitted(Action.REVIEW) else None
     with reading() as connection:
         offered = [mode.name for mode in list_modes(connection).values() if not mode.retired]
-        queues = list_queues(connection, only_open=True, subject=ANSWERS) if permitted(Action.ASSIGN) else []
+        queues = (
+            list_queues(connection, only_open=True, subject=ANSWERS)
+            if permitted(Action.ASSIGN)
+            else []
+        )
     chosen = (
         st.multiselect(
             "Failure modes",
@@ -195,11 +222,21 @@ def _offers(page: str) -> list[Offer]:
             "Decides all open flags of the selected answers",
             key,
         )
-        for decision, label, key in ((Decision.CONFIRM, "Confirm", "Y"), (Decision.DISMISS, "Dismiss", "N"))
+        for decision, label, key in (
+            (Decision.CONFIRM, "Confirm", "Y"),
+            (Decision.DISMISS, "Dismiss", "N"),
+        )
     ]
     if offered:
         tagging = decide and partial(decide, decision=None) if modes else None
-        offers.append(Offer("tag", "Tag", tagging, "Tags the selected answers with failure modes, without a decision"))
+        offers.append(
+            Offer(
+                "tag",
+                "Tag",
+                tagging,
+                "Tags the selected answers with failure modes, without a decision",
+            )
+        )
     if reviewer is not None and permitted(Action.ASSIGN):
         goals: dict[str, dict[str, Any]] = {
             each.name: {"queue": each.name} for each in queues if not each.rules.training
@@ -227,7 +264,10 @@ def bulk_outcome() -> None:
         bar = st.progress(0.0, text=f"0 of {count(len(work.response_ids), 'answer')}")
 
         def progress(done: int) -> None:
-            bar.progress(done / len(work.response_ids), text=f"{done:,} of {count(len(work.response_ids), 'answer')}")
+            bar.progress(
+                done / len(work.response_ids),
+                text=f"{done:,} of {count(len(work.response_ids), 'answer')}",
+            )
 
         try:
             done = work.act(store(), work.response_ids, bulk_id=work.bulk_id, progress=progress)
@@ -236,7 +276,14 @@ def bulk_outcome() -> None:
             raise
         bar.empty()
         _put(_WORK, None)
-        _put(_DONE, (work.bulk_id, done.sentences, done.added if isinstance(done, BulkAdded) else done.decided))
+        _put(
+            _DONE,
+            (
+                work.bulk_id,
+                done.sentences,
+                done.added if isinstance(done, BulkAdded) else done.decided,
+            ),
+        )
     if reviewer is not None and _DONE not in st.session_state:
         with reading() as connection:  # a reload forgets the session, but not the right to undo
             last = last_decided(connection, reviewer)
@@ -247,7 +294,11 @@ def bulk_outcome() -> None:
     with st.container(key="bulk_done", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", words, cls="jb-say jb-line", role="status"))
         if number and st.button(
-            f"Undo {count(number, 'answer')}", key="bulk_undo", shortcut="Z", type="tertiary", wrap=False
+            f"Undo {count(number, 'answer')}",
+            key="bulk_undo",
+            shortcut="Z",
+            type="tertiary",
+            wrap=False,
         ):
             if reviewer is not None:
                 _put(_KEPT, None)

@@ -9,7 +9,8 @@ from judgeboard_dashboard.widgets.texts import commands
 def confirm(place: str, words: str, next_step: str = "") -> None:
     """Keep what was just stored, in ``words``; `confirmation` of this place shows it in the next run.
 
-    The words are shown as they are, since they may have names. Commands in the ``next_step`` become code.
+    The words are shown as they are, since they may have names. Commands in the ``next_step`` become
+    code.
     """
     st.session_state[f"confirmed_{place}"] = (words, next_step)
 

@@ -43,13 +43,20 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
     reviewer = ask_reviewer("Your name is stored with the control answers.")
     if reviewer is None:
         return
-    with st.container(key="controls_make", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="controls_make", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         label = f"Control answers of each of {count(len(kinds), 'kind')}"
-        number = st.number_input(label, 1, MOST_CONTROLS, DEFAULT_N, 10, key="controls_n", width=260)
+        number = st.number_input(
+            label, 1, MOST_CONTROLS, DEFAULT_N, 10, key="controls_n", width=260
+        )
         if st.button("Make control answers", key="controls_add", wrap=False):
             with saving("Not made"):
                 made = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
-                new, known = (sum(numbers) for numbers in zip(*((each.made, each.known) for each in made), strict=True))
+                new, known = (
+                    sum(numbers)
+                    for numbers in zip(*((each.made, each.known) for each in made), strict=True)
+                )
                 notes = [note("controls_made", new=new, known=known)]
                 if none := [rule_words(each.kind) for each in made if not each.made + each.known]:
                     notes.append(note("controls_unsuitable", kinds=none))

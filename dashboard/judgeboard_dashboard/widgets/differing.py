@@ -12,18 +12,38 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.measure.cells import Cell, cell_names
 from judgeboard.measure.choice import GradeName
-from judgeboard.measure.disagreement import Disagreement, DisagreementPage, MissedMode, disagreement_page, missed_modes
+from judgeboard.measure.disagreement import (
+    Disagreement,
+    DisagreementPage,
+    MissedMode,
+    disagreement_page,
+    missed_modes,
+)
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.session import current_query, current_reviewer, reading, stacking_columns, store
+from judgeboard_dashboard.session import (
+    current_query,
+    current_reviewer,
+    reading,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.filters import chip
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, go, item, open_button
 from judgeboard_dashboard.widgets.tables import choose_row, foot, one_line, table
-from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, capital, caption, count, heading, score
+from judgeboard_dashboard.widgets.texts import (
+    UNKNOWN,
+    WHY_DIFFERS,
+    capital,
+    caption,
+    count,
+    heading,
+    score,
+)
 
 CELL = "cell"
 EXPORT_MOST = 20_000
@@ -73,7 +93,9 @@ def this_page_with(grade: GradeName, people: str, judge: str) -> Rows:
     return Rows("agreement", {**current_query(), CELL: f"{grade}:{people}:{judge}"})
 
 
-def list_differing(page: DisagreementPage, of_all: Cell, version: StoredVersion, place: Place | None) -> None:
+def list_differing(
+    page: DisagreementPage, of_all: Cell, version: StoredVersion, place: Place | None
+) -> None:
     """List the answers on which they differ, or those of the chosen cell, and show both texts of the selected one.
 
     ``of_all`` is the cell of all compared answers.
@@ -85,7 +107,9 @@ def list_differing(page: DisagreementPage, of_all: Cell, version: StoredVersion,
             label = f"People {from_}{people}, judge {from_}{judge}: {page.total:,}"
             chip(label, partial(go, cell=None), key="chosen_cell")
             rows = cell_rows(replace(of_all, people=people, judge=judge))
-            open_button("Open in Answers", rows, key="open_cell", type="tertiary", icon=":material/list:")
+            open_button(
+                "Open in Answers", rows, key="open_cell", type="tertiary", icon=":material/list:"
+            )
     if not page.rows:
         caption(page.headline, "No such answer.")
         return
@@ -103,7 +127,9 @@ def missed_table(of_all: Cell, version: StoredVersion) -> None:
     if not missed.modes:
         return
     heading("What the judge misses")
-    cell = replace(of_all, grade="label", people=Label.HALLUCINATED.value, judge=Label.GROUNDED.value)
+    cell = replace(
+        of_all, grade="label", people=Label.HALLUCINATED.value, judge=Label.GROUNDED.value
+    )
     table(
         Table.of(missed.modes, MISSED_COLUMNS),
         [cell_rows(cell, failure_mode=each.mode) if each.missed else None for each in missed.modes],
@@ -121,11 +147,20 @@ def missed_table(of_all: Cell, version: StoredVersion) -> None:
 
 def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
     """Show the possible reasons if ``reviewer`` graded the answer; a click stores one."""
-    own = next((review for review in line.person_reviews if reviewer and review.reviewer_id == reviewer.id), None)
+    own = next(
+        (
+            review
+            for review in line.person_reviews
+            if reviewer and review.reviewer_id == reviewer.id
+        ),
+        None,
+    )
     if own is None:
         return
     if own.stage == Stage.BLIND:
-        caption("You graded this answer blind. Give your reason in its queue, after you have seen the judge.")
+        caption(
+            "You graded this answer blind. Give your reason in its queue, after you have seen the judge."
+        )
         return
     key = f"why_differs_{line.judged.response_id}_{own.at.timestamp()}_{own.grade.why_differs}"
     st.pills(
@@ -162,7 +197,11 @@ def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
     people: list[Html | None] = [] if line.person_reviews else [side_head("People", line.people)]
     for review in line.person_reviews:
         why = None if review.grade.why_differs is None else WHY_DIFFERS[review.grade.why_differs]
-        others = {GRADE_TEXTS[name].label: text for name, text in review.grade.notes.items() if name != "note"}
+        others = {
+            GRADE_TEXTS[name].label: text
+            for name, text in review.grade.notes.items()
+            if name != "note"
+        }
         people += [
             side_head(review.reviewer, getattr(review.grade, grade)),
             tag("div", why, cls="jb-cap" if why else None),
@@ -171,11 +210,23 @@ def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
         ]
     reasoning = shortened_text(line.judged.reasoning, "No reasoning is stored.")
     with st.container(border=True, key="two_texts"):
-        show(tag("div", tag("div", side_head(judge, line.judge), reasoning), tag("div", *people), cls="jb-two"))
+        show(
+            tag(
+                "div",
+                tag("div", side_head(judge, line.judge), reasoning),
+                tag("div", *people),
+                cls="jb-two",
+            )
+        )
         _why_pills(line, current_reviewer())
         answer = shortened(line.judged.answer or UNKNOWN, LONGEST)
         show(tag("div", tag("b", "Answer "), answer, cls="jb-cap jb-start"))
-        open_button("Open item", item(line.judged.response_id), key="open_item", icon=":material/open_in_full:")
+        open_button(
+            "Open item",
+            item(line.judged.response_id),
+            key="open_item",
+            icon=":material/open_in_full:",
+        )
 
 
 def side_head(name: str, value: str | float | None) -> Html:
@@ -186,17 +237,30 @@ def side_head(name: str, value: str | float | None) -> Html:
 
 def shortened_text(text: str | None, none: str) -> Html:
     """Return the start of a text, or ``none`` if it is missing."""
-    return tag("div", shortened(text, LONGEST), cls="jb-reason") if text else tag("div", none, cls="jb-mut")
+    return (
+        tag("div", shortened(text, LONGEST), cls="jb-reason")
+        if text
+        else tag("div", none, cls="jb-mut")
+    )
 
 
 def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagreement:
     """Show the answers and return the selected one."""
     key = f"differing_{of_all.grade}_{page.rows[0].judged.response_id}_{len(page.rows)}"
     signed = st.column_config.NumberColumn(
-        format="%+.2f" if of_all.grade == "groundedness" else "%+d", width=85, help="Judge minus people"
+        format="%+.2f" if of_all.grade == "groundedness" else "%+d",
+        width=85,
+        help="Judge minus people",
     )
-    formats: dict[GradeName, Format] = {"label": "text", "groundedness": "number", "quality": "integer"}
-    grade: dict[str, Any] = {"format": formats[of_all.grade], "width": 95 if of_all.grade == "label" else 65}
+    formats: dict[GradeName, Format] = {
+        "label": "text",
+        "groundedness": "number",
+        "quality": "integer",
+    }
+    grade: dict[str, Any] = {
+        "format": formats[of_all.grade],
+        "width": 95 if of_all.grade == "label" else 65,
+    }
     columns: Columns[Disagreement] = {
         Column("Question", width=190): lambda line: one_line(line.judged.question or ""),
         Column("Answer", width=200): lambda line: one_line(line.judged.answer or ""),
@@ -205,7 +269,9 @@ def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagre
         Column("People", **grade): lambda line: line.people,
         Column("Difference", "number", width=85): lambda line: line.difference,
     }
-    chosen = choose_row(Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed})
+    chosen = choose_row(
+        Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed}
+    )
     shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
     words = f"Worst first, {shown}{count(page.total, 'answer')}."
     foot(partial(_export, of_all, place), "differing", words, page.headline.text)
@@ -215,5 +281,7 @@ def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagre
 def _export(of_all: Cell, place: Place | None) -> Table:
     with reading() as connection:
         source = PairSource(connection, of_all.counted)
-        lines = disagreement_page(source, of_all.first, of_all.grade, cell=place, limit=EXPORT_MOST).rows
+        lines = disagreement_page(
+            source, of_all.first, of_all.grade, cell=place, limit=EXPORT_MOST
+        ).rows
     return Table.of(lines, FILE_COLUMNS)

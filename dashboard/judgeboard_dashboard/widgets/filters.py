@@ -90,7 +90,9 @@ def only(where: RowFilter, *fields: str) -> RowFilter:
     names = {_name(field) for field in fields}
     part = from_dict({name: value for name, value in where.as_dict().items() if name in names})
     named = tuple(
-        f"{field.removeprefix(METADATA)}={text}" for field in fields for text in query_of(where).get(field, ())
+        f"{field.removeprefix(METADATA)}={text}"
+        for field in fields
+        for text in query_of(where).get(field, ())
     )
     return replace(part, metadata=tuple(each for each in where.metadata if each in named))
 
@@ -135,7 +137,11 @@ ROW = ("text", "rule", "query_type")
 PART_FIELDS = {each.name: each for each in PARTS.values()}
 MORE_PARTS = tuple(name for name in PART_FIELDS if name not in ROW)
 # Both ends of a range share a chip.
-RANGES: tuple[tuple[str, ...], ...] = (("min_score", "max_score"), ("min_quality", "max_quality"), ("from", "to"))
+RANGES: tuple[tuple[str, ...], ...] = (
+    ("min_score", "max_score"),
+    ("min_quality", "max_quality"),
+    ("from", "to"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +187,16 @@ def filter_row(
 ) -> Chosen:
     """Show the fields of a page and return the filter.
 
-    A filter in the address that has no field (for example from a chart) is shown as a chip; a press removes it.
-    ``more`` are the fields behind "More filters". With ``all_chips`` these fields have chips too, for a page that
-    charts open. ``titles`` maps ids of judge versions to their titles, for the chips. ``own`` are parameters of the
-    page that stay in the address when the filter is cleared.
+    A filter in the address that has no field (for example from a chart) is shown as a chip; a press
+    removes it. ``more`` are the fields behind "More filters". With ``all_chips`` these fields have
+    chips too, for a page that charts open. ``titles`` maps ids of judge versions to their titles,
+    for the chips. ``own`` are parameters of the page that stay in the address when the filter is
+    cleared.
     """
     where, sort = _from_address(page, choices)
-    with st.container(key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         where = _in_row(where, page, choices)
         if sorts := choices.sorts:
             sort = st.selectbox(
@@ -198,7 +207,9 @@ def filter_row(
                 width=200,
             )
         used = len({*_fields_of(more), OWN_LABEL} & set(query_of(where))) + len(where.metadata)
-        with st.popover(f"More filters · {used}" if used else "More filters", icon=":material/tune:"):
+        with st.popover(
+            f"More filters · {used}" if used else "More filters", icon=":material/tune:"
+        ):
             where = _in_popover(where, page, choices, more)
         st.button(
             "Clear",
@@ -231,8 +242,9 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
     if st.session_state.get(_seen(page)) != query or f"{page}_text" not in st.session_state:
         _set_fields(page, where, sort)
     else:
-        # Send the chosen values with every run, since a field that the browser has not loaded yet would miss them.
-        # Do not send typed text, since it would overwrite what a person is still typing.
+        # Send the chosen values with every run, since a field that the browser has not loaded yet
+        # would miss them. Do not send typed text, since it would overwrite what a person is still
+        # typing.
         for key in (f"{page}_{field}" for field in (*_SHOWN, "sort")):
             if key in st.session_state:
                 st.session_state[key] = st.session_state[key]
@@ -260,7 +272,11 @@ def _set_fields(page: str, where: RowFilter, sort: str) -> None:
 
 def _in_row(where: RowFilter, page: str, choices: Choices) -> RowFilter:
     text = st.text_input(
-        "Find", key=f"{page}_text", placeholder="Text in question, answer or id", icon=":material/search:", width=310
+        "Find",
+        key=f"{page}_text",
+        placeholder="Text in question, answer or id",
+        icon=":material/search:",
+        width=310,
     )
     where = replace(where, text=text)
     if choices.rules or where.rules:
@@ -283,7 +299,9 @@ def _several(
     width: int | Literal["stretch"] = 220,
 ) -> RowFilter:
     options = sorted({*choices, *getattr(where, MANY_FIELDS[field])})
-    chosen = st.multiselect(label, options, key=f"{page}_{field}", placeholder=none, format_func=words, width=width)
+    chosen = st.multiselect(
+        label, options, key=f"{page}_{field}", placeholder=none, format_func=words, width=width
+    )
     changed: dict[str, Any] = {MANY_FIELDS[field]: tuple(chosen)}
     return replace(where, **changed)
 
@@ -291,19 +309,33 @@ def _several(
 def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[str]) -> RowFilter:
     if "judge" in more:
         judges = sorted({*choices.judges, *([where.judge] if where.judge else [])})
-        judge = st.selectbox("Judge", judges, index=None, key=f"{page}_judge", placeholder="Any judge")
+        judge = st.selectbox(
+            "Judge", judges, index=None, key=f"{page}_judge", placeholder="Any judge"
+        )
         where = replace(where, judge=judge)
     parts = [
-        (name, capital(PART_FIELDS[name].words), f"All {MANY_FIELDS[name]}", choices.parts.get(name, ()))
+        (
+            name,
+            capital(PART_FIELDS[name].words),
+            f"All {MANY_FIELDS[name]}",
+            choices.parts.get(name, ()),
+        )
         for name in MORE_PARTS
     ]
-    for field, label, none, values in (*parts, ("failure_mode", "Failure mode", "Any or none", choices.failure_modes)):
+    for field, label, none, values in (
+        *parts,
+        ("failure_mode", "Failure mode", "Any or none", choices.failure_modes),
+    ):
         if field in more:
             where = _several(where, page, field, label, none, values, width="stretch")
     if "score" in more:
         with st.container(horizontal=True, gap="small"):
-            low = st.number_input("Groundedness from", 0.0, 1.0, value=None, step=0.05, key=f"{page}_min_score")
-            high = st.number_input("up to", 0.0, 1.0, value=None, step=0.05, key=f"{page}_max_score")
+            low = st.number_input(
+                "Groundedness from", 0.0, 1.0, value=None, step=0.05, key=f"{page}_min_score"
+            )
+            high = st.number_input(
+                "up to", 0.0, 1.0, value=None, step=0.05, key=f"{page}_max_score"
+            )
         if low is not None and high is not None and low > high:
             problem("The lowest score is above the highest score. Only the lowest score is used.")
             high = None
@@ -321,7 +353,9 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
     where = _own_labels(where, page, choices.own_labels or {})
     if "days" in more:
         with st.container(horizontal=True, gap="small"):
-            first = as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
+            first = as_day(
+                st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD")
+            )
             last = as_day(st.date_input("to", key=f"{page}_to", format="YYYY-MM-DD"))
         if first is not None and last is not None and first > last:
             problem("The first day is after the last day. Only the first day is used.")
@@ -353,7 +387,11 @@ def _metadata_fields(page: str, known: Sequence[MetadataField]) -> None:
     values = {each.field: each.values for each in known}
     with st.container(horizontal=True, gap="small"):
         field = st.selectbox(
-            "Metadata field", list(values), index=None, key=f"{page}_metadata_field", placeholder="Any field"
+            "Metadata field",
+            list(values),
+            index=None,
+            key=f"{page}_metadata_field",
+            placeholder="Any field",
         )
         st.selectbox(
             "Value",
@@ -394,7 +432,9 @@ def without_index(used: Collection[str], known: Sequence[MetadataField]) -> None
         large = last_logged_id(connection) > LARGE
     if large:
         field = f"{METADATA}{slow[0]}"
-        caption(f"Filters and orders by {field} read the whole log. To make them fast: `judgeboard db index {field}`")
+        caption(
+            f"Filters and orders by {field} read the whole log. To make them fast: `judgeboard db index {field}`"
+        )
 
 
 def as_day(shown: date | None) -> int | None:
@@ -406,10 +446,19 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
     """Show the filters that have no visible field; a press removes one."""
     others = [field for field in query_of(where) if field not in shown]
     # Filters for missing judgments share a chip with the filter for the judge.
-    missing = [*(["judge_side"] if where.judge_side == "none" else []), *(["unscored"] if where.unscored else [])]
+    missing = [
+        *(["judge_side"] if where.judge_side == "none" else []),
+        *(["unscored"] if where.unscored else []),
+    ]
     together = (*RANGES, *([(*missing, "judge", "judge_version")] if missing else []))
-    groups = [group for group in (*together, *((field,) for field in others)) if set(group) & set(others)]
-    groups = [group for group in groups if group in together or not any(group[0] in each for each in together)]
+    groups = [
+        group for group in (*together, *((field,) for field in others)) if set(group) & set(others)
+    ]
+    groups = [
+        group
+        for group in groups
+        if group in together or not any(group[0] in each for each in together)
+    ]
     if not groups:
         return
     with st.container(key=f"chips_{page}", horizontal=True, gap="xsmall"):
@@ -430,7 +479,10 @@ def _take_away(fields: Sequence[str]) -> None:
 
 
 def _fields_of(more: Sequence[str]) -> set[str]:
-    parts: dict[str, tuple[str, ...]] = {"score": ("min_score", "max_score"), "days": ("from", "to")}
+    parts: dict[str, tuple[str, ...]] = {
+        "score": ("min_score", "max_score"),
+        "days": ("from", "to"),
+    }
     return {field for name in more for field in parts.get(name, (name,))}
 
 
@@ -462,7 +514,9 @@ def choose(
     disabled: bool = False,
 ) -> Value:
     """Show a field with these names, bound to the address; return the value of the chosen name (default: the first)."""
-    chosen = st.selectbox(label, list(values), key=key, help=tip, disabled=disabled, width=width, bind="query-params")
+    chosen = st.selectbox(
+        label, list(values), key=key, help=tip, disabled=disabled, width=width, bind="query-params"
+    )
     return values.get(chosen or "", next(iter(values.values())))
 
 
@@ -499,7 +553,8 @@ def grade_field() -> GradeName:
 def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
     """Show the fields that limit a page to a part of the log, bound to the address.
 
-    Return the filter, and whether implied labels count; the switch for these is disabled unless they matter.
+    Return the filter, and whether implied labels count; the switch for these is disabled unless
+    they matter.
     """
     with reading() as connection:
         facets = response_facets(connection)
@@ -508,7 +563,11 @@ def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
         chosen: dict[str, Any] = {
             each.plural: tuple(
                 st.multiselect(
-                    capital(each.words), facets.parts[name], key=name, bind="query-params", placeholder="All"
+                    capital(each.words),
+                    facets.parts[name],
+                    key=name,
+                    bind="query-params",
+                    placeholder="All",
                 )
             )
             for name, each in PART_FIELDS.items()

@@ -14,7 +14,15 @@ from judgeboard_dashboard.gate import permitted, refusal
 from judgeboard_dashboard.review.queues import EVERY
 from judgeboard_dashboard.session import open_rows, reading, stacking_columns
 from judgeboard_dashboard.widgets.navigation import Rows
-from judgeboard_dashboard.widgets.texts import caption, clock, command_block, count, day, empty, heading
+from judgeboard_dashboard.widgets.texts import (
+    caption,
+    clock,
+    command_block,
+    count,
+    day,
+    empty,
+    heading,
+)
 
 
 class Step(NamedTuple):
@@ -27,8 +35,15 @@ class Step(NamedTuple):
 
 
 IMPORT = Step("Import a log", ":material/upload_file:", Rows("sources", {}), Action.IMPORT)
-CONNECT = Step("Connect an assistant", ":material/sensors:", Rows("sources", {"part": "Receive"}), Action.SEE_MANAGED)
-JUDGE = Step("Judge answers", ":material/gavel:", Rows("rejudge", {"rows": "plain"}), Action.REJUDGE_MANY)
+CONNECT = Step(
+    "Connect an assistant",
+    ":material/sensors:",
+    Rows("sources", {"part": "Receive"}),
+    Action.SEE_MANAGED,
+)
+JUDGE = Step(
+    "Judge answers", ":material/gavel:", Rows("rejudge", {"rows": "plain"}), Action.REJUDGE_MANY
+)
 NO_ANSWERS = "No answers yet."
 
 
@@ -65,7 +80,9 @@ def step_button(step: Step) -> None:
     """Show the button of a step, or who may take it."""
     if (reason := refusal(step.action)) is not None:
         caption(reason)
-    elif st.button(step.button, key=f"step_{step.button}", type="primary", icon=step.icon, wrap=False):
+    elif st.button(
+        step.button, key=f"step_{step.button}", type="primary", icon=step.icon, wrap=False
+    ):
         open_rows(step.rows.page, **dict(step.rows.query))
 
 
@@ -73,7 +90,10 @@ def empty_page(*texts: str, command: str | None = None) -> None:
     """Show what an empty page is for, and the next step: import, judge, or else the ``command``."""
     step = next_step()
     if step is IMPORT:
-        texts = (*(text for text in texts if "`" not in text), NO_ANSWERS)  # their commands need answers first
+        texts = (
+            *(text for text in texts if "`" not in text),
+            NO_ANSWERS,
+        )  # their commands need answers first
     empty(*dict.fromkeys(texts))
     if step is not None:
         step_button(step)
@@ -99,14 +119,21 @@ def no_open_flags() -> None:
     if not state.responses:
         empty_page()
     elif not state.any_judged:
-        empty_page(f"{answers}, none judged.", "Or in a terminal: `judgeboard judge --judge lexical`")
+        empty_page(
+            f"{answers}, none judged.", "Or in a terminal: `judgeboard judge --judge lexical`"
+        )
     else:
         last, since = state.last_flag_at, ""
         if last is not None:
             today = last.astimezone(UTC).date() == now.date()
             since = f" Last flag: {'today, ' + clock(last) if today else day(last)}."
         more = "To grade more of them, create a queue of answers, flagged or not."
-        empty(f"No open flags. Decided today: {state.decided_today:,}.{since}", f"{answers} in this database. {more}")
-        if permitted(Action.MAKE_QUEUES) and st.button("New queue", key="queue_of_all", icon=":material/add:"):
+        empty(
+            f"No open flags. Decided today: {state.decided_today:,}.{since}",
+            f"{answers} in this database. {more}",
+        )
+        if permitted(Action.MAKE_QUEUES) and st.button(
+            "New queue", key="queue_of_all", icon=":material/add:"
+        ):
             st.session_state["nq_subject"] = EVERY
             open_rows("queues", new="1")

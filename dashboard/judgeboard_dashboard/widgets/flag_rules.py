@@ -78,7 +78,9 @@ def _apply() -> None:
     def report(done: int, total: int) -> None:
         bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
 
-    st.session_state[_APPLIED] = raise_flags(store(), actor=current_reviewer() or "somebody", progress=report)
+    st.session_state[_APPLIED] = raise_flags(
+        store(), actor=current_reviewer() or "somebody", progress=report
+    )
     st.session_state.pop(_SAVED, None)
     st.session_state.pop(_TO_SUPERSEDE, None)
     st.rerun()

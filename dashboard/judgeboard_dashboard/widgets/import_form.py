@@ -23,7 +23,14 @@ from judgeboard.store.tables import ImportBatch
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, named_reviewer, problem, reading, stacking_columns, store
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    named_reviewer,
+    problem,
+    reading,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.import_labels import ask_labels, chosen_labels
@@ -73,9 +80,21 @@ HINTS = (
     ),
 )
 NEXT: dict[str, tuple[str, Rows, str]] = {
-    "responses": ("Judge these answers", Rows("rejudge", {"rows": "plain"}), "Next: judge these answers."),
-    "grades": ("Show agreement", Rows("agreement", {}), "Next: see how far the judges agree with these grades."),
-    "verdicts": ("Show agreement", Rows("agreement", {}), "Next: see how far these verdicts agree with people."),
+    "responses": (
+        "Judge these answers",
+        Rows("rejudge", {"rows": "plain"}),
+        "Next: judge these answers.",
+    ),
+    "grades": (
+        "Show agreement",
+        Rows("agreement", {}),
+        "Next: see how far the judges agree with these grades.",
+    ),
+    "verdicts": (
+        "Show agreement",
+        Rows("agreement", {}),
+        "Next: see how far these verdicts agree with people.",
+    ),
 }
 
 
@@ -132,7 +151,9 @@ def _undo() -> None:
             "Import",
             list(batches),
             index=None,
-            format_func=lambda id_: f"{id_}: {batches[id_].file}, {batches[id_].kind}, {when(batches[id_].at)}",
+            format_func=lambda id_: (
+                f"{id_}: {batches[id_].file}, {batches[id_].kind}, {when(batches[id_].at)}"
+            ),
             key="import_undo_number",
             width=420,
         )
@@ -148,11 +169,17 @@ def _ask_undo(number: int) -> None:
     except JudgeboardError as error:
         problem(str(error))
         return
-    caption(f"This withdraws {plan.words or 'nothing'}. Copies are kept, but nothing shows them any more.")
+    caption(
+        f"This withdraws {plan.words or 'nothing'}. Copies are kept, but nothing shows them any more."
+    )
     if plan.kept:
-        caption(f"People decided on {len(plan.kept):,} others, which stay. `judgeboard import undo --help`")
+        caption(
+            f"People decided on {len(plan.kept):,} others, which stay. `judgeboard import undo --help`"
+        )
     reviewer = ask_reviewer("Your name is stored with the undo.", to=Action.IMPORT)
-    pressed = st.button("Undo import", key="import_undo", type="primary", disabled=not plan.rows, wrap=False)
+    pressed = st.button(
+        "Undo import", key="import_undo", type="primary", disabled=not plan.rows, wrap=False
+    )
     actor = (reviewer or named_reviewer()) if pressed else None
     if actor is not None:
         try:
@@ -178,7 +205,9 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     brings_answers = kind is None or kind_class(kind).brings_answers
     expect_upload()
-    upload = st.file_uploader("File", key="import_file", help=f"{format_titles()}. Files may be gzipped.")
+    upload = st.file_uploader(
+        "File", key="import_file", help=f"{format_titles()}. Files may be gzipped."
+    )
     source = st.text_input(
         "Source",
         key=f"import_source_{brings_answers}",
@@ -234,7 +263,12 @@ def _tried(choice: Choice, stream: BinaryIO) -> Imported | FileMapping | None:
 def _ask_file(choice: Choice, mapping: FileMapping) -> None:
     """Show a mapping that must be looked at: each field with its column and values, and one button that takes it."""
     heading("Columns")
-    table(mapping_table(mapping), key=f"import_mapping_{choice.file_id}_{choice.kind}", name="mapping", most=12)
+    table(
+        mapping_table(mapping),
+        key=f"import_mapping_{choice.file_id}_{choice.kind}",
+        name="mapping",
+        most=12,
+    )
     mapped = [each.theirs for each in mapping.fields if each.theirs is not None]
     _ask_columns(choice, mapping.kind, [*mapped, *mapping.left_over])
     order = None
@@ -254,7 +288,14 @@ def _ask_file(choice: Choice, mapping: FileMapping) -> None:
         st.session_state[_dates_key(choice.file_id)] = order and order.value
 
     is_open = not mapping.is_usable or (mapping.asks_dates is not None and order is None)
-    st.button("Use these columns", key="import_use", type="primary", disabled=is_open, on_click=take, wrap=False)
+    st.button(
+        "Use these columns",
+        key="import_use",
+        type="primary",
+        disabled=is_open,
+        on_click=take,
+        wrap=False,
+    )
 
 
 def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
@@ -267,9 +308,16 @@ def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
             del answers[column]
         answers[str(theirs)] = str(ours)
 
-    with st.container(key="import_columns", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="import_columns", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         theirs = st.selectbox(
-            "Column", names, index=None, placeholder="a column", key=f"import_theirs_{key}", width=230
+            "Column",
+            names,
+            index=None,
+            placeholder="a column",
+            key=f"import_theirs_{key}",
+            width=230,
         )
         ours = st.selectbox(
             "Is read as",
@@ -280,7 +328,13 @@ def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
             key=f"import_ours_{key}",
             width=230,
         )
-        st.button("Change", key=f"import_change_{key}", disabled=None in (theirs, ours), on_click=change, wrap=False)
+        st.button(
+            "Change",
+            key=f"import_change_{key}",
+            disabled=None in (theirs, ours),
+            on_click=change,
+            wrap=False,
+        )
 
 
 def _dates_key(file_id: str) -> str:
@@ -324,7 +378,11 @@ def _understood(choice: Choice, trial: Imported) -> None:
 def _first_rejected(rejected: list[Rejected], total: int) -> None:
     if not rejected:
         return
-    heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
+    heading(
+        f"Rejected: {total:,}"
+        if total <= len(rejected)
+        else f"First {len(rejected)} of {total:,} rejected"
+    )
     table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
 
 
@@ -343,14 +401,28 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         if others := other_rows(summary):
             show(tag("div", f"{others}.", cls="jb-cap"))
         if len(summary.earlier) == 1:
-            show(tag("div", notes.note("import_replace", number=min(summary.earlier)).text, cls="jb-cap"))
+            show(
+                tag(
+                    "div",
+                    notes.note("import_replace", number=min(summary.earlier)).text,
+                    cls="jb-cap",
+                )
+            )
         if unclear := [str(use.theirs) for use in summary.columns if not use.sure]:
-            show(tag("div", f"Not clear, so choose what it contains: {', '.join(unclear)}", cls="jb-cap"))
+            show(
+                tag(
+                    "div",
+                    f"Not clear, so choose what it contains: {', '.join(unclear)}",
+                    cls="jb-cap",
+                )
+            )
         for label, value in summary.facts.items():
             show(tag("div", f"{capital(label)}: {value}", cls="jb-cap"))
         for message in summary.messages:
             show(tag("div", f"{capital(message)}.", cls="jb-cap"))
-        buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the name field
+        buttons = st.container(
+            horizontal=True, gap="small", vertical_alignment="center"
+        )  # above the name field
         reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
         with buttons:
             pressed = st.button(
@@ -393,7 +465,9 @@ def _rejected_rows(summary: ImportSummary, rejected: RejectedRows, part: str | N
     """Show the button that downloads rejected rows; ``part`` is their kind if they were beside the answers."""
     if not rejected.lines:
         return
-    left_out = f"; the last {rejected.left_out:,} rows are not included" if rejected.left_out else ""
+    left_out = (
+        f"; the last {rejected.left_out:,} rows are not included" if rejected.left_out else ""
+    )
     st.download_button(
         count(summary.rejected, "rejected row" if part is None else f"rejected {KINDS[part].noun}"),
         data=rejected.file,

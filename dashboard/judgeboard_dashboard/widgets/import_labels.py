@@ -18,7 +18,9 @@ def ask_labels(file_id: str, kind: str | None, words: Sequence[LabelWord]) -> No
     others = list({each.word: each for each in words if each.word not in set(Label)}.values())
     if not others:
         return
-    with st.container(key="import_label_words", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="import_label_words", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         for each in others[:_MOST_WORDS]:
             _ask_label(file_id, kind, each)
 
@@ -46,5 +48,7 @@ def _ask_label(file_id: str, kind: str | None, each: LabelWord) -> None:
 
 def chosen_labels(file_id: str, kind: str | None) -> dict[str, str]:
     """Return the chosen label of each word in a file."""
-    kept: dict[tuple[str, str | None], dict[str, str]] = st.session_state.setdefault(_KEPT_LABELS, {})
+    kept: dict[tuple[str, str | None], dict[str, str]] = st.session_state.setdefault(
+        _KEPT_LABELS, {}
+    )
     return kept.setdefault((file_id, kind), {})

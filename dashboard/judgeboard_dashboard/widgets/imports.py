@@ -95,8 +95,9 @@ class RejectedRows:
 class Imported:
     """A finished import or dry run.
 
-    ``others`` are the imports of the verdicts and grades that an export of another tool has beside its answers. In a
-    dry run, they are tried only if the answers have nothing new: they need their answers.
+    ``others`` are the imports of the verdicts and grades that an export of another tool has beside
+    its answers. In a dry run, they are tried only if the answers have nothing new: they need their
+    answers.
     """
 
     choice: Choice
@@ -112,7 +113,11 @@ class Imported:
     @property
     def new_others(self) -> str:
         """The new rows of other kinds: "12 verdicts and 1 grade", or an empty text."""
-        new = (count(each.summary.new, KINDS[each.summary.kind].noun) for each in self.others if each.summary.new)
+        new = (
+            count(each.summary.new, KINDS[each.summary.kind].noun)
+            for each in self.others
+            if each.summary.new
+        )
         return " and ".join(new)
 
 
@@ -126,7 +131,9 @@ def try_file(stream: BinaryIO, choice: Choice, on_progress: OnProgress) -> Impor
     return replace(trial, others=others)
 
 
-def import_all(stream: BinaryIO, choice: Choice, on_progress: OnProgress, *, actor: Reviewer) -> Imported:
+def import_all(
+    stream: BinaryIO, choice: Choice, on_progress: OnProgress, *, actor: Reviewer
+) -> Imported:
     """Import a file: its answers, and then the verdicts and grades that it has beside them."""
     done = import_upload(stream, choice, on_progress, actor=actor)
     return replace(done, others=_others(stream, done, on_progress, actor=actor))
@@ -138,15 +145,22 @@ def _others(
     """Import the rows of other kinds in an export whose answers are stored."""
     if answers.summary.kind != "responses" or not answers.summary.usable:
         return ()
-    choice = answers.choice.plain if answers.summary.export is not None else answers.choice.changed(beside=True)
+    choice = (
+        answers.choice.plain
+        if answers.summary.export is not None
+        else answers.choice.changed(beside=True)
+    )
     others = (choice.changed(kind=kind) for kind in answers.summary.others)
     return tuple(import_upload(stream, choice, on_progress, **more) for choice in others)
 
 
-def import_upload(stream: BinaryIO, choice: Choice, on_progress: OnProgress, **more: Unpack[ImportRequest]) -> Imported:
+def import_upload(
+    stream: BinaryIO, choice: Choice, on_progress: OnProgress, **more: Unpack[ImportRequest]
+) -> Imported:
     """Import the file as the choice and ``more`` say.
 
-    Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
+    Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be
+    used.
     """
     stream.seek(0)
     rejected = RejectedRows()
@@ -185,7 +199,11 @@ def has_news(summary: ImportSummary) -> bool:
 def done_lead(summary: ImportSummary) -> str:
     """Return what was imported: "4,980 answers were imported."."""
     what = count(summary.new, KINDS[summary.kind].noun)
-    words = f"{what} {'was' if summary.new == 1 else 'were'} imported." if summary.new else "No new rows."
+    words = (
+        f"{what} {'was' if summary.new == 1 else 'were'} imported."
+        if summary.new
+        else "No new rows."
+    )
     words += f" {summary.feedback_added:,} with user feedback." if summary.feedback_added else ""
     return f"{words} {count(summary.flags, 'flag')} raised." if summary.flags else words
 
@@ -221,14 +239,20 @@ def _worth_a_line(needed: Sequence[str], columns: Sequence[ColumnUse]) -> list[C
             return 0 if use.ours in needed else 3
         return 1 if use.ours is not None else 2
 
-    listed = (use for use in columns if use.theirs is not None or use.ours in MISSED or use.ours in needed)
+    listed = (
+        use for use in columns if use.theirs is not None or use.ours in MISSED or use.ours in needed
+    )
     return sorted(listed, key=rank)
 
 
 def _how_words(use: ColumnUse, needed: Sequence[str]) -> str:
     """Return how a column was recognised, or the effect of a missing field."""
     missed = MISSED.get(use.ours or "") if use.theirs is None and use.ours not in needed else None
-    passages = f", a list of {len(use.example)}" if use.ours == "context" and isinstance(use.example, list) else ""
+    passages = (
+        f", a list of {len(use.example)}"
+        if use.ours == "context" and isinstance(use.example, list)
+        else ""
+    )
     return f"{use.how}{passages}{f': {missed}' if missed else ''}"
 
 
@@ -247,6 +271,8 @@ def mapping_table(mapping: FileMapping) -> Table:
         Column("Judgeboard", width=150): lambda each: field_words(each.ours) or UNKNOWN,
         Column("In your file", width=170): lambda each: each.theirs or UNKNOWN,
         Column("First value", width=280): lambda each: next(iter(each.values), None),
-        Column("Second value", width=280): lambda each: each.values[1] if len(each.values) > 1 else None,
+        Column("Second value", width=280): lambda each: (
+            each.values[1] if len(each.values) > 1 else None
+        ),
     }
     return Table.of([*fields, *left_over], shown_columns)

@@ -84,7 +84,12 @@ def _account(trials: list[Trial], calls: int) -> Iterator[str]:
     costs = [trial.verdict.cost_micro for trial in trials if trial.verdict.cost_micro]
     if costs:
         spent = sum(costs)
-        yield note("trial_cost", cost=money(spent), calls=calls, all=money(round(spent / len(costs) * calls))).text
+        yield note(
+            "trial_cost",
+            cost=money(spent),
+            calls=calls,
+            all=money(round(spent / len(costs) * calls)),
+        ).text
 
 
 def _lines(trial: Trial) -> Iterator[Html]:

@@ -1,10 +1,11 @@
 """Buttons with keys that count every press once, even on a busy server.
 
-The browser numbers the presses of keys and the clicks on their buttons, and sends all unacknowledged presses (keys.js).
-`Keyboard.work_off` executes each number once, and the head line that is drawn next acknowledges them. A click on a
-button without a key has no number. Its callback does not use Streamlit, because Streamlit may end a callback at any use
-of ``st.session_state`` if the next press has arrived. The callback only stores the press in the session's `Keyboard`,
-and `work_off` executes it too.
+The browser numbers the presses of keys and the clicks on their buttons, and sends all
+unacknowledged presses (keys.js). `Keyboard.work_off` executes each number once, and the head line
+that is drawn next acknowledges them. A click on a button without a key has no number. Its callback
+does not use Streamlit, because Streamlit may end a callback at any use of ``st.session_state`` if
+the next press has arrived. The callback only stores the press in the session's `Keyboard`, and
+`work_off` executes it too.
 """
 
 import re
@@ -20,7 +21,9 @@ import streamlit as st
 SAME_KEY = 0.25  # seconds; two clicks on one button within this time count as one
 FRESH_ROW = 0.7  # seconds; nobody can read a new row in less time
 SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
-_NOT_IN_CLASS = re.compile(r"[^a-zA-Z0-9_-]")  # Streamlit writes a hyphen for these in the class of a button
+_NOT_IN_CLASS = re.compile(
+    r"[^a-zA-Z0-9_-]"
+)  # Streamlit writes a hyphen for these in the class of a button
 READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
 
@@ -52,11 +55,12 @@ class Press:
 class Keyboard:
     """The presses of one browser session, when each key was last pressed, and when the row on the screen appeared.
 
-    ``buttons`` maps keys, and the classes of buttons, to the row's buttons. ``sent`` are the presses that the browser
-    sent with this run. ``done`` is the number of the last handled press. ``returned`` are numbers that were not
-    executed because the screen may have changed before them. ``early`` is whether a decision was refused because its
-    row had just appeared. ``waiting`` are accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the
-    time spent on the row until the last activity, which was at ``alive``; a pause counts at most ``longest``.
+    ``buttons`` maps keys, and the classes of buttons, to the row's buttons. ``sent`` are the
+    presses that the browser sent with this run. ``done`` is the number of the last handled press.
+    ``returned`` are numbers that were not executed because the screen may have changed before them.
+    ``early`` is whether a decision was refused because its row had just appeared. ``waiting`` are
+    accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the time spent on the
+    row until the last activity, which was at ``alive``; a pause counts at most ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
@@ -182,11 +186,12 @@ def key_button(
 ) -> None:
     """Show a button with a keyboard shortcut.
 
-    ``label`` must be a constant text, never text from a log. ``act`` is executed at the page's next run
-    (`Keyboard.work_off`); it must not use Streamlit. ``key`` must be unique on the page. ``turn`` orders clicks that
-    arrive together; a decision on a row that has just appeared is refused. ``by_key`` is what the shortcut does if that
-    is not what a click does. ``chosen`` shows the button filled, ``quiet`` without a border. ``each`` counts two clicks
-    in quick succession as two.
+    ``label`` must be a constant text, never text from a log. ``act`` is executed at the page's next
+    run (`Keyboard.work_off`); it must not use Streamlit. ``key`` must be unique on the page.
+    ``turn`` orders clicks that arrive together; a decision on a row that has just appeared is
+    refused. ``by_key`` is what the shortcut does if that is not what a click does. ``chosen`` shows
+    the button filled, ``quiet`` without a border. ``each`` counts two clicks in quick succession as
+    two.
     """
     presses, press = keyboard(), Press(turn, act, each)
     if shortcut is None:
@@ -194,7 +199,9 @@ def key_button(
     elif not disabled:
         presses.buttons[shortcut.lower()] = press if by_key is None else Press(turn, by_key, each)
         presses.buttons[_NOT_IN_CLASS.sub("-", f"st-key-{key}").lower()] = press
-    kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
+    kind: Literal["primary", "secondary", "tertiary"] = (
+        "primary" if chosen else "tertiary" if quiet else "secondary"
+    )
     st.button(
         label,
         key=key,

@@ -60,7 +60,9 @@ def corrected_shares(period: Period = "week", judge: int | str | None = None) ->
 def latest_news(shares: CorrectedTrend) -> Result | None:
     """Return the latest change of the corrected share of bad answers, with its coincidences; None without a change."""
     return kept_until_new_rows(
-        log_revision, lambda connection: news(connection, shares), ("news", shares.version_id, utc_now().date())
+        log_revision,
+        lambda connection: news(connection, shares),
+        ("news", shares.version_id, utc_now().date()),
     )
 
 
@@ -74,7 +76,11 @@ def signals() -> dict[tuple[str, str], int]:
     """Return the numbers of answers by the signals of judge and users, for at most ten minutes."""
     # On PostgreSQL, a row can be committed after rows with higher ids; the mark misses it.
     return kept_until_new_rows(
-        lambda connection: (*record_mark(connection).judgments, utc_now().hour, utc_now().minute // 10),
+        lambda connection: (
+            *record_mark(connection).judgments,
+            utc_now().hour,
+            utc_now().minute // 10,
+        ),
         signal_counts,
         ("signals",),
     )

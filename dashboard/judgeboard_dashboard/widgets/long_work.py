@@ -22,7 +22,10 @@ REPAINT_SECONDS = 5.0
 MINUTE = 60
 LONGEST_FILE = 30
 DOES = with_methods(
-    "kind of run", {"compare": "Comparing"}, lambda each: each.runs, reserved=("judge", "rejudge", "import")
+    "kind of run",
+    {"compare": "Comparing"},
+    lambda each: each.runs,
+    reserved=("judge", "rejudge", "import"),
 )
 """What a run of a kind does; the others judge."""
 
@@ -36,7 +39,11 @@ class FirstSeen:
 
     def rate(self, asked: int, now: float) -> float | None:
         """Return calls per second since then, None before the first call."""
-        return None if asked <= self.asked or now <= self.at else (asked - self.asked) / (now - self.at)
+        return (
+            None
+            if asked <= self.asked or now <= self.at
+            else (asked - self.asked) / (now - self.at)
+        )
 
 
 def first_seen(name: str, asked: int, now: float) -> FirstSeen:
@@ -65,7 +72,9 @@ def _chip() -> None:
     with caught(), suppress(JudgeboardError):  # the view itself shows the error
         words = _words()
         if words is not None:
-            st.page_link(f"{VIEWS}/runs.py", label=words, icon=":material/hourglass_top:", width="content")
+            st.page_link(
+                f"{VIEWS}/runs.py", label=words, icon=":material/hourglass_top:", width="content"
+            )
 
 
 def _words() -> str | None:

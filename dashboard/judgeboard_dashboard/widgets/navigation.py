@@ -89,10 +89,13 @@ def plan_button(*, key: str) -> None:
         open_button("Plan the labels", target, key=key, icon=":material/playlist_add:")
 
 
-def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]], answers: int) -> None:
+def filter_buttons(
+    page: str, rows: str, query: Mapping[str, str | list[str]], answers: int
+) -> None:
     """Show the buttons that open the page Judge answers, a new issue and a new queue with this filter, if allowed.
 
-    ``rows`` is "match" for all ``answers`` of the filter, "open" for those with an open flag. The order is left out.
+    ``rows`` is "match" for all ``answers`` of the filter, "open" for those with an open flag. The
+    order is left out.
     """
     narrowed = {name: values for name, values in query.items() if name != "sort"}
     flagged = {"state": ["confirmed", "open"]} if rows == "open" else {}
@@ -147,8 +150,8 @@ def start_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[But
 def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
     """Open the rows of the last click. Call it first in the body of a page, since a callback cannot open a page.
 
-    After the browser's Back the address has the parameters of the other page. The page's ``own`` parameters are then
-    restored from the session. Without a ``page`` no parameters are kept.
+    After the browser's Back the address has the parameters of the other page. The page's ``own``
+    parameters are then restored from the session. Without a ``page`` no parameters are kept.
     """
     left: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT, {})
     picked = st.session_state.pop(_PICKED, None)
@@ -161,11 +164,13 @@ def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
         open_rows(page, **left.pop(page))
 
 
-def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str) -> None:
+def clickable_chart(
+    chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str
+) -> None:
     """Show a chart, ``height`` px high with its axes, whose marks open rows.
 
-    The chart must use `charts.pick`. ``at`` of a mark is its position in ``targets``; the target None opens
-    nothing. ``says`` describes the chart for screen readers.
+    The chart must use `charts.pick`. ``at`` of a mark is its position in ``targets``; the target
+    None opens nothing. ``says`` describes the chart for screen readers.
     """
     # Altair and pandas take a second to import. Pages without a chart do not need them.
     from judgeboard_dashboard.widgets.charts import SELECTION, framed
@@ -190,11 +195,13 @@ def mark_in(key: str) -> int | None:
     return int(marks[0]["at"]) if marks else None
 
 
-def row_clicked(key: str, targets: Sequence[Rows | None], sort: Callable[[str], None] | None) -> Callable[[], None]:
+def row_clicked(
+    key: str, targets: Sequence[Rows | None], sort: Callable[[str], None] | None
+) -> Callable[[], None]:
     """Return the callback of a table with ``selection_mode="single-cell"`` whose rows open ``targets``.
 
-    The selection is a position in the table as it was shown, so the callback looks up the rows at once. ``sort`` gets
-    the title of a selected column.
+    The selection is a position in the table as it was shown, so the callback looks up the rows at
+    once. ``sort`` gets the title of a selected column.
     """
 
     def clicked() -> None:
@@ -229,8 +236,15 @@ def pick_rows(rows: Rows) -> None:
     st.session_state[_PICKED] = rows
 
 
-# No page may bind a filter to these names, because after Back the previous page has them in its address for a moment.
-_TEXTS = {"people_said": "people", "judge_said": "judge", "scored": "score", "sliced": "by", "slice": "slice"}
+# No page may bind a filter to these names, because after Back the previous page has them in its
+# address for a moment.
+_TEXTS = {
+    "people_said": "people",
+    "judge_said": "judge",
+    "scored": "score",
+    "sliced": "by",
+    "slice": "slice",
+}
 CELL_FIELDS = ("pairs", "raters", *_TEXTS, "reviewer", "human", "labels")
 _RATERS = re.compile(r"([a-z]+)-(\d{1,18})-(\d{1,18})")
 
@@ -255,7 +269,10 @@ def cell_rows(cell: Cell, **more: str | list[str]) -> Rows:
         "labels": None if cell.counted.implied_labels else "given",
     }
     narrowed = {**query_of(cell.counted.where), **more}
-    return Rows("responses", {**{name: value for name, value in named.items() if value is not None}, **narrowed})
+    return Rows(
+        "responses",
+        {**{name: value for name, value in named.items() if value is not None}, **narrowed},
+    )
 
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
@@ -274,7 +291,9 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         int(first),
         int(second),
         cast("Raters", kind),
-        counted=CountedGrades(reviewer_id, cast("Human", fields.get("human", "gold")), fields.get("labels") != "given"),
+        counted=CountedGrades(
+            reviewer_id, cast("Human", fields.get("human", "gold")), fields.get("labels") != "given"
+        ),
         **texts,
     )
     with reading() as connection:

@@ -6,12 +6,27 @@ from judgeboard.domain import Action
 from judgeboard.errors import JudgeboardError
 from judgeboard.measure.alarms import LONGEST_NOTE, acknowledge, alarm_sentence, open_alarms
 from judgeboard.store.alerts import Alarm
-from judgeboard.store.events import CONFLICT, MENTION, StoredEvent, mark_read, notifications, read_until
+from judgeboard.store.events import (
+    CONFLICT,
+    MENTION,
+    StoredEvent,
+    mark_read,
+    notifications,
+    read_until,
+)
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import current_reviewer, named_reviewer, numbered, open_rows, reading, saving, store
+from judgeboard_dashboard.session import (
+    current_reviewer,
+    named_reviewer,
+    numbered,
+    open_rows,
+    reading,
+    saving,
+    store,
+)
 from judgeboard_dashboard.widgets.navigation import Rows, item
 from judgeboard_dashboard.widgets.texts import caption, note, when
 
@@ -29,7 +44,10 @@ def notification_bell() -> None:
         if person is None:
             return
         with reading() as connection:
-            listed, read = notifications(connection, person.id, limit=LISTED), read_until(connection, person.id)
+            listed, read = (
+                notifications(connection, person.id, limit=LISTED),
+                read_until(connection, person.id),
+            )
     except JudgeboardError:  # the page below shows the error
         return
     except Exception as error:  # noqa: BLE001 - the page below stays usable, and the log has the error
@@ -58,7 +76,11 @@ def notification_bell() -> None:
             )
         if unread:
             st.button(
-                "Mark all as read", key="notifications_read", on_click=_read, args=(person, listed[0].id), wrap=False
+                "Mark all as read",
+                key="notifications_read",
+                on_click=_read,
+                args=(person, listed[0].id),
+                wrap=False,
             )
 
 
@@ -104,11 +126,17 @@ def show_alarms() -> None:
     may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
     for alarm in alarms:
         with st.container(
-            key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+            key=f"alarm_{alarm.id}",
+            horizontal=True,
+            vertical_alignment="center",
+            gap="small",
+            wrap=False,
         ):
             note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
             if may_acknowledge:
-                with st.popover("Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"):
+                with st.popover(
+                    "Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"
+                ):
                     _acknowledgement(alarm)
     if alarms and not may_acknowledge:
         caption("A lead acknowledges an alarm. Its detectors then start anew.")
@@ -123,7 +151,9 @@ def _acknowledgement(alarm: Alarm) -> None:
         help="Cause of the change, or what was done. The detectors of this figure then start anew on "
         f"{day_words(alarm.from_day, year=True)}.",
     )
-    pressed = st.button("Acknowledge alarm", key=f"alarm_{alarm.id}_save", type="primary", wrap=False)
+    pressed = st.button(
+        "Acknowledge alarm", key=f"alarm_{alarm.id}_save", type="primary", wrap=False
+    )
     person = named_reviewer() if pressed else None
     if person is not None:
         with saving("Not acknowledged"):

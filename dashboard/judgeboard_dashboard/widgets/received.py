@@ -49,7 +49,9 @@ SOURCE_COLUMNS: Columns[SourceState] = {
 }
 TRACE_COLUMNS: Columns[Trace] = {
     Column("Last span", width=130): lambda trace: when(trace.last_at),
-    Column("Result", width=80): lambda trace: {"made": "answer", "none": "no answer"}.get(trace.state, trace.state),
+    Column("Result", width=80): lambda trace: {"made": "answer", "none": "no answer"}.get(
+        trace.state, trace.state
+    ),
     Column("Spans", "count", width=60): lambda trace: trace.spans,
     Column("What was taken, or why not", width=360): became_of,
     Column("Trace", width=130): lambda trace: trace.external_id,
@@ -59,15 +61,23 @@ TRACE_COLUMNS: Columns[Trace] = {
 TARGET_COLUMNS: Columns[TargetProgress] = {
     Column("Target", width=110): lambda target: target.name,
     Column("State", width=90): lambda target: target.state,
-    Column("Pushed", "count", width=75, help="Judgments, reviews and gold labels that the tool has"): (
-        lambda target: target.pushed
+    Column(
+        "Pushed", "count", width=75, help="Judgments, reviews and gold labels that the tool has"
+    ): (lambda target: target.pushed),
+    Column("Waiting", "count", width=75, help="Items left by the latest push"): lambda target: (
+        target.waiting
     ),
-    Column("Waiting", "count", width=75, help="Items left by the latest push"): lambda target: target.waiting,
-    Column("Refused", "count", width=75, help="Items that the tool did not take"): lambda target: target.refused,
-    Column("Last success", width=130): lambda target: when(target.succeeded_at) if target.succeeded_at else None,
+    Column("Refused", "count", width=75, help="Items that the tool did not take"): lambda target: (
+        target.refused
+    ),
+    Column("Last success", width=130): lambda target: (
+        when(target.succeeded_at) if target.succeeded_at else None
+    ),
     Column("Next push", width=130): lambda target: when(target.next_at) if target.next_at else None,
     Column("Sends", width=170): lambda target: ", ".join(target.what),
-    Column("Answers of", width=110, help="Only answers of this source"): lambda target: target.source or "all sources",
+    Column("Answers of", width=110, help="Only answers of this source"): lambda target: (
+        target.source or "all sources"
+    ),
     Column("Address", width=220): lambda target: target.address,
 }
 
@@ -79,12 +89,16 @@ def push_targets() -> None:
     if not listed:
         caption("There is no push target yet. In a terminal: `judgeboard rule add push TOOL`")
         return
-    chosen = listed[choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)]
+    chosen = listed[
+        choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)
+    ]
     for target in listed:
         show_problem(target.name, target.problem)
     if chosen.refused:
         reason = one_line(chosen.reason)
-        show_problem(chosen.name, f"{count(chosen.refused, 'item')} refused. The latest reason: {reason}")
+        show_problem(
+            chosen.name, f"{count(chosen.refused, 'item')} refused. The latest reason: {reason}"
+        )
     if chosen.state == NO_WORKER:
         caption("No process pushes now. Start `judgeboard serve` or `judgeboard worker`.")
     paused = chosen.state == PAUSED
@@ -117,8 +131,14 @@ def received() -> None:
         traces = latest_traces(connection, chosen.source, unused=unused, limit=MOST)
     targets = [None if each.response_id is None else item(each.response_id) for each in traces]
     under = (
-        f"The latest {MOST}. More: `judgeboard sources --limit 1000`" if len(traces) == MOST else None,
-        *(note(code, source=quote(chosen.source)).text for code in ("map_source", "forget_unused") if chosen.none),
+        f"The latest {MOST}. More: `judgeboard sources --limit 1000`"
+        if len(traces) == MOST
+        else None,
+        *(
+            note(code, source=quote(chosen.source)).text
+            for code in ("map_source", "forget_unused")
+            if chosen.none
+        ),
     )
     key = f"traces_{chosen.source}_{unused}_{len(traces)}"
     table(Table.of(traces, TRACE_COLUMNS), targets, key=key, name="traces", under=under, most=12)

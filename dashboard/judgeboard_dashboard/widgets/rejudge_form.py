@@ -98,7 +98,9 @@ def _done_words(job: JobProgress) -> str:
     if failed := job.asked - job.ok:
         sentences.append(f"{count(failed, 'answer')} without a usable verdict.")
     if job.waiting:
-        sentences.append(f"{count(job.waiting, 'answer')} not reached, because the filter no longer selects them.")
+        sentences.append(
+            f"{count(job.waiting, 'answer')} not reached, because the filter no longer selects them."
+        )
     return " ".join(sentences)
 
 
@@ -116,8 +118,12 @@ class RejudgeAddress(NamedTuple):
 
 def read_address() -> RejudgeAddress:
     """Read the address; unusable parameters are ignored."""
-    rows = next((name for name in row_choices(RowFilter()) if name == st.query_params.get("rows")), None)
-    return RejudgeAddress(as_id(st.query_params.get("response", "")), rows, st.query_params.get("job"))
+    rows = next(
+        (name for name in row_choices(RowFilter()) if name == st.query_params.get("rows")), None
+    )
+    return RejudgeAddress(
+        as_id(st.query_params.get("response", "")), rows, st.query_params.get("job")
+    )
 
 
 def lead(estimate: CallEstimate) -> str:
@@ -136,13 +142,19 @@ def details(estimate: CallEstimate) -> str:
         return "No answer is selected. Choose other answers, or another judge."
     sentences = []
     if estimate.tokens is not None:
-        sentences.append(f"Estimated from {estimate.tokens:,.0f} tokens per answer in the latest verdicts.")
+        sentences.append(
+            f"Estimated from {estimate.tokens:,.0f} tokens per answer in the latest verdicts."
+        )
     if estimate.continues is not None:
         sentences.append(f"Continues run {estimate.continues}, which was not finished.")
     if estimate.version_title is None:
-        sentences.append("Creates a new judge version. Other verdicts and their figures do not change.")
+        sentences.append(
+            "Creates a new judge version. Other verdicts and their figures do not change."
+        )
     else:
-        sentences.append(f"Existing verdicts are kept; for {estimate.version_title} the newest verdict counts.")
+        sentences.append(
+            f"Existing verdicts are kept; for {estimate.version_title} the newest verdict counts."
+        )
     if estimate.flag_words:
         sentences.append(estimate.flag_words)
     return " ".join(sentences)
@@ -154,7 +166,8 @@ _KINDS = {"rag": "chat model", "rating": "rating, 1 to 4", "lexical": "word over
 def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
     """Return the judge fields of a job by words: of the stored versions that can judge again, and of ``new`` judges.
 
-    Versions of the primary judge come first, newest first: "rag v3 · llama-3.1-8b". A new judge has no name.
+    Versions of the primary judge come first, newest first: "rag v3 · llama-3.1-8b". A new judge has
+    no name.
     """
     with reading() as connection:
         usable = usable_versions(connection)
@@ -172,8 +185,8 @@ def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
 def judge_form() -> ChosenJudge | None:
     """Show the fields and return the chosen judge.
 
-    A stored version judges with its own parameters. Only its model and the address can be changed. Return None if the
-    person may not define a judge and no stored version can judge again.
+    A stored version judges with its own parameters. Only its model and the address can be changed.
+    Return None if the person may not define a judge and no stored version can judge again.
     """
     defines = permitted(Action.CHOOSE_JUDGE)
     specs = judge_specs(new=defines)
@@ -184,7 +197,9 @@ def judge_form() -> ChosenJudge | None:
     if not defines or "model" not in chosen:
         return ChosenJudge(chosen)
     is_new = "name" not in chosen
-    model = st.text_input("Model", chosen["model"], key=f"ask_model_{words}", placeholder="as its endpoint spells it")
+    model = st.text_input(
+        "Model", chosen["model"], key=f"ask_model_{words}", placeholder="as its endpoint spells it"
+    )
     known_address = chosen.get("base_url", "")
     base_url = st.text_input(
         "Address",
@@ -216,8 +231,8 @@ def judge_form() -> ChosenJudge | None:
 def with_destination(judge: ChosenJudge, subject: str) -> ChosenJudge:
     """Show the host and the provider that get the ``subject`` ("15 answers"); return whether it may be sent.
 
-    If it is another host than before, the person must agree. The field belongs to these hosts and this subject: after a
-    change of either, the person is asked again.
+    If it is another host than before, the person must agree. The field belongs to these hosts and
+    this subject: after a change of either, the person is asked again.
     """
     try:
         address = job_address(seen(), judge.spec)
@@ -231,7 +246,15 @@ def with_destination(judge: ChosenJudge, subject: str) -> ChosenJudge:
         key = f"other_host_{address.before}_{address.host}_{subject}"
         agreed = st.checkbox(f"Send {subject} to {address.host}", key=key)
     elif address.host is not None:
-        show(tag("div", f"Sends {subject} to ", tag("b", address.host), f" ({address.provider}).", cls="jb-cap"))
+        show(
+            tag(
+                "div",
+                f"Sends {subject} to ",
+                tag("b", address.host),
+                f" ({address.provider}).",
+                cls="jb-cap",
+            )
+        )
     return replace(judge, host=address.host if agreed else None, agreed=agreed)
 
 
@@ -246,7 +269,14 @@ def start_button(
 ) -> str | None:
     """Show the button that starts a job; return the id of the job after a press."""
     usable = estimate.calls and judge.agreed
-    pressed = st.button(label, key=key, type="primary", icon=":material/restart_alt:", wrap=False, disabled=not usable)
+    pressed = st.button(
+        label,
+        key=key,
+        type="primary",
+        icon=":material/restart_alt:",
+        wrap=False,
+        disabled=not usable,
+    )
     if not pressed or (reviewer := named_reviewer()) is None:
         return None
     try:
@@ -284,13 +314,17 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
     if selected.mode == AskMode.ALL and estimate.flags:
-        keeps = st.checkbox(f"Keep {count(estimate.flags, 'open flag')} of audits and of other judges", key=_KEEP)
+        keeps = st.checkbox(
+            f"Keep {count(estimate.flags, 'open flag')} of audits and of other judges", key=_KEEP
+        )
         selected = selected._replace(mode=AskMode.KEEP_FLAGS.value if keeps else selected.mode)
     answers = count(estimate.calls, "answer")
     judge = with_destination(judge, answers) if estimate.calls else judge
     try_button(judge, selected.where, estimate)
     verb = "Judge" if selected.mode == AskMode.PLAIN else "Rejudge"
-    job_id = start_button(f"{verb} {answers}", judge, selected, estimate, key="rejudge_start", max_cost=limit)
+    job_id = start_button(
+        f"{verb} {answers}", judge, selected, estimate, key="rejudge_start", max_cost=limit
+    )
     if job_id is None:
         return place
     end_trial()
@@ -305,7 +339,9 @@ def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAd
     choices = row_choices(where)
     if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (address.rows, where):
         st.session_state[_ROWS] = address.rows or ("open" if where == RowFilter() else "match")
-    chosen = st.selectbox("Answers", list(choices), format_func=lambda name: choices[name].words, key=_ROWS)
+    chosen = st.selectbox(
+        "Answers", list(choices), format_func=lambda name: choices[name].words, key=_ROWS
+    )
     st.session_state[_CAME_FROM] = (chosen, where)
     selected = choices[chosen]
     if where != RowFilter():
@@ -327,7 +363,12 @@ def _answer(response_id: int) -> None:
     )
     with st.container(horizontal=True, gap="small"):
         open_button("Open item", item(response_id), key="rejudge_item", type="tertiary")
-        st.button("Choose other answers", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
+        st.button(
+            "Choose other answers",
+            key="rejudge_others",
+            type="tertiary",
+            on_click=st.query_params.clear,
+        )
 
 
 def _estimate(judge: ChosenJudge, selected: JobRows) -> CallEstimate | None:
@@ -345,7 +386,9 @@ def _cost_limit(estimate: CallEstimate) -> float | None:
     if estimate.model is None:
         return None
     if not estimate.priced:
-        caption(f"No cost limit: {estimate.model} has no price. Add it to a price file (JUDGEBOARD_PRICES).")
+        caption(
+            f"No cost limit: {estimate.model} has no price. Add it to a price file (JUDGEBOARD_PRICES)."
+        )
         return None
     return st.number_input(
         "Stop at cost, $",
@@ -359,17 +402,28 @@ def _cost_limit(estimate: CallEstimate) -> float | None:
 
 
 def judge_in_job(
-    version: StoredVersion, where: RowFilter, mode: str, *, key: str, verb: str, noun: str, command: str
+    version: StoredVersion,
+    where: RowFilter,
+    mode: str,
+    *,
+    key: str,
+    verb: str,
+    noun: str,
+    command: str,
 ) -> None:
     """Show the estimate and the button of a job in which a judge version judges these answers, or the open job.
 
     ``command`` does the same in a terminal, for a version that a job cannot use.
     """
-    job = next((each for each in open_jobs(store()) if (each.mode, each.where) == (mode, where)), None)
+    job = next(
+        (each for each in open_jobs(store()) if (each.mode, each.where) == (mode, where)), None
+    )
     if job is not None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, noun)} judged.")
-            open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"{key}_job", type="tertiary")
+            open_button(
+                "Open job", Rows("rejudge", {"job": job.id}), key=f"{key}_job", type="tertiary"
+            )
         return
     try:
         with reading() as connection:
@@ -385,7 +439,9 @@ def judge_in_job(
     if estimate.calls:
         judge = with_destination(ChosenJudge(spec), count(estimate.calls, "answer"))
         selected = JobRows("", where, mode)
-        job_id = start_button(f"{verb} {count(estimate.calls, noun)}", judge, selected, estimate, key=f"{key}_judge")
+        job_id = start_button(
+            f"{verb} {count(estimate.calls, noun)}", judge, selected, estimate, key=f"{key}_judge"
+        )
         if job_id is not None:
             pick_rows(Rows("rejudge", {"job": job_id}))
             st.rerun()

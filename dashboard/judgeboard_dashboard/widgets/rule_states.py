@@ -32,16 +32,20 @@ def state_buttons(
 ) -> None:
     """Show the buttons that change the state of a rule or target, and before them one that sends a test message.
 
-    Only a person who may do ``action`` sees them. Their keys have the name: if another person has changed the list
-    meanwhile, a press changes no other rule.
+    Only a person who may do ``action`` sees them. Their keys have the name: if another person has
+    changed the list meanwhile, a press changes no other rule.
     """
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, action):
         return
     label = as_label(shortened(name, LONGEST_LABEL))
     verb, state = ("Resume", RuleState.ACTIVE) if paused else ("Pause", RuleState.PAUSED)
-    with st.container(key=f"{key}_states", horizontal=True, gap="small", vertical_alignment="center"):
-        if test is not None and st.button("Send test message", key=f"{key}_test_{name}", wrap=False):
+    with st.container(
+        key=f"{key}_states", horizontal=True, gap="small", vertical_alignment="center"
+    ):
+        if test is not None and st.button(
+            "Send test message", key=f"{key}_test_{name}", wrap=False
+        ):
             with saving("Not sent"):
                 test(store(), name, reviewer)
         for change_words, new in ((verb, state), ("Remove", RuleState.REMOVED)):

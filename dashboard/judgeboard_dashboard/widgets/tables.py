@@ -33,8 +33,9 @@ _NUMBER_FORMATS = {"count": "localized", "integer": "%.0f", "number": "%.2f", "s
 class TableLooks(TypedDict, total=False):
     """How a table looks.
 
-    At most ``most`` rows are visible without scrolling (default: 15). ``columns`` are Streamlit's settings of columns,
-    which replace those of `column_settings`. A missing value is shown as the ``placeholder`` (default: nothing).
+    At most ``most`` rows are visible without scrolling (default: 15). ``columns`` are Streamlit's
+    settings of columns, which replace those of `column_settings`. A missing value is shown as the
+    ``placeholder`` (default: nothing).
     """
 
     most: int
@@ -57,10 +58,10 @@ def figure(
 ) -> None:
     """Show a chart and a caption. If `table_switch` is on, show the same numbers as a table with a CSV button instead.
 
-    ``draw`` makes the chart, ``tall`` px high; its marks are in the order of ``rows``. A mark or a row opens its
-    target. Without ``chart``, it is always the table. The caption has the sentences for the chart (``drawn``) or the
-    table (``listed``), then those for both (``under``); None is skipped. ``says`` describes the chart for screen
-    readers.
+    ``draw`` makes the chart, ``tall`` px high; its marks are in the order of ``rows``. A mark or a
+    row opens its target. Without ``chart``, it is always the table. The caption has the sentences
+    for the chart (``drawn``) or the table (``listed``), then those for both (``under``); None is
+    skipped. ``says`` describes the chart for screen readers.
     """
     if as_tables() or not chart:
         table(rows, targets, key=f"{key}_table", under=(*listed, *under))
@@ -81,7 +82,8 @@ def table(
 ) -> None:
     """Show a table whose rows open their targets, with a caption (``under``, None is skipped) and a CSV button.
 
-    ``csv`` is the table for the file, if it differs; ``name`` is the name of the file, by default the key.
+    ``csv`` is the table for the file, if it differs; ``name`` is the name of the file, by default
+    the key.
     """
     show_rows(rows, key=key, targets=targets, **looks)
     foot(rows if csv is None else csv, name or key, *under)
@@ -89,7 +91,9 @@ def table(
 
 def foot(csv: Table | Callable[[], Table], name: str, *under: str | None) -> None:
     """Show the caption and the CSV button below a table."""
-    with st.container(key=f"foot_{name}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(
+        key=f"foot_{name}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
         caption(*under)
         csv_button(csv, name.replace("_", "-"), key=f"{name}_csv")
 
@@ -104,8 +108,8 @@ def show_rows(
 ) -> None:
     """Show a table without caption; a click on a row opens its target, if there are targets.
 
-    ``sort`` gets the title of a clicked header. A page of a longer list needs it, because the browser would sort only
-    the rows of the page. Without ``sort``, the browser sorts the table.
+    ``sort`` gets the title of a clicked header. A page of a longer list needs it, because the
+    browser would sort only the rows of the page. Without ``sort``, the browser sorts the table.
     """
     if not targets and sort is None:
         data_frame(rows, key=key, **looks)
@@ -131,7 +135,14 @@ def sorts_by_header(page: str, orders: Mapping[str, Sequence[str]]) -> Callable[
 
 def choose_row(rows: Table, *, key: str, first: int = 0, **looks: Unpack[TableLooks]) -> int:
     """Show a table and return the index of the selected row; at first the row ``first`` is selected."""
-    event = data_frame(rows, key=key, modes=["single-row-required"], on_select="rerun", selected=first or None, **looks)
+    event = data_frame(
+        rows,
+        key=key,
+        modes=["single-row-required"],
+        on_select="rerun",
+        selected=first or None,
+        **looks,
+    )
     selected = event.selection.rows
     return selected[0] if selected and selected[0] < len(rows.rows) else 0
 
@@ -147,12 +158,14 @@ def data_frame(
 ) -> Any:
     """Show a table; the row ``selected`` is selected at first. Return the selection, if ``on_select`` asks for it.
 
-    In a window that is too narrow for a table, its texts get less room, and then its last columns are hidden: the menu
-    of the table shows them.
+    In a window that is too narrow for a table, its texts get less room, and then its last columns
+    are hidden: the menu of the table shows them.
     """
     room = window_width() - _MARGINS - (_BOXES if "row" in str(modes) else 0)
     rows, shown = fitted(rows, room)
-    default: DataframeStateInput | None = None if selected is None else {"selection": {"rows": [selected]}}
+    default: DataframeStateInput | None = (
+        None if selected is None else {"selection": {"rows": [selected]}}
+    )
     # For tables in such a container, keys.js prevents that the focus alone opens the first row.
     with st.container(key=f"opens_{key}") if callable(on_select) else nullcontext():
         return st.dataframe(
@@ -204,7 +217,8 @@ def table_frame(table: Table) -> "pd.DataFrame":
     return pd.DataFrame(
         {
             column.title: pd.Series(
-                [_shown(row[place], column) for row in table.rows], dtype=_TYPES.get(column.format, "str")
+                [_shown(row[place], column) for row in table.rows],
+                dtype=_TYPES.get(column.format, "str"),
             )
             for place, column in enumerate(table.columns)
         }
@@ -232,7 +246,9 @@ def column_settings(table: Table) -> dict[str, Any]:
         elif number_format is not None:
             settings[column.title] = st.column_config.NumberColumn(format=number_format, **looks)
         else:
-            settings[column.title] = st.column_config.TextColumn(alignment="right" if column.right else None, **looks)
+            settings[column.title] = st.column_config.TextColumn(
+                alignment="right" if column.right else None, **looks
+            )
     return settings
 
 
@@ -246,7 +262,9 @@ def text_of(name: str) -> Callable[[object], str | None]:
     return lambda line: one_line(getattr(line, name))
 
 
-LOG_COLUMNS: Columns[Any] = {Column(capital(LOG_FIELDS[name].label), width=100): text_of(name) for name in LISTED}
+LOG_COLUMNS: Columns[Any] = {
+    Column(capital(LOG_FIELDS[name].label), width=100): text_of(name) for name in LISTED
+}
 """The columns of the texts of the log that are listed."""
 
 
@@ -281,7 +299,11 @@ class PageOfList:
 def current_page(page: str, query: Query) -> PageOfList:
     """Return the current page of a list; if the address has changed, the first page."""
     page_of_list = st.session_state.get(f"{page}_page")
-    return page_of_list if isinstance(page_of_list, PageOfList) and page_of_list.query == query else PageOfList(query)
+    return (
+        page_of_list
+        if isinstance(page_of_list, PageOfList) and page_of_list.query == query
+        else PageOfList(query)
+    )
 
 
 def turning_foot(
@@ -297,12 +319,14 @@ def turning_foot(
 ) -> None:
     """Show the range of a list, the CSV button, and the buttons that turn pages (keys K and J).
 
-    ``more`` follows the range; ``beside`` shows further buttons before the CSV button; ``file`` is the name of the CSV
-    file, by default the page's.
+    ``more`` follows the range; ``beside`` shows further buttons before the CSV button; ``file`` is
+    the name of the CSV file, by default the page's.
     """
     last = listed.first + len(listed.lines) - 1
     words = f"{listed.first:,}–{last:,} of {count(listed.total, noun)}{more}"
-    with st.container(key=f"{page}_foot", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key=f"{page}_foot", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         show(tag("div", words, cls="jb-cap jb-line"))
         if beside is not None:
             beside()
@@ -327,7 +351,9 @@ def _turn(page: str, turned: PageOfList) -> None:
     st.session_state[f"{page}_page"] = turned
 
 
-def all_lines(read: Callable[[str | None, int], LinePage[Line]], most: int | None = None) -> list[Line]:
+def all_lines(
+    read: Callable[[str | None, int], LinePage[Line]], most: int | None = None
+) -> list[Line]:
     """Return the lines of all pages, or of as many pages as are needed for ``most`` lines.
 
     ``read`` gets the key of a page (None for the first) and its size.

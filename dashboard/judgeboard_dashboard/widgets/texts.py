@@ -62,7 +62,11 @@ def capital(text: str) -> str:
 
 def stored_words(preference: Preference | None) -> str | None:
     """Return A, B or tie; None for no preference."""
-    return None if preference is None else {Preference.A: "A", Preference.B: "B", Preference.TIE: "tie"}[preference]
+    return (
+        None
+        if preference is None
+        else {Preference.A: "A", Preference.B: "B", Preference.TIE: "tie"}[preference]
+    )
 
 
 def rules_words(rules: Iterable[str], longest: int | None = None) -> str:
@@ -116,8 +120,8 @@ def ago(moment: datetime) -> str:
 
 _COMMAND = re.compile(r"`([^`]+)`")
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-# Numbers outside the brackets of intervals. "1 in 4" and "79 %" are one number each. Digits in names such as gpt-4 and
-# in dates do not count.
+# Numbers outside the brackets of intervals. "1 in 4" and "79 %" are one number each. Digits in
+# names such as gpt-4 and in dates do not count.
 _NUMBER = re.compile(
     rf"(?<!{_MONTH} )(?!\d+ {_MONTH}\b)"
     r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|[-+]?\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
@@ -130,7 +134,15 @@ def sentence(text: str, *, lead: str = "") -> None:
     if not (text or lead):
         return
     body = numbers(text, "span" if lead else "b")
-    show(tag("div", tag("b", lead) if lead else None, " " if lead else None, body, cls="jb-say jb-wide"))
+    show(
+        tag(
+            "div",
+            tag("b", lead) if lead else None,
+            " " if lead else None,
+            body,
+            cls="jb-say jb-wide",
+        )
+    )
 
 
 def heading(text: str) -> None:
@@ -163,7 +175,8 @@ def commands(text: str) -> Html:
     """Return a sentence as markup. Commands in backquotes become code, with ``--db`` if needed (`with_database`)."""
     parts = _COMMAND.split(text)
     return join(
-        tag("span", with_database(part), cls="jb-code") if place % 2 else part for place, part in enumerate(parts)
+        tag("span", with_database(part), cls="jb-code") if place % 2 else part
+        for place, part in enumerate(parts)
     )
 
 
@@ -175,7 +188,9 @@ def with_database(command: str) -> str:
     url = database_url()
     if url == database_url(DEFAULT_DATABASE) or not sees_database():
         return command
-    return with_db(command, url.database if url.get_backend_name() == "sqlite" else url.render_as_string())
+    return with_db(
+        command, url.database if url.get_backend_name() == "sqlite" else url.render_as_string()
+    )
 
 
 def numbers(text: str, element: str = "b") -> Html:

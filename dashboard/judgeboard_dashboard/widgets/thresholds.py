@@ -23,7 +23,12 @@ from judgeboard.measure.thresholds import (
     verdicts_note,
 )
 from judgeboard.reports.agreement import calibration_table
-from judgeboard.reports.thresholds import limits_and_next, map_tables, thresholds_table, trade_off_table
+from judgeboard.reports.thresholds import (
+    limits_and_next,
+    map_tables,
+    thresholds_table,
+    trade_off_table,
+)
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.gate import demand
@@ -61,11 +66,16 @@ _ALL_TYPES = "all query types"
 def threshold_search() -> None:
     """Show the threshold that reaches a goal, the trade-off of other thresholds, and a button to set one."""
     demand(Action.SEE_MANAGED)
-    with st.container(key="threshold_goal", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(
+        key="threshold_goal", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
         aim = switch("Goal", AIMS, key="goal")
         label, first, step = NUMBERS[aim]
-        # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
-        value = st.number_input(label, value=first, step=step, format="%.4g", key=f"goal_{aim}", width=300)
+        # The field has no bounds, because Streamlit silently replaces a number outside them by the
+        # lowest.
+        value = st.number_input(
+            label, value=first, step=step, format="%.4g", key=f"goal_{aim}", width=300
+        )
         by_type = st.toggle("By query type", key="by_type", bind="query-params", width="content")
     try:
         goal = Goal(aim, value)
@@ -75,7 +85,9 @@ def threshold_search() -> None:
     try:
         sample = kept_until_new_rows(  # it reads the texts of all answers
             log_revision,
-            lambda connection: load_sample(connection, [scored_version(connection, None)], flags=True),
+            lambda connection: load_sample(
+                connection, [scored_version(connection, None)], flags=True
+            ),
             ("scores",),
         )
     except NotFound as error:
@@ -87,7 +99,9 @@ def threshold_search() -> None:
         ("threshold", goal, by_type),
     )
     for each in results:
-        sentence(each.sentence, lead=f"{each.about.where['query_type']}. " if each.about.where else "")
+        sentence(
+            each.sentence, lead=f"{each.about.where['query_type']}. " if each.about.where else ""
+        )
     rows = thresholds_table(results, goal.aim)
     under = tuple(limits_and_next(results))
     if rows.rows:
@@ -96,7 +110,9 @@ def threshold_search() -> None:
         caption("\n".join(under))
     if any(each.next for each in results):
         plan_button(key="threshold_plan")
-    measured = {each.about.where.get("query_type", _ALL_TYPES): each for each in results if each.rows}
+    measured = {
+        each.about.where.get("query_type", _ALL_TYPES): each for each in results if each.rows
+    }
     if measured:
         _trade_off(sample, goal, measured)
 
@@ -104,19 +120,33 @@ def threshold_search() -> None:
 def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdResult]) -> None:
     """Show what other thresholds do for one query type, and set one of them."""
     heading("Trade-off")
-    with st.container(key="trade_off_fields", horizontal=True, vertical_alignment="bottom", gap="small"):
-        name = choose("Query type", {each: each for each in results}, key="trade_off_type", width=210)
+    with st.container(
+        key="trade_off_fields", horizontal=True, vertical_alignment="bottom", gap="small"
+    ):
+        name = choose(
+            "Query type", {each: each for each in results}, key="trade_off_type", width=210
+        )
         about, advised = results[name].about, advised_setting(results[name])
         key, query_type = f"try_{name}_{goal.aim}_{goal.value:g}", about.where.get("query_type")
         first = sample.cuts.of(query_type or "") if advised is None else advised
-        # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
-        tried = st.number_input("Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210)
+        # The field has no bounds, because Streamlit silently replaces a number outside them by the
+        # lowest.
+        tried = st.number_input(
+            "Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210
+        )
         table_switch()
     if not 0 <= tried <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
-    at, curve, judged = replayed(sample, tried, query_type), results[name].curve, about.counts["judged"]
-    lines = {"in force": results[name].figure("flagged", IN_FORCE).value or 0.0, "this threshold": at.flags / judged}
+    at, curve, judged = (
+        replayed(sample, tried, query_type),
+        results[name].curve,
+        about.counts["judged"],
+    )
+    lines = {
+        "in force": results[name].figure("flagged", IN_FORCE).value or 0.0,
+        "this threshold": at.flags / judged,
+    }
     figure(
         lambda: trade_off_chart(curve, judged, lines),
         TRADE_OFF_HEIGHT,
@@ -124,9 +154,12 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdRes
         [None] * len(curve),
         key=f"trade_off_{name}",
         says=f"Recall and precision by the share of flagged answers, {name}",
-        under=(f"{sample.title}. Measured on all labels, weighted as in `labels rate`. Bands: 95 % intervals.",),
+        under=(
+            f"{sample.title}. Measured on all labels, weighted as in `labels rate`. Bands: 95 % intervals.",
+        ),
     )
-    # The chosen threshold has one figure on the page: that of the half of the labels that measured it.
+    # The chosen threshold has one figure on the page: that of the half of the labels that measured
+    # it.
     if tried != advised:
         notes = [change_note(at.change), verdicts_note(sample, tried, query_type)]
         words = paragraph(notes)
@@ -137,12 +170,18 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdRes
 def _set(sample: ScoredSample, query_type: str | None, tried: float, name: str) -> None:
     """Show the button that sets a threshold, and one that removes the thresholds of query types."""
     by_type = dict(sample.cuts.by_type)
-    unchanged = tried == sample.cuts.of(query_type or "") and (query_type is not None or not by_type)
+    unchanged = tried == sample.cuts.of(query_type or "") and (
+        query_type is not None or not by_type
+    )
     if query_type is None:
-        changes: dict[str, Any] = {"low_groundedness": tried} | ({"low_groundedness_by_type": None} if by_type else {})
+        changes: dict[str, Any] = {"low_groundedness": tried} | (
+            {"low_groundedness_by_type": None} if by_type else {}
+        )
     else:
         of_types = sorted((by_type | {query_type: tried}).items())
-        changes = {"low_groundedness_by_type": [f"{name}={threshold!r}" for name, threshold in of_types]}
+        changes = {
+            "low_groundedness_by_type": [f"{name}={threshold!r}" for name, threshold in of_types]
+        }
     reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
     with st.container(key="set_threshold", horizontal=True, gap="small"):
         pressed = st.button(
@@ -155,7 +194,10 @@ def _set(sample: ScoredSample, query_type: str | None, tried: float, name: str) 
         if pressed and reviewer is not None:
             store_settings(changes, reviewer)
         removed = by_type and st.button(
-            "Remove thresholds of query types", key="threshold_remove", type="tertiary", disabled=reviewer is None
+            "Remove thresholds of query types",
+            key="threshold_remove",
+            type="tertiary",
+            disabled=reviewer is None,
         )
         if removed and reviewer is not None:
             store_settings({"low_groundedness_by_type": None}, reviewer)
@@ -171,7 +213,9 @@ def score_meaning(version: StoredVersion) -> None:
         bind="query-params",
         help="Fits a curve to people's labels.",
     ):
-        caption("For each score: the share of its answers that people call grounded. Stored scores do not change.")
+        caption(
+            "For each score: the share of its answers that people call grounded. Stored scores do not change."
+        )
         return
     try:
         with reading() as connection:

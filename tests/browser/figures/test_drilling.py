@@ -23,7 +23,11 @@ def opened(page: Page, address: str) -> None:
 
 def marks(page: Page, kind: str, *, chart: int = 0) -> Locator:
     """The marks of a chart that take clicks: the last layer's, in the order of its rows."""
-    return page.locator("[data-testid=stVegaLiteChart]").nth(chart).locator(f"path[aria-roledescription^='{kind}']")
+    return (
+        page.locator("[data-testid=stVegaLiteChart]")
+        .nth(chart)
+        .locator(f"path[aria-roledescription^='{kind}']")
+    )
 
 
 def answers(page: Page) -> int:
@@ -35,7 +39,9 @@ def answers(page: Page) -> int:
     return int(line.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
-def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_was_left(page: Page, site) -> None:
+def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_was_left(
+    page: Page, site
+) -> None:
     with site.store.reading() as connection:
         panel = trend(connection, measure="low_share", period="day", last=30).panels[0]
     opened(page, "/trends?show=Share below 0.5&by=Day")
@@ -59,7 +65,9 @@ def test_a_cell_of_the_two_signals_opens_its_answers(page: Page, site) -> None:
     with site.store.reading() as connection:
         counts = quadrant(count_log(connection), signal_counts(connection))
     opened(page, "/")
-    signals = page.locator("[data-testid=stVegaLiteChart]").last.locator("path[aria-roledescription^='rect']")
+    signals = page.locator("[data-testid=stVegaLiteChart]").last.locator(
+        "path[aria-roledescription^='rect']"
+    )
     signals.nth(0).click()
     assert answers(page) == counts["low", "down"]
 
@@ -75,9 +83,13 @@ def test_a_number_of_what_waits_opens_the_queue(page: Page, site) -> None:
     expect(page.locator(".jb-say")).to_contain_text("with open flags in ")
 
 
-def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(page: Page, site) -> None:
+def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(
+    page: Page, site
+) -> None:
     with site.store.reading() as connection:
-        (found,) = (row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title)
+        (found,) = (
+            row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title
+        )
     assert found.confusion is not None
     opened(page, "/agreement")
     before = page.locator(".st-key-foot_differing .jb-cap").inner_text()
@@ -85,7 +97,9 @@ def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(page:
     expect(cells).to_have_count(4)
     cells.nth(0).click()
     page.wait_for_url(re.compile(r"/agreement\?.*cell=label"))
-    chip = page.get_by_role("button", name=f"People hallucinated, judge hallucinated: {found.confusion.counts[0][0]} ")
+    chip = page.get_by_role(
+        "button", name=f"People hallucinated, judge hallucinated: {found.confusion.counts[0][0]} "
+    )
     expect(chip).to_be_visible()
     idle(page)
     chip.click()

@@ -36,7 +36,9 @@ def own_host(page: Page, site) -> Iterator[None]:
 
 def drawn(page: Page, address: str) -> None:
     visit(page, address)
-    expect(page.locator("[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas").first).to_be_visible()
+    expect(
+        page.locator("[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas").first
+    ).to_be_visible()
     idle(page)
 
 
@@ -79,7 +81,10 @@ def test_the_overview_fits_and_its_columns_stack_on_a_narrow_page(page: Page) ->
 
 def are_stacked(page: Page) -> bool:
     """Whether the right one of two parts is below the left one."""
-    left, right = (page.locator(".jb-part").filter(has_text=text).bounding_box() for text in ("4. Which", "5. What"))
+    left, right = (
+        page.locator(".jb-part").filter(has_text=text).bounding_box()
+        for text in ("4. Which", "5. What")
+    )
     assert left is not None
     assert right is not None
     return right["y"] > left["y"] + 100

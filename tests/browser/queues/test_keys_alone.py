@@ -48,7 +48,9 @@ def test_two_items_with_keys_alone(mara, site) -> None:
     assert made == [("confirm", None, 0.5), ("dismiss", None, 0.5)]
 
 
-def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_nothing(mara, site) -> None:
+def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_nothing(
+    mara, site
+) -> None:
     opened(mara, site.queue(2))
     before, first = len(site.reviews()), row(mara)
     mara.keyboard.press("t")
@@ -59,7 +61,9 @@ def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_
     mara.keyboard.press("Escape")
     expect(field).not_to_be_focused()
     idle(mara)
-    press_at_times(mara, "could you think about it", 0.06)  # outside the field, as fast as people type
+    press_at_times(
+        mara, "could you think about it", 0.06
+    )  # outside the field, as fast as people type
     mara.wait_for_timeout(1500)  # a press that counts is sent by then
     idle(mara)
     assert row(mara) == first

@@ -19,20 +19,35 @@ from served_queues import BLIND
 pytestmark = pytest.mark.browser
 
 
-def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None:
+def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each_other(
+    reviewer, site
+) -> None:
     fit = ensure_reviewer(site.store, "page", "Fit")
     site.queue(2, assigned=(fit,), **BLIND)
     seen = site.queue(4, grades=("label", "groundedness", "quality"), needed=2)
     grades = {"label": Label.GROUNDED, "groundedness": 1.0, "quality": 4}
     site.case.review(site.case.jon, name=seen, **grades)
     item_id = site.case.review(site.case.ada, DISMISS, name=seen, **grades).item_id
-    wide = site.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
+    wide = site.queue(
+        2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone")
+    )
     add_pairs(site.store, 2, query_type="fit")
     where = RowFilter(query_types=("fit",))
-    site.case.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=where, assigned=(fit,))
+    site.case.queue(
+        "fitting", subject="pairs", order=QueueOrder.OLDEST, where=where, assigned=(fit,)
+    )
     leased = site.case.lease(fit, "fitting")
-    decide_item(site.store, leased.token, reviewer=fit, decision=Preference.A, request_key="fit", now=site.case.now)
-    site.case.review(fit, name=site.queue(1), note="A note on a whole line of its own, or nearly so")
+    decide_item(
+        site.store,
+        leased.token,
+        reviewer=fit,
+        decision=Preference.A,
+        request_key="fit",
+        now=site.case.now,
+    )
+    site.case.review(
+        fit, name=site.queue(1), note="A note on a whole line of its own, or nearly so"
+    )
     page = reviewer("Fit", width=800)
     found = {}
     for address in (
@@ -74,10 +89,14 @@ def misfits_at_both_widths(page: Page) -> dict[int, list[str]]:
 
 
 @pytest.mark.parametrize("grades", [("label",), ("label", "groundedness")])
-def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(mara, site, grades) -> None:
+def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(
+    mara, site, grades
+) -> None:
     mara.set_viewport_size({"width": 800, "height": 900})
     opened(mara, site.queue(1, grades=grades, optional_grades=(), **BLIND))
-    assert in_the_end(partial(reaches_bar, mara, "[class*='st-key-pane_judge']:visible"), expected=True)
+    assert in_the_end(
+        partial(reaches_bar, mara, "[class*='st-key-pane_judge']:visible"), expected=True
+    )
     assert overflowing(mara) == []
 
 
@@ -94,7 +113,9 @@ def test_the_bar_of_a_queue_is_in_view(mara, site) -> None:
     for blind in (True, False):
         for height in (700, 1080, 900):
             mara.set_viewport_size({"width": 1440, "height": height})
-            assert in_the_end(partial(reaches_bar, mara, "[class*='st-key-pane_answer']:visible"), expected=True)
+            assert in_the_end(
+                partial(reaches_bar, mara, "[class*='st-key-pane_answer']:visible"), expected=True
+            )
         assert overflowing(mara) == []
         if blind:
             press(mara, "y")

@@ -28,10 +28,14 @@ def listened(page: Page) -> list[str]:
     return frames
 
 
-def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(reviewer, site) -> None:
+def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(
+    reviewer, site
+) -> None:
     case, mara = site.case, reviewer("Mara")
     name = site.queue(2, needed=2, grades=("groundedness", "label"), **BLIND)
-    blind = case.review(case.jon, CONFIRM, name, label=Label.HALLUCINATED, groundedness=0.5, note="hiddennote")
+    blind = case.review(
+        case.jon, CONFIRM, name, label=Label.HALLUCINATED, groundedness=0.5, note="hiddennote"
+    )
     case.reveal(blind, case.jon, CONFIRM, label=Label.HALLUCINATED, groundedness=0.5)
     frames = listened(mara)
     opened(mara, name)
@@ -40,7 +44,9 @@ def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(
     expect(mara.get_by_role("button", name="Fails")).to_have_count(0)
     mara.keyboard.press("g")
     mara.keyboard.press("y")
-    expect(mara.locator(".jb-refused")).to_contain_text("Not saved: this queue requires label (Q W).")
+    expect(mara.locator(".jb-refused")).to_contain_text(
+        "Not saved: this queue requires label (Q W)."
+    )
     idle(mara)
     assert [word for word in HIDDEN if any(word in frame for frame in frames)] == []
     mara.keyboard.press("q")
@@ -61,7 +67,10 @@ def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(
     press(mara, "y")
     expect(mara.locator(".jb-head")).to_contain_text("Changed")
     expect(mara).to_have_title("2 of 2 · Judgeboard")
-    assert site.reviews()[-2:] == [("Mara", "dismiss", "blind", 1.0, None), ("Mara", "confirm", "revealed", 0.2, None)]
+    assert site.reviews()[-2:] == [
+        ("Mara", "dismiss", "blind", 1.0, None),
+        ("Mara", "confirm", "revealed", 0.2, None),
+    ]
     decides_the_split(reviewer("Lead"), name)
     assert case.item_states()[-2:] == ["adjudicated", "open"]
 
@@ -87,7 +96,9 @@ def decides_the_split(page: Page, name: str) -> None:
 
 def kept_notes(store: Store) -> list[str | None]:
     with store.reading() as connection:
-        return [content.get("note") for content in connection.execute(select(DRAFT.c.content)).scalars()]
+        return [
+            content.get("note") for content in connection.execute(select(DRAFT.c.content)).scalars()
+        ]
 
 
 def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(mara, site) -> None:
@@ -134,11 +145,15 @@ def test_an_item_is_skipped_with_the_note_as_the_reason_or_without(mara, site) -
         press(mara, "j")
         expect(mara.locator(".jb-head")).to_contain_text("Skipped")
         with site.store.reading() as connection:
-            stored = connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one()
+            stored = connection.execute(
+                text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")
+            ).scalar_one()
         assert stored == reason
 
 
-def test_a_decline_of_the_last_item_is_undone_with_a_key_and_leaving_gives_it_back(mara, site) -> None:
+def test_a_decline_of_the_last_item_is_undone_with_a_key_and_leaving_gives_it_back(
+    mara, site
+) -> None:
     name = site.queue(1)
     opened(mara, name)
     mara.keyboard.press("2")
@@ -160,7 +175,9 @@ def test_a_decline_of_the_last_item_is_undone_with_a_key_and_leaving_gives_it_ba
     assert site.case.take(site.case.jon, name) is not None
 
 
-def test_a_held_key_and_mashed_keys_decide_one_item_and_keys_pressed_across_each_other_grade_it(mara, site) -> None:
+def test_a_held_key_and_mashed_keys_decide_one_item_and_keys_pressed_across_each_other_grade_it(
+    mara, site
+) -> None:
     opened(mara, site.queue(4))
     before, first = len(site.reviews()), row(mara)
     for key in "3d":

@@ -77,17 +77,23 @@ def provider() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def served(provider: str, new_store: Callable[[], Store], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(
+    provider: str, new_store: Callable[[], Store], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
     folder, store = tmp_path_factory.mktemp("signing_in"), new_store()
     fill_pages(store)
-    server = serving(str(store.engine.url.database), HOME=str(folder), JUDGEBOARD_ADMIN="ann@EXAMPLE.org")
+    server = serving(
+        str(store.engine.url.database), HOME=str(folder), JUDGEBOARD_ADMIN="ann@EXAMPLE.org"
+    )
     write_secrets(folder, provider, f"http://localhost:{server.port}")
     with server as url:
         yield url, store
 
 
 @pytest.fixture(scope="module")
-def served_below_a_path(provider: str, served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def served_below_a_path(
+    provider: str, served: Served, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """The same database behind a proxy, at the path /judgeboard of its host."""
     folder, store = tmp_path_factory.mktemp("below_a_path"), served[1]
     server = serving(str(store.engine.url.database), HOME=str(folder), JUDGEBOARD_ADMIN=ANN)
@@ -117,18 +123,24 @@ def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(site: Site) -> No
     expect(page.get_by_text("An admin can add you")).to_be_visible()
     expect(page).to_have_url(f"{site.url}/responses")
     with site.store.reading() as connection:
-        texts = connection.exec_driver_sql("SELECT query FROM response UNION SELECT answer FROM response")
+        texts = connection.exec_driver_sql(
+            "SELECT query FROM response UNION SELECT answer FROM response"
+        )
         marks = [text[:40].encode() for (text,) in texts if text and len(text) > 12]
     assert marks
     assert not [mark for mark in marks if any(mark in frame for frame in site.frames)]
-    assert {(event.actor, event.details["action"]) for event in site.events(kind="refused", actor=EVE)} == {
-        (EVE, "enter")
-    }
+    assert {
+        (event.actor, event.details["action"]) for event in site.events(kind="refused", actor=EVE)
+    } == {(EVE, "enter")}
 
 
-def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider_is_sent(site: Site) -> None:
+def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider_is_sent(
+    site: Site,
+) -> None:
     with site.store.reading() as connection:
-        response_id = connection.exec_driver_sql("SELECT min(response_id) FROM flag WHERE state = 'open'").scalar_one()
+        response_id = connection.exec_driver_sql(
+            "SELECT min(response_id) FROM flag WHERE state = 'open'"
+        ).scalar_one()
     page = site.sign_in("ann", f"/item?response={response_id}")
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
@@ -155,7 +167,9 @@ def test_who_has_not_signed_in_uploads_nothing(site: Site) -> None:
         client.get("/_stcore/health")
         headers = {"X-Xsrftoken": client.cookies.get("_streamlit_xsrf", "")}
         files = {"file": ("a.csv", b"x" * 1_000_000)}
-        answer = client.put(f"/_stcore/upload_file/{session.session_id}/file", files=files, headers=headers)
+        answer = client.put(
+            f"/_stcore/upload_file/{session.session_id}/file", files=files, headers=headers
+        )
     assert answer.status_code == 403
     assert "sign in" in answer.text
 
@@ -163,7 +177,9 @@ def test_who_has_not_signed_in_uploads_nothing(site: Site) -> None:
 def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(site: Site) -> None:
     add_person(site.store, BOB, Role.REVIEWER, "cli:root")
     page = site.sign_in("bob", "/settings")
-    refused = "imports, keys, people and events is for auditors, leads and admins; you are a reviewer"
+    refused = (
+        "imports, keys, people and events is for auditors, leads and admins; you are a reviewer"
+    )
     expect(page.get_by_role("alert").filter(has_text=refused)).to_be_visible()
     menu = page.get_by_test_id("stToolbar")
     for title in ("Data & settings", "Runs & alerts", "Overview"):
@@ -178,7 +194,9 @@ def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(si
     with page_session(site.url, copied) as open_since:
         open_since.open("/item")
         page.get_by_role("button", name=BOB).click()
-        expect(page.get_by_role("button", name="End session")).to_be_visible()  # the provider's own page
+        expect(
+            page.get_by_role("button", name="End session")
+        ).to_be_visible()  # the provider's own page
         open_since.open("/open_flags")
     with page_session(site.url, copied) as opened_after:
         opened_after.open("/open_flags")

@@ -22,7 +22,15 @@ UNFINISHED = [
     ("k", "y"),
     ("2", "k", "y"),
 ]  # required grades are missing
-ELSEWHERE = [("e",), ("9",), ("0",), ("F8",), ("Enter",), ("Backspace",), ("Space",)]  # keys of other screens
+ELSEWHERE = [
+    ("e",),
+    ("9",),
+    ("0",),
+    ("F8",),
+    ("Enter",),
+    ("Backspace",),
+    ("Space",),
+]  # keys of other screens
 FIELDS = [("m", *"yn1j", "Escape"), ("c", *"yn1j", "Enter", "Escape"), ("t", *"yn1j", "Escape")]
 PRESSES = [*COVERED, *MODIFIED, *UNFINISHED, *ELSEWHERE, *FIELDS]
 
@@ -42,7 +50,9 @@ def item(windows_at: dict[str, Windows], browser, site) -> Iterator[Page]:
 def test_a_wrong_press_stores_nothing(item: Page, site, presses: tuple[str, ...]) -> None:
     def stored() -> tuple[int, int]:
         with site.store.reading() as connection:
-            return len(site.reviews()), connection.execute(select(func.count()).select_from(SKIP)).scalar_one()
+            return len(site.reviews()), connection.execute(
+                select(func.count()).select_from(SKIP)
+            ).scalar_one()
 
     before, shown = stored(), row(item)
     for press in presses:

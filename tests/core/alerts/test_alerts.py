@@ -56,8 +56,12 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hook]:
         yield served
 
 
-def add(store: Store, name: str = "workers", when: str = "missing_worker", **fields: object) -> None:
-    add_alert_rule(store, WrittenRule(**{"name": name, "when": when, "to": TO_HOOK} | fields), "Mara", START)
+def add(
+    store: Store, name: str = "workers", when: str = "missing_worker", **fields: object
+) -> None:
+    add_alert_rule(
+        store, WrittenRule(**{"name": name, "when": when, "to": TO_HOOK} | fields), "Mara", START
+    )
 
 
 def begin_worker(store: Store) -> None:
@@ -72,16 +76,25 @@ def end_worker(store: Store) -> None:
 
 def deliveries(store: Store) -> list[tuple[str, str, int]]:
     with store.reading() as connection:
-        return [(each.kind.value, each.state, each.attempts) for _, each in reversed(latest_deliveries(connection))]
+        return [
+            (each.kind.value, each.state, each.attempts)
+            for _, each in reversed(latest_deliveries(connection))
+        ]
 
 
-def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Store, hook: Hook) -> None:
+def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(
+    store: Store, hook: Hook
+) -> None:
     add(store, remind="2h")
     for minute in (0, 1, 9):
         check(store, START + minute * MINUTE)
     assert hook.kinds == ["opened"]
     [body] = hook.bodies
-    assert (body["title"], body["rule"], body["condition"]) == ("Alert: workers", "workers", "missing_worker")
+    assert (body["title"], body["rule"], body["condition"]) == (
+        "Alert: workers",
+        "workers",
+        "missing_worker",
+    )
     assert (body["threshold"], re.findall(r"\d+", body["text"])) == (1, ["0", "1", "1"])
     assert hook.requests[0]["idempotency-key"] == body["id"]
     check(store, START + 2 * HOUR)
@@ -102,7 +115,9 @@ def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Sto
     assert len({body["id"] for body in hook.bodies}) == 4
 
 
-def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(sqlite_store: Store, hook: Hook) -> None:
+def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(
+    sqlite_store: Store, hook: Hook
+) -> None:
     add(sqlite_store, quiet="13:00-15:00 Europe/Berlin", remind="never")  # 12:00 to 14:00 UTC
     check(sqlite_store, START)
     begin_worker(sqlite_store)
@@ -120,7 +135,9 @@ def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(sq
     assert hours == [0, 1, 2, 3, 4, 5, 6, 22, 23]
 
 
-def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(sqlite_store: Store, hook: Hook) -> None:
+def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(
+    sqlite_store: Store, hook: Hook
+) -> None:
     add(sqlite_store, remind="never")
     hook.status = 503
     tries = []
@@ -139,7 +156,10 @@ def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_s
     store: Store, hook: Hook
 ) -> None:
     add(store, to=(*TO_HOOK, "slack:env:HOOK_URL"))
-    threads = [threading.Thread(target=evaluate, args=(store, START), kwargs={"every": timedelta(0)}) for _ in range(4)]
+    threads = [
+        threading.Thread(target=evaluate, args=(store, START), kwargs={"every": timedelta(0)})
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -147,7 +167,10 @@ def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_s
     with store.reading() as connection:
         due = due_deliveries(connection, START)
         [(_, event)] = open_events(connection)
-    assert ([each.destination for each in due], event.messages) == ([*TO_HOOK, "slack:env:HOOK_URL"], 1)
+    assert ([each.destination for each in due], event.messages) == (
+        [*TO_HOOK, "slack:env:HOOK_URL"],
+        1,
+    )
     with store.writing() as connection:  # one process begins an attempt, and is killed
         assert begin_attempt(connection, due[0], START, START + 2 * MINUTE)
         # Another process finds it taken.
@@ -169,7 +192,9 @@ def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store: Stor
         assert due_deliveries(connection, START) == []
 
 
-def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store: Store, hook: Hook) -> None:
+def test_what_a_paused_or_removed_rule_would_send_is_not_sent(
+    sqlite_store: Store, hook: Hook
+) -> None:
     for name in ("paused", "removed"):
         add(sqlite_store, name)
         hook.status = 503
@@ -184,9 +209,13 @@ def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store: Stor
     assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
 
 
-def test_a_message_that_cannot_be_sent_waits_with_the_reason_until_it_is_sent(sqlite_store: Store, hook: Hook) -> None:
+def test_a_message_that_cannot_be_sent_waits_with_the_reason_until_it_is_sent(
+    sqlite_store: Store, hook: Hook
+) -> None:
     began = datetime.now(UTC) - HOUR
-    add_alert_rule(sqlite_store, WrittenRule(name="workers", when="missing_worker", to=TO_HOOK), "Mara", began)
+    add_alert_rule(
+        sqlite_store, WrittenRule(name="workers", when="missing_worker", to=TO_HOOK), "Mara", began
+    )
     check(sqlite_store, began)
     begin_worker(sqlite_store)
     hook.status = 503
@@ -194,7 +223,11 @@ def test_a_message_that_cannot_be_sent_waits_with_the_reason_until_it_is_sent(sq
         assert check(sqlite_store) == []
         with sqlite_store.reading() as connection:
             ((_, message), *_) = latest_deliveries(connection)
-        assert (message.kind, message.state, message.attempts) == (MessageKind.RESOLVED, "waiting", 1)
+        assert (message.kind, message.state, message.attempts) == (
+            MessageKind.RESOLVED,
+            "waiting",
+            1,
+        )
         assert "503" in (message.error or "")
     hook.status = 200
     assert [each.kind for each in check(sqlite_store, began + 2 * HOUR)] == [MessageKind.RESOLVED]
@@ -210,9 +243,18 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
     run_id = log.run(judge, {})
     moments = {"first_at": now, "last_at": now - 2 * HOUR, "state": "made"}
     with store.writing() as connection:
-        rows = [{"external_id": name, "owner": "", "source": name} | moments for name in ("shop", "desk")]
+        rows = [
+            {"external_id": name, "owner": "", "source": name} | moments
+            for name in ("shop", "desk")
+        ]
         connection.execute(insert(TRACE), rows)
-        generated = {"run_id": run_id, "subject": "1", "number": 1, "status": "ok", "cost_micro": 1_000_000}
+        generated = {
+            "run_id": run_id,
+            "subject": "1",
+            "number": 1,
+            "status": "ok",
+            "cost_micro": 1_000_000,
+        }
         connection.execute(insert(GENERATION), generated | {"created_at": now})
         change = {
             "measure": "unusable",
@@ -222,7 +264,9 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
             "seen_day": 20_010,
         }
         numbers = {"evidence": 9.0, "evidence_limit": 8.0, "rate_before": 0.1, "rate_after": 0.5}
-        alarm = insert_alarm(connection, change | numbers | {"judge_version_id": judge.id, "by": "m", "at": now})
+        alarm = insert_alarm(
+            connection, change | numbers | {"judge_version_id": judge.id, "by": "m", "at": now}
+        )
     fields = {
         "alarm": {},
         "old_flags": {"after": "1h", "above": 19},
@@ -236,12 +280,18 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
     }
     assert fields.keys() == CONDITIONS.keys()
     for name, more in fields.items():
-        add_alert_rule(store, WrittenRule(name=name, when=name, to=("slack:env:SLACK_URL",), **more), "Mara")
+        add_alert_rule(
+            store, WrittenRule(name=name, when=name, to=("slack:env:SLACK_URL",), **more), "Mara"
+        )
     later = now + timedelta(hours=2) if (now + timedelta(hours=2)).date() == now.date() else now
     evaluate(store, later)
     with store.reading() as connection:
         found = {name: (event.subject, event.sentence) for name, event in open_events(connection)}
-    subjects = {name: subject for name, (subject, _) in found.items() if name not in {"waiting_answers", "old_flags"}}
+    subjects = {
+        name: subject
+        for name, (subject, _) in found.items()
+        if name not in {"waiting_answers", "old_flags"}
+    }
     assert subjects == {
         "alarm": f"alarm {alarm}",
         "unusable_verdicts": "rag",
@@ -275,7 +325,9 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
 
     add(sqlite_store, "first", "open_flags", above=0)
     add(sqlite_store, "second", remind="never")
-    broken = CONDITIONS | {AlertCondition.OPEN_FLAGS: replace(CONDITIONS[AlertCondition.OPEN_FLAGS], met=fail)}
+    broken = CONDITIONS | {
+        AlertCondition.OPEN_FLAGS: replace(CONDITIONS[AlertCondition.OPEN_FLAGS], met=fail)
+    }
     with monkeypatch.context() as patched:
         patched.setattr(events, "CONDITIONS", broken)
         check(sqlite_store)
@@ -287,7 +339,9 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
         assert [rule.problem for rule in list_alert_rules(connection)] == [None, None]
 
 
-def test_no_secret_is_stored_or_logged(sqlite_store: Store, hook: Hook, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_secret_is_stored_or_logged(
+    sqlite_store: Store, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     add(sqlite_store, remind="1h")
     for hours, status in enumerate((200, 404, 302)):
@@ -295,12 +349,17 @@ def test_no_secret_is_stored_or_logged(sqlite_store: Store, hook: Hook, caplog: 
         check(sqlite_store, START + hours * HOUR)
     assert hook.requests[0]["path"].endswith("S3CRET")
     with sqlite_store.reading() as connection:
-        rows = [connection.execute(select(table)).all() for table in (ALERT_RULE, ALERT_EVENT, ALERT_DELIVERY)]
+        rows = [
+            connection.execute(select(table)).all()
+            for table in (ALERT_RULE, ALERT_EVENT, ALERT_DELIVERY)
+        ]
     assert "S3CRET" not in repr(rows) + caplog.text
 
 
 @on_sqlite
-def test_a_worker_follows_the_rules(store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_follows_the_rules(
+    store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(events, "LOOK_SECONDS", 0.01)
     add(store, "flags", when="open_flags", above=0)
     log = GradedLog(store)
@@ -391,12 +450,27 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     ("destination", "variable", "value", "reason"),
     [
         (TO_MAIL, SERVER, "garbage", "the environment variable JUDGEBOARD_SMTP has no smtp:// or "),
-        (TO_MAIL, SERVER, "smtp://mara:S3CRET@mail.example.org", "JUDGEBOARD_SMTP has a password: use smtps://"),
-        ("command", COMMAND, "tee 'S3CRET", "JUDGEBOARD_ALERT_COMMAND is not a command: a quotation mark is missing"),
+        (
+            TO_MAIL,
+            SERVER,
+            "smtp://mara:S3CRET@mail.example.org",
+            "JUDGEBOARD_SMTP has a password: use smtps://",
+        ),
+        (
+            "command",
+            COMMAND,
+            "tee 'S3CRET",
+            "JUDGEBOARD_ALERT_COMMAND is not a command: a quotation mark is missing",
+        ),
     ],
 )
 def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_would_be(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, destination: str, variable: str, value: str, reason: str
+    sqlite_store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    destination: str,
+    variable: str,
+    value: str,
+    reason: str,
 ) -> None:
     monkeypatch.setenv(SENDER, "jb@example.org")
     monkeypatch.setenv(variable, value)
@@ -424,7 +498,9 @@ def test_the_commands_keep_rules_and_check_them(
     quiet = f"{other_hour}:00-{other_hour}:01"  # not now
     options = ("--when", "missing_worker", "--to", TO_HOOK[0], "--quiet", quiet, "--remind", "2h")
     added = said("add", "alert", "workers", *options)
-    assert all(part in added for part in ("alert workers: active", TO_HOOK[0], "missing_worker < 1"))
+    assert all(
+        part in added for part in ("alert workers: active", TO_HOOK[0], "missing_worker < 1")
+    )
     assert "'workers'" in said("add", "alert", "workers", *options, code=2)
     assert "webhook:env:HOOK_URL: sent" in said("test", "workers")
     assert hook.kinds == ["test"]

@@ -25,7 +25,13 @@ from judgeboard.alerts.delivery import checked_addresses, send
 from judgeboard.errors import BadInput, NotSent
 from served import free_port
 
-MESSAGE = {"id": "5d0c", "kind": "opened", "title": "Alert: cost", "text": "<!channel> costs $ 20.", "rule": "cost"}
+MESSAGE = {
+    "id": "5d0c",
+    "kind": "opened",
+    "title": "Alert: cost",
+    "text": "<!channel> costs $ 20.",
+    "rule": "cost",
+}
 
 
 class Mailbox:
@@ -65,14 +71,24 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
-    built = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    built = built.serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-    built = built.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+    built = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    )
+    built = (
+        built.serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+    )
+    built = built.add_extension(
+        x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False
+    )
     path = tmp_path_factory.mktemp("tls") / "localhost.pem"
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    path.write_bytes(private + built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    path.write_bytes(
+        private + built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    )
     return path
 
 
@@ -83,15 +99,24 @@ def test_a_mail_goes_through_an_encrypted_and_authenticated_server(
     context.load_cert_chain(certificate)
     logins: list[LoginPassword] = []
 
-    def login(_server: Any, _session: Any, _envelope: Any, _mechanism: str, data: LoginPassword) -> AuthResult:
+    def login(
+        _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: LoginPassword
+    ) -> AuthResult:
         logins.append(data)
         return AuthResult(success=data.password == b"S3/CR@ET", handled=False)
 
     mailbox = Mailbox()
-    options = {"tls_context": context, "require_starttls": True, "authenticator": login, "auth_required": True}
+    options = {
+        "tls_context": context,
+        "require_starttls": True,
+        "authenticator": login,
+        "auth_required": True,
+    }
     with mail_server(mailbox, **options) as port:
         server = f"localhost:{port}"
-        monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp+starttls://ops%40example.org:S3%2FCR%40ET@{server}")
+        monkeypatch.setenv(
+            "JUDGEBOARD_SMTP", f"smtp+starttls://ops%40example.org:S3%2FCR%40ET@{server}"
+        )
         with pytest.raises(NotSent, match="SSLCertVerificationError"):
             send("email:mara@example.org", MESSAGE)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -105,12 +130,18 @@ def test_a_mail_goes_through_an_encrypted_and_authenticated_server(
             send("email:mara@example.org", MESSAGE)
     assert {each.password for each in logins} == {b"S3/CR@ET", b"WR0NG"}
     [(to, mail)] = mailbox.mails
-    assert (to, mail["From"], mail["Subject"]) == (["mara@example.org"], "ops@example.org", "[Judgeboard] Alert: cost")
+    assert (to, mail["From"], mail["Subject"]) == (
+        ["mara@example.org"],
+        "ops@example.org",
+        "[Judgeboard] Alert: cost",
+    )
     assert mail["Message-ID"] == "<5d0c@judgeboard>"
     assert mail.get_payload().splitlines()[0] == MESSAGE["text"]
 
 
-def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     mailbox = Mailbox()
     with mail_server(mailbox) as port:
         monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp://localhost:{port}")
@@ -126,7 +157,9 @@ def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(monkeypat
         send("email:mara@example.org", MESSAGE)
 
 
-def test_slack_and_teams_get_their_own_form_in_which_a_name_can_mention_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slack_and_teams_get_their_own_form_in_which_a_name_can_mention_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("JUDGEBOARD_ALERT_NETWORKS", "127.0.0.1")
     with hook_server() as hook:
         monkeypatch.setenv("HOOK", hook.url.replace("127.0.0.1", "mara:S3CRET@127.0.0.1"))
@@ -143,22 +176,38 @@ def test_slack_and_teams_get_their_own_form_in_which_a_name_can_mention_nobody(m
 
 
 PRIVATE = (
-    *("127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "::1", "fe80::1", "fd00::1"),
+    *(
+        "127.0.0.1",
+        "10.1.2.3",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "::1",
+        "fe80::1",
+        "fd00::1",
+    ),
     *("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"),
 )
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_a_host_with_one_private_address_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_with_one_private_address_is_refused(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     resolved = [(0, 0, 0, "", ("93.184.215.14", 443)), (0, 0, 0, "", (address, 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: resolved)
     with pytest.raises(NotSent, match="JUDGEBOARD_ALERT_NETWORKS"):
         checked_addresses("hooks.example.org", 443, [])
 
 
-def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     answers = iter(["93.184.215.14", "127.0.0.1"])  # the name changes after the check
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: [(0, 0, 0, "", (next(answers), 80))])
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda *_args, **_options: [(0, 0, 0, "", (next(answers), 80))]
+    )
     connected: list[str] = []
 
     def connect(_self: Any, host: str, *_args: Any) -> None:
@@ -181,9 +230,13 @@ def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(monk
     assert (len(hook.bodies), other.bodies) == (1, [])
 
 
-def test_a_command_gets_the_message_on_its_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_gets_the_message_on_its_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = tmp_path / "take it.py"
-    script.write_text("import sys; open('got.json', 'w').write(sys.stdin.read()); sys.exit(len(sys.argv) - 1)")
+    script.write_text(
+        "import sys; open('got.json', 'w').write(sys.stdin.read()); sys.exit(len(sys.argv) - 1)"
+    )
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match="JUDGEBOARD_ALERT_COMMAND"):
         send("command", MESSAGE)
@@ -197,7 +250,14 @@ def test_a_command_gets_the_message_on_its_standard_input(tmp_path: Path, monkey
 
 @pytest.mark.parametrize(
     "address",
-    ["", "sk-S3CRET", "ftp://S3CRET@host", "http://[S3CRET", "https://hooks\u00e9.org/S3CRET", "http://host:S3CRET/"],
+    [
+        "",
+        "sk-S3CRET",
+        "ftp://S3CRET@host",
+        "http://[S3CRET",
+        "https://hooks\u00e9.org/S3CRET",
+        "http://host:S3CRET/",
+    ],
 )
 def test_no_error_and_no_log_shows_the_address(
     address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -32,19 +32,30 @@ def graded(sqlite_log: GradedLog) -> str:
 def test_a_person_with_few_answers_is_tested_by_ranks(
     sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    labels = {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(sqlite_log.answers(20))}
+    labels = {
+        each: {"label": BAD if place % 4 == 0 else GOOD}
+        for place, each in enumerate(sqlite_log.answers(20))
+    }
     sqlite_log.say(sqlite_log.version(), labels)
     for reviewer in ("mara", "jon"):
         sqlite_log.reviews(labels, reviewer)
     words = ["agreement", "--db", address(sqlite_log.store), "--alt-test", "--json"]
     assert run(words) == 0
-    assert [each["p"] for each in json.loads(capsys.readouterr().out)["alt_test"]["people"]] == [None, None]
+    assert [each["p"] for each in json.loads(capsys.readouterr().out)["alt_test"]["people"]] == [
+        None,
+        None,
+    ]
     assert run([*words, "--small", "wilcoxon"]) == 0
     people = json.loads(capsys.readouterr().out)["alt_test"]["people"]
-    assert all((each["test"], each["rejected"]) == ("Wilcoxon", True) and each["p"] < 0.05 for each in people)
+    assert all(
+        (each["test"], each["rejected"]) == ("Wilcoxon", True) and each["p"] < 0.05
+        for each in people
+    )
 
 
-def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_says_in_words_what_the_json_holds(
+    graded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["agreement", "--db", graded, "--by", "query_type", "--alt-test", "--epsilon", "0.1"]
     assert run(words) == 0
     printed = capsys.readouterr().out
@@ -67,8 +78,16 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "counts": [[9, 1], [0, 30]],
         "row_shares": [[0.9, 0.1], [0, 1]],
     }
-    about, rows = output["about"], {row["figure"]: row for row in output["rows"] if row["slice"] is None}
-    assert (rows["n"]["value"], about["left_out"], output["of"], about["by"]) == (40, {}, "judge", "query_type")
+    about, rows = (
+        output["about"],
+        {row["figure"]: row for row in output["rows"] if row["slice"] is None},
+    )
+    assert (rows["n"]["value"], about["left_out"], output["of"], about["by"]) == (
+        40,
+        {},
+        "judge",
+        "query_type",
+    )
     assert output["alt_test"]["epsilon"] == 0.1
     assert {"code", "text", "values"} == set(output["caveats"][0])
 
@@ -80,7 +99,8 @@ def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture
     assert "Krippendorff's alpha: 1.00" in printed
     assert "Alpha, nominal" not in printed  # it is that one
     assert any(
-        line.split()[:4] in (["mara", "/", "jon", "40"], ["jon", "/", "mara", "40"]) for line in printed.splitlines()
+        line.split()[:4] in (["mara", "/", "jon", "40"], ["jon", "/", "mara", "40"])
+        for line in printed.splitlines()
     )
 
 
@@ -131,12 +151,20 @@ def test_the_report_is_written_beside_what_is_said(
     assert run(["agreement", "--db", graded]) == 0
 
 
-def test_the_command_in_the_sentence_has_the_filter(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_in_the_sentence_has_the_filter(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Without it, the queue would hold answers that the figure is not about."""
     ids = [*sqlite_log.answers(60, query_type="sql"), *sqlite_log.answers(60, query_type="prose")]
-    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each % 3 == 0 else GOOD} for each in ids})
+    sqlite_log.say(
+        sqlite_log.version(), {each: {"label": BAD if each % 3 == 0 else GOOD} for each in ids}
+    )
     sqlite_log.reviews(
-        {each: {"label": BAD if each % 3 == 0 else GOOD} for each in ids if each % 3 == 0 or each % 5 == 0}
+        {
+            each: {"label": BAD if each % 3 == 0 else GOOD}
+            for each in ids
+            if each % 3 == 0 or each % 5 == 0
+        }
     )
     db = address(sqlite_log.store)
     assert run(["agreement", "--where", "query_type=sql", "--db", db]) == 0
@@ -146,7 +174,9 @@ def test_the_command_in_the_sentence_has_the_filter(sqlite_log: GradedLog, capsy
     assert run(shlex.split(command)[1:]) == 0
 
 
-def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tied_answers_alone_are_said_to_be_tied(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     ids = sqlite_log.answers(12)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     for reviewer, label in (("mara", GOOD), ("jon", BAD)):
@@ -183,7 +213,9 @@ def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
     case = queue_case(sqlite_store)
     case.flagged(0.1, 0.1)
     case.flagged(0.1, query_type="Summary")
-    add_schema(sqlite_store, schema_in("name: s\nfields: [{name: safe, type: yes_no}]"), by=case.lead)
+    add_schema(
+        sqlite_store, schema_in("name: s\nfields: [{name: safe, type: yes_no}]"), by=case.lead
+    )
     create_queue(
         sqlite_store,
         QueueRules("q", needed=2, blind_people=True),
@@ -194,9 +226,20 @@ def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
     )
     for who in (case.mara, case.jon) * 3:
         case.say(case.lease(who), who, CONFIRM, choices={"safe": True})
-    words = ["agreement", "--db", address(sqlite_store), "--schema", "s", "--where", "query_type=QA"]
+    words = [
+        "agreement",
+        "--db",
+        address(sqlite_store),
+        "--schema",
+        "s",
+        "--where",
+        "query_type=QA",
+    ]
     assert run(words) == 0
     assert capsys.readouterr().out.startswith("Filter: QA.")
     assert run([*words, "--json"]) == 0
     output = json.loads(capsys.readouterr().out)
-    assert (output["where"], [each["n"] for each in output["fields"]]) == ({"query_types": ["QA"]}, [2])
+    assert (output["where"], [each["n"] for each in output["fields"]]) == (
+        {"query_types": ["QA"]},
+        [2],
+    )

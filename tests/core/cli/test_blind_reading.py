@@ -28,7 +28,9 @@ def blind_case(store: Store) -> str:
     case = queue_case(store)
     mark_answer(store, case.ada)
     me = ensure_reviewer(store, "cli", actor())
-    case.queue(where=RowFilter(ids=("marked",)), blind_judge=True, order=QueueOrder.OLDEST, assigned=(me,))
+    case.queue(
+        where=RowFilter(ids=("marked",)), blind_judge=True, order=QueueOrder.OLDEST, assigned=(me,)
+    )
     return str(store.engine.url.database)
 
 
@@ -64,7 +66,9 @@ def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["responses"] == 1
 
 
-def test_no_change_is_named_where_answers_are_hidden(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_change_is_named_where_answers_are_hidden(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     db = blind_case(sqlite_store)
     with sqlite_store.reading() as connection:
         sentence = trend(connection).changes.sentence
@@ -81,7 +85,15 @@ READING = {
     "events of one": ["db", "events", "--response", "marked"],
     "stats": ["stats", "--json"],
     "doctor": ["doctor"],
-    "agreement of the judge": ["agreement", "--of", "judge", "--grade", "quality", "--judge-version", "rag"],
+    "agreement of the judge": [
+        "agreement",
+        "--of",
+        "judge",
+        "--grade",
+        "quality",
+        "--judge-version",
+        "rag",
+    ],
     "agreement of people": ["agreement", "--of", "people"],
     "health": ["test", "health", "rag", "--json"],
     "pairs": ["compare", "--recorded", "--judge-version", "two"],
@@ -98,7 +110,11 @@ def test_what_reads_tells_as_much_whatever_was_said_of_the_hidden_answer_and_say
     def told() -> tuple[int, str, str]:
         code = run(asked)
         said = capsys.readouterr()
-        return code, re.sub(r"checked in \d+\.\d s", "checked", said.out), said.err  # the time differs by chance
+        return (
+            code,
+            re.sub(r"checked in \d+\.\d s", "checked", said.out),
+            said.err,
+        )  # the time differs by chance
 
     before = told()
     assert "mark" not in before[1]
@@ -111,10 +127,15 @@ def say_more(store: Store) -> None:
     """A colleague and a judge say of the hidden answer what had not been said."""
     jon = ensure_reviewer(store, "page", "Jon")
     with store.reading() as connection:
-        response_id = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.external_id == "marked")).scalar_one()
+        response_id = connection.execute(
+            select(RESPONSE.c.id).where(RESPONSE.c.external_id == "marked")
+        ).scalar_one()
     grade(store, response_id=response_id, reviewer=jon, grade=Grade(quality=4), request_key="more")
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         store_judgments(
-            connection, version, None, [NewJudgment(response_id, 9, 0, Verdict(Status.OK, groundedness=0.01))]
+            connection,
+            version,
+            None,
+            [NewJudgment(response_id, 9, 0, Verdict(Status.OK, groundedness=0.01))],
         )

@@ -28,14 +28,19 @@ from judging_log import address
 def database(sqlite_template: Path, tmp_path: Path) -> str:
     path = str(shutil.copyfile(sqlite_template, tmp_path / "judgeboard.db"))
     log = tmp_path / "log.jsonl"
-    rows = [{"id": f"a{n}", "question": f"q{n}?", "response": f"answer {n}", "contexts": ["p"]} for n in range(4)]
+    rows = [
+        {"id": f"a{n}", "question": f"q{n}?", "response": f"answer {n}", "contexts": ["p"]}
+        for n in range(4)
+    ]
     log.write_text("\n".join(json.dumps(row) for row in rows))
     assert run(["import", str(log), "--db", path]) == 0
     return path
 
 
 @pytest.mark.parametrize("name", Root.places)
-def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_with_an_example(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([name, "--help"]) == 0
     assert f"judgeboard {name}" in capsys.readouterr().out.split("Example:")[1]
 
@@ -69,14 +74,24 @@ def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
     run(["import", str(log), "--rejected", str(rejected), "--db", database])
     assert run(["export", "responses", "-o", str(written / "answers.jsonl"), "--db", database]) == 0
     assert run(["export", "all", "--format", "parquet", "-o", str(written), "--db", database]) == 0
-    modes = {path.name: filemode(path.stat().st_mode) for path in written.iterdir() if path.is_file()}
+    modes = {
+        path.name: filemode(path.stat().st_mode) for path in written.iterdir() if path.is_file()
+    }
     store.close()
-    expected = {"judgeboard.db", "judgeboard.db-wal", "judgeboard.db-shm", "rejected.jsonl", "answers.jsonl"}
+    expected = {
+        "judgeboard.db",
+        "judgeboard.db-wal",
+        "judgeboard.db-shm",
+        "rejected.jsonl",
+        "answers.jsonl",
+    }
     assert expected | {"reviews.parquet"} <= set(modes)
     assert set(modes.values()) == {"-rw-------"}, modes
 
 
-def test_a_database_that_is_shared_on_purpose_stays_shared(permissive_umask: None, database: str) -> None:
+def test_a_database_that_is_shared_on_purpose_stays_shared(
+    permissive_umask: None, database: str
+) -> None:
     Path(database).chmod(0o660)
     assert run(["db", "migrate", "--db", database]) == 0
     assert filemode(Path(database).stat().st_mode) == "-rw-rw----"
@@ -103,7 +118,11 @@ def test_every_suggested_command_opens_the_database_of_this_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database, log = str(tmp_path / "my log.db"), tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"id": "a1", "question": "how?", "response": "As `judgeboard flags apply` does."}))
+    log.write_text(
+        json.dumps(
+            {"id": "a1", "question": "how?", "response": "As `judgeboard flags apply` does."}
+        )
+    )
     suggesting = (
         *(
             "agreement",
@@ -133,12 +152,18 @@ def test_every_suggested_command_opens_the_database_of_this_command(
     for words in suggesting:
         run([*words.split(), "--db", database])
     assert run(["import", str(log), "--db", database]) == 0
-    for words in ("judge --judge lexical", "test health lexical", "queue create q --all-answers --limit 1"):
+    for words in (
+        "judge --judge lexical",
+        "test health lexical",
+        "queue create q --all-answers --limit 1",
+    ):
         assert run([*words.split(), "--db", database]) == 0
     output = capsys.readouterr()
     commands = re.findall(r"judgeboard [a-z-]+ ?[^`&\n]*", output.out + output.err)
     assert len(commands) > len(suggesting)
-    assert [each for each in commands if f"--db '{database}'" not in each] == ["judgeboard quickstart"]
+    assert [each for each in commands if f"--db '{database}'" not in each] == [
+        "judgeboard quickstart"
+    ]
 
     assert run(["test", "health", "lexical", "--json", "--db", database]) == 0
     assert "--db" not in capsys.readouterr().out
@@ -163,7 +188,9 @@ def test_an_empty_list_names_the_command_that_fills_it(
     assert "`judgeboard " in capsys.readouterr().out
 
 
-def test_settings_and_findings_are_printed_as_json(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_and_findings_are_printed_as_json(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
     assert run(["config", "--json", "--db", database]) == 0
     settings = {each["name"]: each for each in json.loads(capsys.readouterr().out)["settings"]}
@@ -174,7 +201,9 @@ def test_settings_and_findings_are_printed_as_json(database: str, capsys: pytest
     assert {*findings[0]} == {"ok", "what", "value", "fix"}
 
 
-def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_database_is_said_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "notes.db"
     file.write_text("this is a text and no database at all, whatever its name says" * 20)
     assert run(["stats", "--db", str(file)]) == 2
@@ -193,7 +222,9 @@ def test_a_password_in_an_address_is_masked(
     assert "***" in error
 
 
-def test_import_says_what_was_recognised_as_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_says_what_was_recognised_as_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = tmp_path / "log.csv"
     log.write_text("Frage,response\nwhy?,because\n")
     assert run(["import", str(log), "--map", "Frage=query", "--db", str(tmp_path / "d.db")]) == 0
@@ -256,27 +287,50 @@ def test_a_reader_that_closes_the_pipe_does_not_change_the_exit_code(
 ) -> None:
     unusable = tmp_path / "unusable.jsonl"
     unusable.write_text("{}")
-    for words, code in ((["stats"], 0), (["stats", "--json"], 0), (["import", str(unusable)], 2), (["config"], 0)):
+    for words, code in (
+        (["stats"], 0),
+        (["stats", "--json"], 0),
+        (["import", str(unusable)], 2),
+        (["config"], 0),
+    ):
         reader, writer = os.pipe()
         os.close(reader)
-        with contextlib.suppress(BrokenPipeError), os.fdopen(writer, "w") as pipe, monkeypatch.context() as patched:
+        with (
+            contextlib.suppress(BrokenPipeError),
+            os.fdopen(writer, "w") as pipe,
+            monkeypatch.context() as patched,
+        ):
             patched.setattr(sys, "stdout", pipe)
             patched.setattr(sys, "stderr", sys.stderr)  # click wraps both
             assert run([*words, "--db", database]) == code
 
 
-def test_stats_say_in_words_what_there_is(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stats_say_in_words_what_there_is(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(["judge", "--judge", "lexical", "--db", database])
     capsys.readouterr()
     assert run(["stats", "--db", database]) == 0
     assert "4 responses, 0" in capsys.readouterr().out
 
 
-def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    database, log, grades = str(tmp_path / "judgeboard.db"), tmp_path / "log.jsonl", tmp_path / "grades.jsonl"
-    answers = [{"id": f"a{n}", "question": f"q{n}?", "response": "ten", "contexts": ["ten"]} for n in range(12)]
+def test_stats_say_how_far_a_judge_agrees_with_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database, log, grades = (
+        str(tmp_path / "judgeboard.db"),
+        tmp_path / "log.jsonl",
+        tmp_path / "grades.jsonl",
+    )
+    answers = [
+        {"id": f"a{n}", "question": f"q{n}?", "response": "ten", "contexts": ["ten"]}
+        for n in range(12)
+    ]
     log.write_text("\n".join(map(json.dumps, answers)))
-    said = [{"id": f"a{n}", "annotator": "Mara", "label": "grounded" if n else "hallucinated"} for n in range(12)]
+    said = [
+        {"id": f"a{n}", "annotator": "Mara", "label": "grounded" if n else "hallucinated"}
+        for n in range(12)
+    ]
     grades.write_text("\n".join(map(json.dumps, said)))
     assert run(["import", str(log), "--db", database]) == 0
     assert run(["import", str(grades), "--kind", "grades", "--db", database]) == 0
@@ -284,7 +338,9 @@ def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: py
     capsys.readouterr()
     assert run(["stats", "--db", database]) == 0
     out = capsys.readouterr().out
-    assert ["lexical", "v1", "all", "12", "12", "92", "%"] in [line.split()[:7] for line in out.splitlines()]
+    assert ["lexical", "v1", "all", "12", "12", "92", "%"] in [
+        line.split()[:7] for line in out.splitlines()
+    ]
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])
@@ -298,11 +354,18 @@ def test_exported_responses_import_again_without_a_change(
 
 
 def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:
-    assert run(["export", "all", "--format", "csv", "-o", str(tmp_path / "out"), "--db", database]) == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(f"{table}.csv" for table in exports())
+    assert (
+        run(["export", "all", "--format", "csv", "-o", str(tmp_path / "out"), "--db", database])
+        == 0
+    )
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
+        f"{table}.csv" for table in exports()
+    )
 
 
-def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_forget_blanks_the_texts_and_keeps_the_scores(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(["judge", "--judge", "lexical", "--db", database])
     capsys.readouterr()
     run(["stats", "--json", "--db", database])
@@ -312,7 +375,8 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pyt
         texts = "SELECT query, answer, passages, content_hash IS NOT NULL FROM response WHERE external_id = 'a1'"
         assert connection.execute(texts).fetchone() == (None, None, None, 1)
         judged = (
-            "SELECT reasoning, raw, groundedness IS NOT NULL FROM judgment JOIN response ON response.id = response_id"
+            "SELECT reasoning, raw, groundedness IS NOT NULL FROM judgment JOIN "
+            "response ON response.id = response_id"
         )
         judgment = connection.execute(f"{judged} WHERE external_id = 'a1'").fetchone()
         events = connection.execute("SELECT kind FROM event WHERE kind = 'forget'").fetchall()
@@ -334,14 +398,18 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pyt
     ],
     ids=" ".join,
 )
-def test_no_message_suggests_what_deletes(database: str, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+def test_no_message_suggests_what_deletes(
+    database: str, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
     assert run([*words, "--db", database]) == 2
     error = capsys.readouterr().err
     assert "Error: " in error
     for deleting in ("--unused", "--yes", "Did you mean"):
         assert deleting not in error
     with sqlite3.connect(database) as connection:
-        (forgotten,) = connection.execute("SELECT count(*) FROM event WHERE kind LIKE 'forget%'").fetchone()
+        (forgotten,) = connection.execute(
+            "SELECT count(*) FROM event WHERE kind LIKE 'forget%'"
+        ).fetchone()
     assert forgotten == 0
 
 
@@ -350,7 +418,9 @@ def test_forget_of_an_unknown_id_says_so(database: str, capsys: pytest.CaptureFi
     assert "no response 'nobody'" in capsys.readouterr().err
 
 
-def test_migrate_says_where_the_database_stood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_migrate_says_where_the_database_stood(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = str(tmp_path / "new.db")
     assert run(["db", "migrate", "--db", path]) == 0
     assert "created" in capsys.readouterr().out
@@ -358,7 +428,9 @@ def test_migrate_says_where_the_database_stood(tmp_path: Path, capsys: pytest.Ca
     assert "was at" in capsys.readouterr().out
 
 
-def test_config_shows_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_shows_no_secret(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-indeed-1234")
     assert run(["config"]) == 0
     assert "very-secret" not in capsys.readouterr().out
@@ -367,7 +439,14 @@ def test_config_shows_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_an_unexpected_error_is_one_line_and_debug_shows_the_rest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["import", str(tmp_path / "absent.jsonl"), "--map", "nothing", "--db", str(tmp_path / "d.db")]
+    words = [
+        "import",
+        str(tmp_path / "absent.jsonl"),
+        "--map",
+        "nothing",
+        "--db",
+        str(tmp_path / "d.db"),
+    ]
     assert run(words) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert run([*words, "--debug"]) == 2
@@ -396,7 +475,9 @@ def test_a_wrong_address_is_said_in_one_line_without_its_password(
     assert len(error.strip().splitlines()) == 1
 
 
-def test_the_file_of_another_program_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_file_of_another_program_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "shop.db"
     with contextlib.closing(sqlite3.connect(path)) as shop:
         shop.execute("CREATE TABLE orders (id)")
@@ -410,14 +491,18 @@ def test_the_file_of_another_program_is_left_alone(tmp_path: Path, capsys: pytes
     assert names == [("orders",)]
 
 
-def test_a_revision_of_a_newer_program_is_said(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_revision_of_a_newer_program_is_said(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     assert run(["db", "migrate", "--db", database]) == 2
     assert "a newer Judgeboard" in capsys.readouterr().err
 
 
-def test_names_that_are_not_utf8_do_not_keep_a_file_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_are_not_utf8_do_not_keep_a_file_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LOGNAME", "b\udcff")
     log = tmp_path / "log\udcff.jsonl"
     log.write_text('{"query": "q", "answer": "a"}\n{"query": "q"}')
@@ -427,7 +512,9 @@ def test_names_that_are_not_utf8_do_not_keep_a_file_out(tmp_path: Path, monkeypa
     assert batches == [("log\ufffd.jsonl", "cli:b\ufffd")]
 
 
-def test_an_export_never_replaces_the_database(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_export_never_replaces_the_database(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["export", "responses", "-o", database, "--db", database]) == 2
     assert database in capsys.readouterr().err
     assert run(["stats", "--db", database]) == 0
@@ -435,13 +522,18 @@ def test_an_export_never_replaces_the_database(database: str, capsys: pytest.Cap
 
 @pytest.mark.parametrize(
     ("fault", "advice"),
-    [("database is locked", "another process writes to it"), ("database or disk is full", "free some disk space")],
+    [
+        ("database is locked", "another process writes to it"),
+        ("database or disk is full", "free some disk space"),
+    ],
 )
 def test_a_database_that_is_locked_or_full_says_what_to_do(
     fault: str, advice: str, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute(f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN SELECT RAISE(ABORT, '{fault}'); END")
+        connection.execute(
+            f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN SELECT RAISE(ABORT, '{fault}'); END"
+        )
     log = tmp_path / "more.jsonl"
     log.write_text('{"query": "q", "answer": "a"}')
     assert run(["import", str(log), "--db", database]) == 2
@@ -452,7 +544,9 @@ def test_an_error_of_the_database_is_one_line_without_the_rows(
     database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("CREATE TRIGGER full BEFORE INSERT ON response BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON response BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        )
     log = tmp_path / "more.jsonl"
     log.write_text('{"query": "a private question", "answer": "a"}')
     assert run(["import", str(log), "--db", database]) == 2
@@ -466,7 +560,9 @@ def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(
     database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def give_up(*_: object, wait: float, **__: object) -> None:
-        raise DatabaseAway(f"the database could not be used for {wait:g} s: 8 replies could not be stored", 8)
+        raise DatabaseAway(
+            f"the database could not be used for {wait:g} s: 8 replies could not be stored", 8
+        )
 
     monkeypatch.setattr(judging, "judge_pending", give_up)
     assert run(["judge", "--judge", "lexical", "--wait", "5", "--db", database]) == 2
@@ -486,7 +582,11 @@ def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(
     capsys.readouterr()
     assert run(["db", "events", "--kind", "run", "--json", *db]) == 0
     failed, done = json.loads(capsys.readouterr().out)["events"]
-    assert (done["details"]["judge"], done["details"]["state"], done["details"]["ok"]) == ("lexical v1", "done", 3)
+    assert (done["details"]["judge"], done["details"]["state"], done["details"]["ok"]) == (
+        "lexical v1",
+        "done",
+        3,
+    )
     assert (failed["details"]["judge"], failed["details"]["state"]) == ("night v1", "stopped")
     assert "401" in failed["details"]["reason"]
     assert run(["db", "events", *db]) == 0
@@ -494,7 +594,9 @@ def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(
     kinds = [line.split("  ")[3] for line in lines]
     assert kinds[:1] == ["forget"]
     assert kinds.count("run") == 2
-    assert [line.split("  ")[1] for line in lines] == sorted((line.split("  ")[1] for line in lines), reverse=True)
+    assert [line.split("  ")[1] for line in lines] == sorted(
+        (line.split("  ")[1] for line in lines), reverse=True
+    )
     assert run(["db", "events", "--since", "2199-01-01", *db]) == 0
     assert run(["db", "events", "--actor", "nobody", *db]) == 0
     assert run(["db", "events", "--kind", "run", "--before", "1", *db]) == 0

@@ -28,7 +28,15 @@ def compare(store: Store, script: Script, *more: str) -> tuple[int, RecordingEnd
 
 
 def words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
-    asking = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE), "--yes"]
+    asking = [
+        "--model",
+        "scripted",
+        "--base-url",
+        endpoint.base_url,
+        "--concurrency",
+        str(AT_ONCE),
+        "--yes",
+    ]
     return ["compare", *asking, "--db", address(store), *more]
 
 
@@ -71,7 +79,12 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     assert (rows["flips"], rows["self_consistency"], rows["first_position"]) == (5, 0.0, 1.0)
     code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
     content = json.loads(capsys.readouterr().out)
-    assert (code, endpoint.requests, content["account"]["asked"], content["account"]["run_id"]) == (0, [], 0, None)
+    assert (code, endpoint.requests, content["account"]["asked"], content["account"]["run_id"]) == (
+        0,
+        [],
+        0,
+        None,
+    )
     # The figures are of all pairs of the file, whenever they were asked.
     assert content["aspects"] == [group]
 
@@ -79,7 +92,13 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
 def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copied(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers(sqlite_store, "old", ("one?", "left-1", ("p",)), ("two?", "left-2", ("p",)), ("three?", "left-3", None))
+    answers(
+        sqlite_store,
+        "old",
+        ("one?", "left-1", ("p",)),
+        ("two?", "left-2", ("p",)),
+        ("three?", "left-3", None),
+    )
     answers(
         sqlite_store,
         "new",
@@ -95,7 +114,10 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
     assert set(asked(endpoint)) == {(number, order) for number in (1, 3) for order in ("ab", "ba")}
     rows = {row["figure"]: row["value"] for row in content["aspects"][0]["rows"]}
     assert (rows["wins_a"], rows["ties"]) == (1, 1)
-    pairs = {row["external_id"]: (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)}
+    pairs = {
+        row["external_id"]: (row["response_a_id"], row["response_b_id"])
+        for row in rows_of(sqlite_store, PAIR)
+    }
     assert pairs == {"old-0 / new-2": (1, 6), "old-2 / new-0": (3, 4)}
     shown = [request.body["messages"][1]["content"] for request in endpoint.requests]
     # Passages are shown where both answers had them.
@@ -104,22 +126,40 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
 
 def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store: Store) -> None:
     answers(sqlite_store, "old", ("one?", "left-1", None), ("one?", "left-2", None))
-    answers(sqlite_store, "new", ("one?", "right-1", None), ("one?", "right-2", None), ("one?", "right-3", None))
+    answers(
+        sqlite_store,
+        "new",
+        ("one?", "right-1", None),
+        ("one?", "right-2", None),
+        ("one?", "right-3", None),
+    )
     compare(sqlite_store, always(said("tie")), "--a", "old", "--b", "new")
-    assert [(row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)] == [(1, 3), (2, 4)]
+    assert [
+        (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)
+    ] == [(1, 3), (2, 4)]
 
 
 def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Path, capsys) -> None:
     script = always(said("first", "style", "truth"))
     file = str(pairs_file(tmp_path, 2))
-    _, endpoint = compare(sqlite_store, script, "--pairs", file, "--aspect", "style", "--aspect", "truth", "--json")
-    assert [each["about"]["grade"] for each in json.loads(capsys.readouterr().out)["aspects"]] == ["style", "truth"]
+    _, endpoint = compare(
+        sqlite_store, script, "--pairs", file, "--aspect", "style", "--aspect", "truth", "--json"
+    )
+    assert [each["about"]["grade"] for each in json.loads(capsys.readouterr().out)["aspects"]] == [
+        "style",
+        "truth",
+    ]
     assert len(endpoint.requests) == 4
 
 
 def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Store, capsys) -> None:
     record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aabt", "ba": "aaba"}, name="old judge")
-    assert run(["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]) == 0
+    assert (
+        run(
+            ["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert "old judge v1" in out
     # The same preference in both orders.
@@ -128,22 +168,38 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Stor
 
 def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, capsys) -> None:
     code, _ = compare(
-        sqlite_store, always(failure(401, "no such key")), "--pairs", str(pairs_file(tmp_path, 3)), "--json"
+        sqlite_store,
+        always(failure(401, "no such key")),
+        "--pairs",
+        str(pairs_file(tmp_path, 3)),
+        "--json",
     )
     content = json.loads(capsys.readouterr().out)
-    assert (code, content["account"]["state"], content["account"]["asked"], content["aspects"]) == (2, "stopped", 0, [])
+    assert (code, content["account"]["state"], content["account"]["asked"], content["aspects"]) == (
+        2,
+        "stopped",
+        0,
+        [],
+    )
     assert "401" in content["account"]["why_stopped"]
 
 
-def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Store, tmp_path: Path, capsys) -> None:
+def test_an_order_that_failed_is_1_and_asked_again_on_request(
+    sqlite_store: Store, tmp_path: Path, capsys
+) -> None:
     file = str(pairs_file(tmp_path, 3))
     too_long = failure(400, "maximum context length is 10 tokens", code="context_length_exceeded")
     code, _ = compare(sqlite_store, by_pair({(1, "ba"): too_long}), "--pairs", file)
     assert code == 1
     assert "+ 1 error" in capsys.readouterr().out
-    code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
+    code, endpoint = compare(
+        sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json"
+    )
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
-    rows = {row["figure"]: row["value"] for row in json.loads(capsys.readouterr().out)["aspects"][0]["rows"]}
+    rows = {
+        row["figure"]: row["value"]
+        for row in json.loads(capsys.readouterr().out)["aspects"][0]["rows"]
+    }
     assert rows["unmeasured"] == 0
 
 
@@ -157,8 +213,14 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
         (["--a", "x", "--b", "y", "--judge-version", "j"], "needs --recorded"),
         (["--recorded", "--judge-version", "j", "--model", "m"], "remove --model"),
         (["--recorded", "--judge-version", "nobody"], "no judge version 'nobody'"),
-        (["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"], "different sources"),
-        (["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"], "no answers with source 'x'"),
+        (
+            ["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"],
+            "different sources",
+        ),
+        (
+            ["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"],
+            "no answers with source 'x'",
+        ),
     ],
 )
 def test_a_command_that_cannot_be_meant_says_why(
@@ -178,7 +240,9 @@ def stored(store: Store) -> set[tuple[int, str]]:
     return {(pair_id - 1, shown.value) for pair_id, shown in asks}
 
 
-def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, tmp_path: Path) -> None:
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     file = str(pairs_file(tmp_path, 15))
     with held_endpoint() as endpoint:
         endpoint.reply = said("first")
@@ -186,7 +250,10 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         command = words(sqlite_store, endpoint.server, "--pairs", file)
         with ReadCommand(*command) as first:
             until(
-                lambda: len(endpoint.server.requests) == 11 + AT_ONCE and len(stored(sqlite_store)) == 11,
+                lambda: (
+                    len(endpoint.server.requests) == 11 + AT_ONCE
+                    and len(stored(sqlite_store)) == 11
+                ),
                 "11 stored, 4 in flight",
             )
             first.send_signal(signal.SIGKILL)
@@ -196,7 +263,11 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         assert run(command) == 0
         assert len(endpoint.server.requests) == 30 + AT_ONCE
     assert len(stored(sqlite_store)) == 30
-    assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == ("compare", "done", 30)
+    assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == (
+        "compare",
+        "done",
+        30,
+    )
 
 
 def test_a_second_command_with_the_same_run_says_which_process_makes_it(

@@ -66,7 +66,9 @@ def filled(fill_once: Any) -> Callable[[Store], list[str]]:
     return lambda store: fill_once("demo", store, fill_and_listen)
 
 
-def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store, filled: Any) -> None:
+def test_the_demo_brings_answers_verdicts_flags_and_grades(
+    sqlite_store: Store, filled: Any
+) -> None:
     # It tells every step.
     assert len(filled(sqlite_store)) == 12
     brought = json.loads(numbers(sqlite_store))
@@ -84,7 +86,9 @@ def test_the_demo_has_enough_control_answers_of_each_kind(sqlite_store: Store, f
     assert State.NOT_MEASURED not in {states[kind.check] for kind in CONTROL_KINDS.values()}
 
 
-def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(sqlite_store: Store, filled: Any) -> None:
+def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(
+    sqlite_store: Store, filled: Any
+) -> None:
     filled(sqlite_store)
     latest, before = list_results(sqlite_store)
     result = suite_result(sqlite_store, latest.run, baseline=before.run)
@@ -93,7 +97,9 @@ def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(sqlite_store
     assert result.gate.code == FAIL
 
 
-def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(sqlite_store: Store, filled: Any) -> None:
+def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(
+    sqlite_store: Store, filled: Any
+) -> None:
     filled(sqlite_store)
     with sqlite_store.reading() as connection:
         last_review = connection.execute(select(func.max(REVIEW.c.at))).scalar_one()
@@ -170,5 +176,9 @@ def test_the_project_file_of_the_folder_is_not_about_the_sample_data(
     command = ["judgeboard", "serve", "--db", "demo.db", "--config", os.devnull]
     assert shlex.split(last.partition(": ")[2]) == command
     assert "JUDGEBOARD_CONFIG" not in os.environ
-    with closing(open_store("demo.db")) as demo, sqlite_store.reading() as expected, demo.reading() as connection:
+    with (
+        closing(open_store("demo.db")) as demo,
+        sqlite_store.reading() as expected,
+        demo.reading() as connection,
+    ):
         assert count_flags(connection) == count_flags(expected)

@@ -12,7 +12,14 @@ import pytest
 from sqlalchemy import make_url, text
 
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    ScriptedReply,
+    always,
+    completion,
+    failure,
+    verdict,
+)
 from judgeboard.store import integrity
 from judgeboard.store.engine import Store, connect
 from judgeboard.store.events import EventFilter, latest_events
@@ -30,7 +37,9 @@ def doctor(db: str, reply: ScriptedReply | None = None, *options: str) -> int:
         return run(["doctor", *asked, *options, "--db", db])
 
 
-def test_all_well_is_0_and_says_what_was_looked_at(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_well_is_0_and_says_what_was_looked_at(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 3)
     assert doctor(address(sqlite_store), verdict()) == 0
     out = capsys.readouterr().out
@@ -50,7 +59,9 @@ def test_a_database_that_everybody_can_read_is_said_with_the_command(
         assert (f"chmod o-rwx {file}*" in capsys.readouterr().out) == warns
 
 
-def test_without_a_model_the_offline_judge_is_named(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_model_the_offline_judge_is_named(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 1)
     assert doctor(address(sqlite_store)) == 0
     assert "--judge lexical" in capsys.readouterr().out
@@ -75,22 +86,32 @@ def test_what_is_wrong_with_an_endpoint_is_1_with_the_fix(
     assert len(wrong) == 1
 
 
-def test_an_address_where_nobody_answers_is_said(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_where_nobody_answers_is_said(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 1)
     with RecordingEndpoint() as gone:
         pass
-    assert run(["doctor", "--model", "m", "--base-url", gone.base_url, "--db", address(sqlite_store)]) == 1
+    assert (
+        run(["doctor", "--model", "m", "--base-url", gone.base_url, "--db", address(sqlite_store)])
+        == 1
+    )
     assert "nothing answers" in capsys.readouterr().out
 
 
-def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_key_is_said_before_anything_is_sent(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 1)
     assert run(["doctor", "--model", "gpt-4o-mini", "--db", address(sqlite_store)]) == 1
     assert "OPENAI_API_KEY" in capsys.readouterr().out
 
 
 def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
-    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     store_answers(sqlite_store, 3)
     theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
@@ -130,12 +151,16 @@ def test_a_missing_database_names_the_command_that_makes_one(
     assert not missing.exists()
 
 
-def test_an_empty_database_names_the_import(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_database_names_the_import(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["doctor", "--db", address(sqlite_store)]) == 1
     assert "judgeboard import FILE" in capsys.readouterr().out
 
 
-def test_a_database_of_an_older_revision_names_export(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_database_of_an_older_revision_names_export(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     with sqlite_store.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     assert run(["doctor", "--db", address(sqlite_store)]) == 1
@@ -144,7 +169,10 @@ def test_a_database_of_an_older_revision_names_export(sqlite_store: Store, capsy
 
 @pytest.mark.parametrize("command", ["config", "doctor"])
 def test_no_secret_reaches_the_screen(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+    sqlite_store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
 ) -> None:
     store_answers(sqlite_store, 1)
     with RecordingEndpoint(always(failure(401, f"Incorrect API key provided: {KEY}"))) as endpoint:
@@ -170,7 +198,9 @@ def test_config_says_which_settings_come_from_where(
     assert lines["OPENAI_API_KEY"] == "not set  (default)"
 
 
-def test_config_fails_where_the_database_cannot_be_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_fails_where_the_database_cannot_be_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["config", "--db", str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().out
 
@@ -180,7 +210,9 @@ def test_config_without_a_database_still_shows_the_environment(
 ) -> None:
     assert run(["config", "--db", str(tmp_path / "none.db")]) == 0
     out = capsys.readouterr().out
-    assert [line.split()[-1] for line in out.splitlines() if line.startswith("db  ")] == ["(default)"]
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith("db  ")] == [
+        "(default)"
+    ]
     assert "no database at" in out
 
 
@@ -237,7 +269,9 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "free pages": lambda data: put(data, 32, b"\0\0\1\0\0\0\0\5"),
     "schema": lambda data: put(data, 100, bytes(PAGE - 100)),
     "half": lambda data: data[: len(data) // 2],
-    "tail": lambda data: data[: -1000 - 10 * PAGE],  # the last pages may be free: nothing is lost with them
+    "tail": lambda data: data[
+        : -1000 - 10 * PAGE
+    ],  # the last pages may be free: nothing is lost with them
     "first page alone": lambda data: data[:PAGE],
     "empty": lambda _data: b"",
     "text": lambda _data: b"this is a text, whatever the name of the file says " * 99,
@@ -281,7 +315,9 @@ def test_a_log_of_another_database_beside_the_file_is_damage(
     assert "is damaged" in capsys.readouterr().out
 
 
-def test_a_whole_file_is_ok(whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_file_is_ok(
+    whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "judgeboard.db"
     file.write_bytes(whole)
     assert doctor(str(file)) == 0
@@ -298,7 +334,9 @@ def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole: bytes, tmp_path: 
     assert (stopped.faults, stopped.complete) == ((), False)
 
 
-def test_of_a_large_log_some_answers_are_compared(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_large_log_some_answers_are_compared(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store_answers(sqlite_store, 30)
     monkeypatch.setattr(integrity, "MOST_HASHED", 10)
     with sqlite_store.reading() as connection:

@@ -35,7 +35,15 @@ def test_a_model_without_a_kind_of_judge_means_the_rag_judge(
 ) -> None:
     store_answers(sqlite_store, 2)
     with RecordingEndpoint(always(verdict())) as endpoint:
-        words = ["--model", "m1", "--base-url", endpoint.base_url, "--db", address(sqlite_store), "--json"]
+        words = [
+            "--model",
+            "m1",
+            "--base-url",
+            endpoint.base_url,
+            "--db",
+            address(sqlite_store),
+            "--json",
+        ]
         assert run([*command, *words]) == 0
     assert json.loads(capsys.readouterr().out)["judge"] == "rag v1"
 
@@ -82,8 +90,14 @@ def two_judges_and_a_queue(store: Store) -> None:
             ["export", "issues", "-o", "-", "--where", "text=a"],
             ["export", "issues", "-o", "-"],
         ),
-        (["queue", "create", "q", "--plan", "rate"], ["queue", "create", "q", "--plan", "rate", "--n", "200"]),
-        (["queue", "create", "q", "--all-answers"], ["queue", "create", "q", "--all-answers", "--limit", "200"]),
+        (
+            ["queue", "create", "q", "--plan", "rate"],
+            ["queue", "create", "q", "--plan", "rate", "--n", "200"],
+        ),
+        (
+            ["queue", "create", "q", "--all-answers"],
+            ["queue", "create", "q", "--all-answers", "--limit", "200"],
+        ),
         (["judge", "--judge", "rag"], ["judge", "--judge", "rag", "--model", "gpt-4o-mini"]),
         (
             ["judge", "--model", "m"],
@@ -113,7 +127,13 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
 ) -> None:
     question, passages = "How long is a rope? " * 20, ("A rope is 60 m long.",)
     answers = [
-        Response(source="log", external_id=f"a{n}", query=question, answer="Bananas are yellow.", passages=passages)
+        Response(
+            source="log",
+            external_id=f"a{n}",
+            query=question,
+            answer="Bananas are yellow.",
+            passages=passages,
+        )
         for n in range(3)
     ]
     with sqlite_store.writing() as connection:
@@ -150,7 +170,9 @@ def test_versions_alone_lists_them_and_the_version_names_the_program(
     assert run(["versions", *db]) == 0
     assert capsys.readouterr().out.startswith("lexical v1  lexical")
     assert run(["versions", "--json", *db]) == 0
-    assert [version["name"] for version in json.loads(capsys.readouterr().out)["versions"]] == ["lexical"]
+    assert [version["name"] for version in json.loads(capsys.readouterr().out)["versions"]] == [
+        "lexical"
+    ]
     assert run(["--version"]) == 0
     assert capsys.readouterr().out.startswith("judgeboard, version ")
 
@@ -165,7 +187,9 @@ def test_every_command_that_selects_answers_takes_since_and_until(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for day in (1, 2, 3, 4):
-        store_answers(sqlite_store, 1, first=day, asked_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC))
+        store_answers(
+            sqlite_store, 1, first=day, asked_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC)
+        )
     db, output = ["--db", address(sqlite_store)], tmp_path / "answers.jsonl"
     days = ["--since", "2026-05-02", "--until", "2026-05-03"]
     assert run(["export", "responses", "-o", str(output), *days, *db]) == 0
@@ -174,7 +198,21 @@ def test_every_command_that_selects_answers_takes_since_and_until(
     capsys.readouterr()
     assert run(["judge", "--judge", "lexical", *days, *db]) == 0
     assert "2 asked" in capsys.readouterr().out
-    assert run(["judge", "--judge", "lexical", "--where", "from=2026-05-04", "--since", "2026-05-03", *db]) == 2
+    assert (
+        run(
+            [
+                "judge",
+                "--judge",
+                "lexical",
+                "--where",
+                "from=2026-05-04",
+                "--since",
+                "2026-05-03",
+                *db,
+            ]
+        )
+        == 2
+    )
     assert "given once" in capsys.readouterr().err
     for wrong in ("2026-05", "yesterday", "2026-05-02T10:00"):
         assert run(["agreement", "--until", wrong, *db]) == 2
@@ -182,7 +220,9 @@ def test_every_command_that_selects_answers_takes_since_and_until(
     for path in every_command(root):
         assert run([*path, "--help"]) == 0
         text = capsys.readouterr().out
-        assert "  --where FIELD=VALUE" not in text or ("  --since DAY" in text and "  --until DAY" in text), path
+        assert "  --where FIELD=VALUE" not in text or (
+            "  --since DAY" in text and "  --until DAY" in text
+        ), path
 
 
 def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
@@ -210,7 +250,9 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
     assert "leave out state=confirmed" in capsys.readouterr().err
 
 
-def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_is_cancelled_from_a_terminal(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     db = ["--db", address(sqlite_store)]
     store_answers(sqlite_store, 3)
     # It starts no worker.
@@ -230,7 +272,9 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
     assert run(["worker", "cancel", "1", *db]) == 2
     assert "job 1: " in capsys.readouterr().err
     first, second = (
-        request_rejudge(sqlite_store, judge={"kind": "lexical", "name": name}, mode="all", actor="cli:mara")
+        request_rejudge(
+            sqlite_store, judge={"kind": "lexical", "name": name}, mode="all", actor="cli:mara"
+        )
         for name in ("one", "two")
     )
     assert run(["worker", "cancel", *db]) == 2
@@ -239,10 +283,15 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
     assert first in listed
     assert second in listed
     assert run(["worker", "cancel", first, *db]) == 0
-    assert [job_progress(sqlite_store, each).state for each in (first, second)] == ["cancelled", "waiting"]
+    assert [job_progress(sqlite_store, each).state for each in (first, second)] == [
+        "cancelled",
+        "waiting",
+    ]
     with sqlite_store.writing() as connection:  # as a worker does
         version = ensure_version(connection, JudgeVersion("two", "lexical"))
-        begun = start_or_continue_run(connection, version, mode="all", where=None, limit=None, actor="cli:mara")
+        begun = start_or_continue_run(
+            connection, version, mode="all", where=None, limit=None, actor="cli:mara"
+        )
         set_run(connection, second, begun.id)
     capsys.readouterr()
     # The id of a job names it also after its run has begun.

@@ -12,7 +12,9 @@ from judgeboard.store.runs import finish_run, start_or_continue_run
 from judging_log import address
 
 
-def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_fails_a_gate_and_nothing_else(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     sqlite_log.say_all(sqlite_log.version("flat"), sqlite_log.answers(30), quality=4)
     command = ["test", "health", "flat", "--db", address(sqlite_log.store)]
     assert run(command) == 0
@@ -26,9 +28,14 @@ def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, capsys: 
 
 
 def test_a_table_of_models_comes_by_option_or_environment(
-    sqlite_log: GradedLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sqlite_log: GradedLog,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    sqlite_log.say_all(sqlite_log.version("house"), sqlite_log.answers(3, generator_model="house-7"), quality=4)
+    sqlite_log.say_all(
+        sqlite_log.version("house"), sqlite_log.answers(3, generator_model="house-7"), quality=4
+    )
     file = tmp_path / "models.toml"
     file.write_text('[families]\n"house*" = "House"\n')
     command = ["test", "health", "house v1", "--db", address(sqlite_log.store), "--json"]
@@ -66,7 +73,9 @@ def test_the_json_counts_every_request_of_the_version_and_what_its_runs_left(
     assert [shown[name] for name in names] == [6, 3, 1, 1, 1, 3]
 
 
-def test_a_judge_that_there_is_not_is_2(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_that_there_is_not_is_2(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["test", "health", "nobody", "--db", address(sqlite_log.store)]) == 2
     assert "nobody" in capsys.readouterr().err
 

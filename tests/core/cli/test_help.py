@@ -35,7 +35,10 @@ def test_every_field_of_where_is_explained_in_the_help_and_every_example_of_one_
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = help_of(name, capsys)
-    assert " ".join(f"{field}: {words}" for field, words in WHERE_FIELDS.items()) in text.partition("Fields: ")[2]
+    assert (
+        " ".join(f"{field}: {words}" for field, words in WHERE_FIELDS.items())
+        in text.partition("Fields: ")[2]
+    )
     for example in text.partition("Example:")[2].split("--where ")[1:]:
         parse_where([example.split()[0]])
 
@@ -53,9 +56,16 @@ def test_a_short_help_fits_a_screen_and_the_whole_has_every_option_by_group(
         assert not short.partition("\n\nOptions:")[0].endswith(":"), path
     assert run(["judge", "--help"]) == 0
     whole = capsys.readouterr().out
-    titles = [line.rstrip(":") for line in whole.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    titles = [
+        line.rstrip(":")
+        for line in whole.splitlines()
+        if line.endswith(":") and not line.startswith(" ")
+    ]
     assert titles == ["Options", "Judge", "Model", "Calls", "Selection", "Output and database"]
-    assert all(option in whole for option in ("--rejudge", "--temperature", "--max-cost", "--where", "--config"))
+    assert all(
+        option in whole
+        for option in ("--rejudge", "--temperature", "--max-cost", "--where", "--config")
+    )
     assert "--temperature" not in short
 
 
@@ -70,7 +80,20 @@ def test_a_missing_file_is_said_before_a_missing_key(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     database = tmp_path / "judgeboard.db"
-    assert run([*name.split(), "--pairs", str(tmp_path / "none.jsonl"), "--model", "m", "--db", str(database)]) == 2
+    assert (
+        run(
+            [
+                *name.split(),
+                "--pairs",
+                str(tmp_path / "none.jsonl"),
+                "--model",
+                "m",
+                "--db",
+                str(database),
+            ]
+        )
+        == 2
+    )
     error = capsys.readouterr().err
     assert "none.jsonl" in error
     assert "key" not in error
@@ -82,7 +105,9 @@ def test_a_command_loads_no_module_of_another_command() -> None:
         "import sys; from judgeboard.cli.app import run; run(['labels', 'rate', '-h']); "
         "print(sorted(name for name in sys.modules if name.startswith('judgeboard.cli.')))"
     )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     used = ("app", "groups", "labels", "options")
     assert printed.splitlines()[-1] == str([f"judgeboard.cli.{name}" for name in used])
 
@@ -90,7 +115,10 @@ def test_a_command_loads_no_module_of_another_command() -> None:
 def test_the_installed_command_ends_with_the_exit_code_of_the_command_line() -> None:
     """Other tests run commands in their own process, or fork them."""
     installed = Path(sys.executable).with_name("judgeboard")
-    codes = [subprocess.run([installed, words], capture_output=True, check=False).returncode for words in ("-h", "-x")]
+    codes = [
+        subprocess.run([installed, words], capture_output=True, check=False).returncode
+        for words in ("-h", "-x")
+    ]
     assert codes == [0, 2]
 
 
@@ -106,7 +134,10 @@ def test_a_misspelt_command_names_similar_ones(capsys: pytest.CaptureFixture[str
             ["labels", "plan", "--reach", "7"],
             "'--reach': 7 is not allowed: the number must be above 0 and below 1. For 7 %, write 0.07.",
         ),
-        (["labels", "stand", "--agreement", "90"], "must be above 0 and below 1. For 90 %, write 0.9."),
+        (
+            ["labels", "stand", "--agreement", "90"],
+            "must be above 0 and below 1. For 90 %, write 0.9.",
+        ),
         (["agreement", "--epsilon", "-1"], "must be at least 0 and at most 1.\n"),
         (["judge", "--max-cost", "0"], "must be above 0.\n"),
         (["judge", "--timeout", "1h"], "'--timeout': '1h' is not a number."),

@@ -40,7 +40,13 @@ def lines(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def ticket(number: int, **more: Any) -> dict[str, Any]:
-    return {"ticket": f"T-{number}", "usr": f"why {number}?", "bot": "because", "snippets": ["p"], **more}
+    return {
+        "ticket": f"T-{number}",
+        "usr": f"why {number}?",
+        "bot": "because",
+        "snippets": ["p"],
+        **more,
+    }
 
 
 BOTH = ("--map", "usr=query", "--map", "bot=answer")
@@ -48,7 +54,9 @@ BOTH = ("--map", "usr=query", "--map", "bot=answer")
 
 def date_order(printed: list[str]) -> tuple[str, str] | None:
     """What comes first in dates, day or month, and the date that shows it."""
-    orders = re.findall(r"^  dates: (day|month) first, as (.+) in date ", "\n".join(printed), re.MULTILINE)
+    orders = re.findall(
+        r"^  dates: (day|month) first, as (.+) in date ", "\n".join(printed), re.MULTILINE
+    )
     assert len(orders) <= 1
     return orders[0] if orders else None
 
@@ -64,9 +72,17 @@ def labels_read(printed: list[str]) -> list[tuple[str, str, str]]:
     return re.findall(r"(\w+) \(\w+\) from '(\w+)' \((\d+) ", line)
 
 
-def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_path: Path, capsys) -> None:
+def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(
+    tmp_path: Path, capsys
+) -> None:
     log, database = tmp_path / "log.jsonl", str(tmp_path / "judgeboard.db")
-    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5, "confidence": 0.9}
+    sample = {
+        "user_input": "q",
+        "response": "a",
+        "retrieved_contexts": ["p"],
+        "faithfulness": 0.5,
+        "confidence": 0.9,
+    }
     log.write_text(json.dumps(sample))
     assert run(["import", str(log), "--db", database]) == 0
     printed = capsys.readouterr().out
@@ -77,7 +93,9 @@ def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_pa
     assert capsys.readouterr().out.count("0 new") == 2
 
 
-def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(lines, tmp_path: Path, capsys) -> None:
+def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(
+    lines, tmp_path: Path, capsys
+) -> None:
     lines([ticket(1)], *BOTH)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -99,7 +117,9 @@ def test_scores_beside_the_answers_are_imported_with_them(lines) -> None:
     printed = lines([row])
     assert any("verdicts.judge is metrics" in line for line in printed)
     assert sum("1 new" in line for line in printed) == 2
-    assert any("verdicts.judge from 'judge'" in line for line in lines([row | {"id": "2", "judge": "gpt"}]))
+    assert any(
+        "verdicts.judge from 'judge'" in line for line in lines([row | {"id": "2", "judge": "gpt"}])
+    )
 
 
 def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) -> None:
@@ -111,7 +131,9 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
 
 
 def test_very_many_columns_are_counted_from_below(lines) -> None:
-    printed = lines([{"id": "1", "query": "why?", "answer": "so"} | {f"c{n}": n for n in range(10_000)}])
+    printed = lines(
+        [{"id": "1", "query": "why?", "answer": "so"} | {f"c{n}": n for n in range(10_000)}]
+    )
     assert any("c29 (1 time)" in line and " and others " in line for line in printed)
 
 
@@ -238,7 +260,12 @@ def test_a_mapping_is_remembered_for_its_source(asked) -> None:
     ],
 )
 def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_place(
-    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: str, code: int, types: list[str]
+    database: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answers: str,
+    code: int,
+    types: list[str],
 ) -> None:
     log = tmp_path / "log.csv"
     log.write_text(OTHER_NAMES)
@@ -265,7 +292,9 @@ def test_a_required_field_that_no_column_fits_has_no_command(asked) -> None:
 
 def test_the_columns_show_the_kind_of_a_file(asked) -> None:
     assert asked("log.csv", "id,question,answer\na1,Why?,So.\n")[0] == 0
-    code, printed = asked("log.jsonl", json.dumps({"response_id": "a1", "annotator": "Ada", "quality": 2}))
+    code, printed = asked(
+        "log.jsonl", json.dumps({"response_id": "a1", "annotator": "Ada", "quality": 2})
+    )
     assert code == 0
     assert "1 grade" in printed[0]
     code, printed = asked("thumbs.csv", "id,thumbs,said\na1,up,Thanks a lot for this.\n")
@@ -273,10 +302,15 @@ def test_the_columns_show_the_kind_of_a_file(asked) -> None:
 
 
 def test_a_text_inside_an_object_is_proposed_by_its_path(asked) -> None:
-    row = {"input": {"question": "Where is it?"}, "output": {"text": "It is there, in the account."}}
+    row = {
+        "input": {"question": "Where is it?"},
+        "output": {"text": "It is there, in the account."},
+    }
     code, printed = asked("log.jsonl", json.dumps(row))
     assert code == 2
-    assert any({"input.question=query", "output.text=answer"} <= set(line.split()) for line in printed)
+    assert any(
+        {"input.question=query", "output.text=answer"} <= set(line.split()) for line in printed
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,8 +322,12 @@ def test_a_text_inside_an_object_is_proposed_by_its_path(asked) -> None:
         (("2026-04-03", "2026-04-04"), "2026-04-03T00:00:00Z"),
     ],
 )
-def test_the_file_decides_whether_its_dates_have_the_day_first(asked, tmp_path: Path, dates, first) -> None:
-    between = [f"a{n},q{n},a{n},{dates[0]}" for n in range(2_000)]  # the date that decides comes after the first rows
+def test_the_file_decides_whether_its_dates_have_the_day_first(
+    asked, tmp_path: Path, dates, first
+) -> None:
+    between = [
+        f"a{n},q{n},a{n},{dates[0]}" for n in range(2_000)
+    ]  # the date that decides comes after the first rows
     text = "\n".join(["id,query,answer,date", *between, f"z,q,a,{dates[1]}"])
     code, _ = asked("log.csv", text)
     assert code == 0
@@ -312,7 +350,9 @@ def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(
     assert not database.exists()
     assert asked("log.csv", text, "--dates", "month-first")[0] == 0
     export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
-    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"].startswith("2026-03-04")
+    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"].startswith(
+        "2026-03-04"
+    )
 
 
 def test_a_date_of_the_other_order_is_kept_with_its_reason(asked) -> None:
@@ -331,8 +371,15 @@ def test_a_date_of_the_other_order_is_kept_with_its_reason(asked) -> None:
         (("2026-04-03", "31/02/2026"), None),
     ],
 )
-def test_a_date_that_does_not_exist_decides_nothing_and_is_kept(asked, dates, shown: tuple[str, str] | None) -> None:
-    text = "\n".join(["id,query,answer,date", *(f"{number},q,a{number},{date}" for number, date in enumerate(dates))])
+def test_a_date_that_does_not_exist_decides_nothing_and_is_kept(
+    asked, dates, shown: tuple[str, str] | None
+) -> None:
+    text = "\n".join(
+        [
+            "id,query,answer,date",
+            *(f"{number},q,a{number},{date}" for number, date in enumerate(dates)),
+        ]
+    )
     code, printed = asked("log.csv", text)
     assert code == 0
     assert date_order(printed) == shown
@@ -340,15 +387,22 @@ def test_a_date_that_does_not_exist_decides_nothing_and_is_kept(asked, dates, sh
 
 
 @pytest.mark.parametrize("first", ["", "2026-04-03", "unknown", "31/02/2026"])
-def test_a_first_row_without_a_date_that_shows_the_order_leaves_it_to_later_rows(asked, first: str) -> None:
-    rows = [f"{number},q,a{number},{date}" for number, date in enumerate((first, "03/04/2026", "25/04/2026"))]
+def test_a_first_row_without_a_date_that_shows_the_order_leaves_it_to_later_rows(
+    asked, first: str
+) -> None:
+    rows = [
+        f"{number},q,a{number},{date}"
+        for number, date in enumerate((first, "03/04/2026", "25/04/2026"))
+    ]
     code, printed = asked("log.csv", "\n".join(["id,query,answer,date", *rows]))
     assert date_order(printed) == ("day", "25/04/2026")
     assert code == 0
     assert not_read(printed) == (first in {"unknown", "31/02/2026"})
 
 
-def test_a_date_that_may_be_either_among_dates_with_the_year_first_is_one_value_not_read(asked) -> None:
+def test_a_date_that_may_be_either_among_dates_with_the_year_first_is_one_value_not_read(
+    asked,
+) -> None:
     code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,2026-04-03\n2,q,b,03/04/2026\n")
     assert code == 0
     assert "2 new, 0" in printed[0]
@@ -399,7 +453,9 @@ def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:
     assert not any("not read" in line for line in lines([grade], "--kind", "grades"))
 
 
-def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(lines) -> None:
+def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(
+    lines,
+) -> None:
     first = [ticket(number) for number in range(5)]
     lines(first, *BOTH, "--map", "ticket=id")
     unusable = [ticket(number, bot="") for number in range(9, 39)]
@@ -445,7 +501,9 @@ def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scal
     printed = lines(rows)
     assert "4 new, 0" in printed[0]
     (unsure,) = (line for line in printed if "thumbs" in line)
-    assert all(way in unsure for way in ("'rating':", "--map 'rating=thumbs'", "--map 'rating=stars'"))
+    assert all(
+        way in unsure for way in ("'rating':", "--map 'rating=thumbs'", "--map 'rating=stars'")
+    )
     assert "4 feedback added" in lines(rows, "--map", "rating=thumbs")[0]
 
 
@@ -459,7 +517,9 @@ def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines) -> None:
     printed = lines(graded, "--kind", "grades", *turn.split())
     assert labels_read(printed) == [("hallucinated", "true", "1"), ("grounded", "false", "2")]
     assert not any("--map-value" in line for line in printed)
-    assert not any("labels:" in line for line in lines([graded[0] | {"label": "grounded"}], "--kind", "grades"))
+    assert not any(
+        "labels:" in line for line in lines([graded[0] | {"label": "grounded"}], "--kind", "grades")
+    )
 
 
 def test_a_new_folder_of_the_database_is_said_and_several_are_refused(
@@ -484,10 +544,14 @@ def test_old_rejected_rows_are_named_as_such(lines, tmp_path: Path) -> None:
     assert f"  earlier import: {tmp_path / 'log.jsonl.rejected.jsonl'}" in lines([good])
 
 
-def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_after_pairs_is_the_one_that_uses_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log, database = tmp_path / "pairs.jsonl", str(tmp_path / "judgeboard.db")
     models = {"model_a": "gpt-4o", "model_b": "llama"}
-    log.write_text(json.dumps({"question": "q", "answer_a": "a", "answer_b": "b", "winner": "llama", **models}))
+    log.write_text(
+        json.dumps({"question": "q", "answer_a": "a", "answer_b": "b", "winner": "llama", **models})
+    )
     assert run(["import", "--kind", "pairs", str(log), "--db", database]) == 0
     command = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ")
     assert run(command.split()) == 0
@@ -500,7 +564,13 @@ def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_i
     database = str(tmp_path / "log.db")
     with open_store(database, create=True).writing() as connection:
         start_batch(
-            connection, file="may\nlog.jsonl", sha256=None, importer="x", kind="grades", actor="ann", now=utc_now()
+            connection,
+            file="may\nlog.jsonl",
+            sha256=None,
+            importer="x",
+            kind="grades",
+            actor="ann",
+            now=utc_now(),
         )
     assert run(["import", "list", "--db", database]) == 0
     (line,) = capsys.readouterr().out.splitlines()
@@ -513,7 +583,10 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("log.jsonl", "undo"):
-        rows = [{"id": f"{name}{number}", "question": "q", "answer": "a", "thumbs": "up"} for number in range(2)]
+        rows = [
+            {"id": f"{name}{number}", "question": "q", "answer": "a", "thumbs": "up"}
+            for number in range(2)
+        ]
         Path(name).write_text("\n".join(json.dumps(row) for row in rows))
     assert run(["import", "log.jsonl", "--db", "log.db"]) == 0
     assert run(["import", "./undo", "--db", "log.db"]) == 0
@@ -537,8 +610,16 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
 
 
 def test_what_an_undo_leaves_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log, grades, database = tmp_path / "log.jsonl", tmp_path / "grades.jsonl", str(tmp_path / "log.db")
-    log.write_text("\n".join(json.dumps({"id": id_, "question": "q", "answer": "a"}) for id_ in ("kept", "gone")))
+    log, grades, database = (
+        tmp_path / "log.jsonl",
+        tmp_path / "grades.jsonl",
+        str(tmp_path / "log.db"),
+    )
+    log.write_text(
+        "\n".join(
+            json.dumps({"id": id_, "question": "q", "answer": "a"}) for id_ in ("kept", "gone")
+        )
+    )
     grades.write_text(json.dumps({"response_id": "kept", "annotator": "ann", "label": "grounded"}))
     run(["import", str(log), "--db", database])
     run(["import", "--kind", "grades", str(grades), "--db", database])
@@ -557,12 +638,16 @@ def test_labels_beside_answers_are_read_as_grades_with_the_command_that_the_impo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [f"k{n},What is {n}?,It is {n}.,It is {n}.,{'good' if n % 2 else 'bad'}" for n in range(12)]
+    rows = [
+        f"k{n},What is {n}?,It is {n}.,It is {n}.,{'good' if n % 2 else 'bad'}" for n in range(12)
+    ]
     Path("known.csv").write_text("\n".join(["id,question,answer,context,label", *rows]))
     assert run(["import", "known.csv", "--source", "known", "--db", "log.db"]) == 0
     shown = capsys.readouterr().out
     assert "thumbs" not in shown
-    command = re.search(r"a person's label of each answer: to read it too, run `judgeboard (.*)`", shown)
+    command = re.search(
+        r"a person's label of each answer: to read it too, run `judgeboard (.*)`", shown
+    )
     assert command is not None
     assert run(shlex.split(command[1])) == 0
     assert run(["judge", "lexical", "--db", "log.db"]) == 0

@@ -19,16 +19,40 @@ from graded_log import GradedLog
 from held_endpoint import held_endpoint
 from job_steps import working
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    always,
+    completion,
+    failure,
+    verdict,
+)
 from judgeboard.store.engine import Store
-from judging_log import address, asked, by_number, judgments, runs, store_answers, time_passes, until
+from judging_log import (
+    address,
+    asked,
+    by_number,
+    judgments,
+    runs,
+    store_answers,
+    time_passes,
+    until,
+)
 
 AT_ONCE = 4
 
 
 def words(endpoint: RecordingEndpoint, store: Store, *more: str) -> list[str]:
     # Every endpoint of a test has a port of its own, and counts as another host.
-    options = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE), "--yes"]
+    options = [
+        "--model",
+        "scripted",
+        "--base-url",
+        endpoint.base_url,
+        "--concurrency",
+        str(AT_ONCE),
+        "--yes",
+    ]
     return ["judge", "--judge", "rag", *options, "--db", address(store), *more]
 
 
@@ -50,7 +74,9 @@ def prices(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_good_is_0_and_nothing_left_to_ask_is_0(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 7)
     assert judge(sqlite_store, always(verdict()), "--json")[0] == 0
     assert account_of(capsys) == [7, 7, 0, 0, 0]
@@ -59,7 +85,9 @@ def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store: Store, capsys:
     assert "nothing to judge" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("more", [(), ("--repeats", "2"), ("--jury", "m1,m2")], ids=["plain", "repeats", "jury"])
+@pytest.mark.parametrize(
+    "more", [(), ("--repeats", "2"), ("--jury", "m1,m2")], ids=["plain", "repeats", "jury"]
+)
 def test_json_stands_alone_on_standard_output(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
 ) -> None:
@@ -73,7 +101,11 @@ def test_json_stands_alone_on_standard_output(
     counted = output["members"] if "--jury" in more else [output]
     for each in counted:
         assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
-        assert (each["unparsable"], each["not_reached"], each["cost"]) == (1 + ("--repeats" in more), 0, 0)
+        assert (each["unparsable"], each["not_reached"], each["cost"]) == (
+            1 + ("--repeats" in more),
+            0,
+            0,
+        )
     assert len(counted) == 1 + ("--jury" in more)
     assert output.get("repeats", {}).keys() >= {"measures"} or "--repeats" not in more
     assert output.get("jury", {}).keys() >= {"items"} or "--jury" not in more
@@ -84,7 +116,10 @@ def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(
 ) -> None:
     store_answers(sqlite_store, 6)
     unusable = {1: completion("hm"), 2: completion(None, refusal="no")}
-    assert judge(sqlite_store, by_number(unusable), "--where", "id=1", "--where", "id=2", "--json")[0] == 1
+    assert (
+        judge(sqlite_store, by_number(unusable), "--where", "id=1", "--where", "id=2", "--json")[0]
+        == 1
+    )
     assert account_of(capsys) == [2, 0, 1, 1, 0]
     too_long = failure(400, "maximum context length is 10 tokens")
     assert judge(sqlite_store, by_number({4: too_long}))[0] == 1
@@ -159,7 +194,9 @@ def test_a_bad_option_is_2_and_one_line(
         (["rule=low_groundedness"], [1]),
     ],
 )
-def test_where_narrows_what_is_asked(sqlite_store: Store, conditions: list[str], chosen: list[int]) -> None:
+def test_where_narrows_what_is_asked(
+    sqlite_store: Store, conditions: list[str], chosen: list[int]
+) -> None:
     store_answers(sqlite_store, 3, query_type="simple", asked_at=datetime(2026, 3, 1, tzinfo=UTC))
     store_answers(sqlite_store, 3, first=3, query_type="complex", generator_model="gpt")
     judge(sqlite_store, by_number({1: verdict(groundedness=0.1), 5: completion("hm")}), "first")
@@ -171,7 +208,18 @@ def test_where_narrows_what_is_asked(sqlite_store: Store, conditions: list[str],
 def test_the_help_lists_what_where_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["judge", "--help"]) == 0
     shown = capsys.readouterr().out
-    for field in ("query_type", "source", "model", "rule", "status", "id", "from", "to", "--prices", "130"):
+    for field in (
+        "query_type",
+        "source",
+        "model",
+        "rule",
+        "status",
+        "id",
+        "from",
+        "to",
+        "--prices",
+        "130",
+    ):
         assert field in shown
 
 
@@ -218,15 +266,25 @@ def test_recorded_replies_are_judged_without_model_key_or_network(
     store_answers(sqlite_store, 2)
     replies = tmp_path / "replies.jsonl"
     good = {"reasoning": "r", "groundedness": 0.5, "quality": 3}
-    replies.write_text("\n".join(json.dumps({"response_id": str(n), "raw": json.dumps(good)}) for n in range(2)))
-    assert run(["judge", "--judge", "rag", "--replies", str(replies), "--db", address(sqlite_store)]) == 0
+    replies.write_text(
+        "\n".join(json.dumps({"response_id": str(n), "raw": json.dumps(good)}) for n in range(2))
+    )
+    assert (
+        run(["judge", "--judge", "rag", "--replies", str(replies), "--db", address(sqlite_store)])
+        == 0
+    )
     assert [row["quality"] for row in judgments(sqlite_store)] == [3, 3]
     assert "cost unknown" in capsys.readouterr().out
 
 
-def test_the_offline_judge_costs_nothing(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_offline_judge_costs_nothing(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 50)
-    assert run(["judge", "--judge", "lexical", "--max-cost", "0.01", "--db", address(sqlite_store)]) == 0
+    assert (
+        run(["judge", "--judge", "lexical", "--max-cost", "0.01", "--db", address(sqlite_store)])
+        == 0
+    )
     assert "50 ok" in capsys.readouterr().out
 
 
@@ -262,7 +320,9 @@ def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
     assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
 
 
-def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
+    sqlite_store: Store,
+) -> None:
     store_answers(sqlite_store, 100)
     with held_endpoint() as endpoint:
         endpoint.hold_after(40)
@@ -283,7 +343,9 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
     assert [(row["state"], row["selected"]) for row in runs(sqlite_store)] == [("done", 100)]
 
 
-def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(sqlite_store: Store) -> None:
+def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(
+    sqlite_store: Store,
+) -> None:
     store_answers(sqlite_store, 40)
     assert judge(sqlite_store, always(verdict()))[0] == 0
     with held_endpoint() as endpoint:
@@ -370,7 +432,9 @@ def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store:
 
 
 @on_sqlite
-def test_workers_judge_what_a_command_leaves_to_them(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_workers_judge_what_a_command_leaves_to_them(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(store, 30)
     with held_endpoint() as endpoint, working(store):
         command = [*words(endpoint.server, store), "--workers"]

@@ -14,8 +14,21 @@ from judgeboard.runs.judging import make_judge
 
 PAIR = {"id": "p1", "question": "why?", "answer_a": "so", "answer_b": "thus"}
 BOTH = {"verdict_order_ab": "A", "verdict_order_ba": "A"}
-SAMPLED = {"id": "s1", "question": "why?", "options": ["so", "thus"], "reference": "A", "samples": ["A", "A"]}
-REPEATED = {"id": "r1", "question": "why?", "answer": "so", "rubric": "Is it right?", "scale": "1-5", "samples": [3, 4]}
+SAMPLED = {
+    "id": "s1",
+    "question": "why?",
+    "options": ["so", "thus"],
+    "reference": "A",
+    "samples": ["A", "A"],
+}
+REPEATED = {
+    "id": "r1",
+    "question": "why?",
+    "answer": "so",
+    "rubric": "Is it right?",
+    "scale": "1-5",
+    "samples": [3, 4],
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +53,34 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("compare ssr --recorded --judge-version mmlu", "no judge version 'mmlu'; sampled answers: committee v1"),
+        (
+            "compare ssr --recorded --judge-version mmlu",
+            "no judge version 'mmlu'; sampled answers: committee v1",
+        ),
         (
             "compare ssr --recorded --judge-version lexical",
             "lexical v1 is not one of the judges that sampled answers: ",
         ),
-        ("test repeats --judge-version lexicon", "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1"),
+        (
+            "test repeats --judge-version lexicon",
+            "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1",
+        ),
         ("test repeats --name gpt-4", "no judge 'gpt-4'; asked more than once: gpt-4 as judge v1"),
         (
             "compare --recorded --judge-version gpt4/prompt-7",
             "no judge version 'gpt4/prompt-7'; compared pairs: GPT-4/prompt-7, GPT-4/prompt-0, GPT-4/prompt-1, ",
         ),
-        ("compare --recorded --judge-version committee", "committee v1 is not one of the judges that compared pairs: "),
+        (
+            "compare --recorded --judge-version committee",
+            "committee v1 is not one of the judges that compared pairs: ",
+        ),
         ("test health nothing", "no judge version 'nothing'; known: lexical, GPT-4/prompt-0, "),
         ("test health Lexicla", "no judge version 'Lexicla'; known: lexical v1"),
     ],
 )
-def test_a_judge_that_is_not_found(case: str, capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
+def test_a_judge_that_is_not_found(
+    case: str, capsys: pytest.CaptureFixture[str], words: str, said: str
+) -> None:
     assert run([*words.split(), "--db", case]) == 2
     assert capsys.readouterr().err.startswith(f"judgeboard: {said}")
 
@@ -98,7 +122,21 @@ def test_an_unknown_name_with_options_of_a_judge_is_a_new_judge_and_without_them
         assert run(["judge", "strict-v2", *model, *db]) == 0
         assert "strict-v2 v1, run " in capsys.readouterr().out
         assert run(["test", "controls", "make", *db]) == 0
-        assert run(["test", "controls", "judge", "stricter", "--base-url", endpoint.base_url, *model[:2], *db]) == 0
+        assert (
+            run(
+                [
+                    "test",
+                    "controls",
+                    "judge",
+                    "stricter",
+                    "--base-url",
+                    endpoint.base_url,
+                    *model[:2],
+                    *db,
+                ]
+            )
+            == 0
+        )
         assert endpoint.requests[-1].body["model"] == "small"
     capsys.readouterr()
     assert run(["judge", "strict-v3", *db]) == 2

@@ -19,7 +19,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "root")
 
 
-def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_people_are_added_promoted_listed_and_removed(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     db = ["--db", address(sqlite_store)]
     assert run(["people", "list", *db]) == 0
     assert "judgeboard people add" in capsys.readouterr().out
@@ -29,7 +31,10 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     capsys.readouterr()
     assert run(["people", "list", "--json", *db]) == 0
     people = json.loads(capsys.readouterr().out)["people"]
-    assert [(person["name"], person["origin"], person["role"], person["last_review"]) for person in people] == [
+    assert [
+        (person["name"], person["origin"], person["role"], person["last_review"])
+        for person in people
+    ] == [
         ("ann@example.org", "oidc", "admin", None),
         ("bob@example.org", "oidc", "lead", None),
     ]
@@ -39,7 +44,12 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     assert "bob@example.org  oidc  none" in capsys.readouterr().out
     assert run(["db", "events", "--actor", "CLI:Root", "--json", *db]) == 0
     events = json.loads(capsys.readouterr().out)["events"]
-    assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
+    assert [event["kind"] for event in events] == [
+        "remove_person",
+        "change_role",
+        "add_person",
+        "add_person",
+    ]
 
 
 def test_a_queue_is_assigned_only_to_people_who_may_review(
@@ -47,14 +57,25 @@ def test_a_queue_is_assigned_only_to_people_who_may_review(
 ) -> None:
     db = ["--db", address(sqlite_store)]
     store_answers(sqlite_store, 3)
-    for name, role in (("ann", "lead"), ("bob", "reviewer"), ("vic", "viewer"), ("aud", "auditor"), ("old", "lead")):
+    for name, role in (
+        ("ann", "lead"),
+        ("bob", "reviewer"),
+        ("vic", "viewer"),
+        ("aud", "auditor"),
+        ("old", "lead"),
+    ):
         assert run(["people", "add", f"{name}@example.org", "--role", role, *db]) == 0
     assert run(["people", "remove", "old@example.org", *db]) == 0
     assert run(["queue", "create", "q", "--assign", "bob@example.org", *db]) == 0
     reasons = {"vic": "has the role viewer", "aud": "has the role auditor", "old": "was removed"}
     for name, why in reasons.items():
         capsys.readouterr()
-        assert run(["queue", "create", "other", "--assign", f"ann@example.org,{name}@example.org", *db]) == 2
+        assert (
+            run(
+                ["queue", "create", "other", "--assign", f"ann@example.org,{name}@example.org", *db]
+            )
+            == 2
+        )
         error = capsys.readouterr().err
         assert error.startswith(f"judgeboard: {name}@example.org ")
         assert why in error
@@ -62,7 +83,9 @@ def test_a_queue_is_assigned_only_to_people_who_may_review(
     capsys.readouterr()
     assert run(["queue", "list", "--json", *db]) == 0
     queues = json.loads(capsys.readouterr().out)["queues"]
-    assert [[person["name"] for person in each["assigned_to"]] for each in queues] == [["bob@example.org"]]
+    assert [[person["name"] for person in each["assigned_to"]] for each in queues] == [
+        ["bob@example.org"]
+    ]
 
 
 def test_a_role_is_refused_for_a_name_which_has_all_permissions(
@@ -94,7 +117,23 @@ def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(
     db = ["--db", address(sqlite_store)]
     store_answers(sqlite_store, 1)
     assert run(["people", "add", "Mara", *db]) == 0
-    assert run(["queue", "create", "q", "--all-answers", "--limit", "5", "--assign", "mara,ben", "--json", *db]) == 0
+    assert (
+        run(
+            [
+                "queue",
+                "create",
+                "q",
+                "--all-answers",
+                "--limit",
+                "5",
+                "--assign",
+                "mara,ben",
+                "--json",
+                *db,
+            ]
+        )
+        == 0
+    )
     created = json.loads(capsys.readouterr().out.partition("name.\n")[2])
     assert (created["assigned_to"], created["invited"]) == (["Mara", "ben"], ["ben"])
     assert run(["people", "list", *db]) == 0
@@ -109,7 +148,10 @@ def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(
     ("words", "said"),
     [
         (["people", "add", " "], "needs a name"),
-        (["people", "remove", "eve@example.org"], "no person was added with the address eve@example.org"),
+        (
+            ["people", "remove", "eve@example.org"],
+            "no person was added with the address eve@example.org",
+        ),
         (["people", "add", "ann@example.org", "--role", "boss"], "reviewer"),
         (["versions", "retire", "rag v9"], "rag v9"),
         (["db", "events", "--since", "yesterday"], "--since"),
@@ -127,7 +169,9 @@ def test_events_are_shown_newest_first_a_page_at_a_time(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with sqlite_store.writing() as connection:
-        ids = store_responses(connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]).new
+        ids = store_responses(
+            connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]
+        ).new
         for number in range(5):
             about = ids[0] if number == 3 else None
             record_event(connection, "grade", "Mara", response_id=about, details={"n": number})
@@ -149,7 +193,9 @@ def test_events_are_shown_newest_first_a_page_at_a_time(
     assert capsys.readouterr().out == ""
 
 
-def test_versions_are_retired_and_taken_back(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_retired_and_taken_back(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 1)
     for name in ("first", "second"):
         judge_pending(sqlite_store, make_judge("lexical", name=name))
@@ -158,10 +204,15 @@ def test_versions_are_retired_and_taken_back(sqlite_store: Store, capsys: pytest
     assert run(["judge", "second", "--judge", "lexical", *db]) == 2
     assert "retired by cli:root" in capsys.readouterr().err
     assert run(["versions", "list", *db]) == 0
-    (second,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("second v1 "))
+    (second,) = (
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("second v1 ")
+    )
     assert "retired by cli:root" in second
     assert run(["versions", "restore", "second v1", *db]) == 0
     capsys.readouterr()
     assert run(["versions", "list", "--json", *db]) == 0
     versions = json.loads(capsys.readouterr().out)["versions"]
-    assert [(one["name"], one["retired_by"]) for one in versions] == [("first", None), ("second", None)]
+    assert [(one["name"], one["retired_by"]) for one in versions] == [
+        ("first", None),
+        ("second", None),
+    ]

@@ -39,19 +39,41 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     (plan,) = typed("labels", "plan", "--reach", "0.1", "--target", "these", "--json")["plans"]
     rows = {(row["figure"], row["slice"]): row["value"] for row in plan["rows"]}
     more = rows["more", None]
-    assert (rows["answers", None], rows["labelled", None], plan["headline"]["code"]) == (200, 0, "plan_label")
-    assert sum(rows[key] for key in rows if key[0] == "more") == 2 * more == 2 * rows["labels", None]
+    assert (rows["answers", None], rows["labelled", None], plan["headline"]["code"]) == (
+        200,
+        0,
+        "plan_label",
+    )
+    assert (
+        sum(rows[key] for key in rows if key[0] == "more") == 2 * more == 2 * rows["labels", None]
+    )
     shown = typed("labels", "plan", "--reach", "0.1", "--target", "these")
     assert shown.out.startswith(f"Label {more} answers")
     assert "flagged, judged bad" in shown.out
     assert f" --plan rate --n {more} --db " in shown.err
-    made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(more), "--assign", "cli:me", "--json")
+    made = typed(
+        "queue",
+        "create",
+        "rate",
+        "--plan",
+        "rate",
+        "--n",
+        str(more),
+        "--assign",
+        "cli:me",
+        "--json",
+    )
     assert made["items"] == more
     stored = typed("queue", "list", "rate", "--json")["queue"]["plan"]
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
     assert stored["judge"] == "rag v1"
     queue = typed("queue", "list", "rate", "--json")["queue"]
-    assert (queue["blind_judge"], queue["reveal"], queue["grades"], queue["implied_labels"]) == (True, False, [], True)
+    assert (queue["blind_judge"], queue["reveal"], queue["grades"], queue["implied_labels"]) == (
+        True,
+        False,
+        [],
+        True,
+    )
     typed(
         "queue",
         "create",
@@ -70,8 +92,17 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
 
 
 def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> None:
-    row = {"query_type": "QA", "source": "log", "rule": "random_sample", "state": "open", "severity": 0.0}
-    rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOON} for each in range(1, 200, 10)]
+    row = {
+        "query_type": "QA",
+        "source": "log",
+        "rule": "random_sample",
+        "state": "open",
+        "severity": 0.0,
+    }
+    rows = [
+        row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOON}
+        for each in range(1, 200, 10)
+    ]
     with case.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
     shown = typed("labels", "plan", "--reach", "0.3").out
@@ -86,24 +117,33 @@ def test_a_plan_without_a_goal_is_for_five_points(typed) -> None:
 
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     plans = typed("labels", "plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
-    types = [(plan["about"]["where"].get("query_type"), plan["about"]["counts"]["answers"]) for plan in plans]
+    types = [
+        (plan["about"]["where"].get("query_type"), plan["about"]["counts"]["answers"])
+        for plan in plans
+    ]
     assert types == [(None, 200), ("QA", 120), ("legal", 80)]
     these = ("--reach", "0.1", "--target", "these")
     only = typed("labels", "plan", *these, "--where", "query_type=legal", "--json")["plans"]
     assert only[0]["about"]["counts"]["answers"] == 80
-    (more,) = (row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", None))
+    (more,) = (
+        row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", None)
+    )
     where = "--where query_type=legal"
     next_command = typed("labels", "plan", *these, *where.split()).err
     # The queue draws from the planned answers.
     assert f"--plan rate --n {more} {where} --db " in next_command
-    made = typed("queue", "create", "legal", "--plan", "rate", "--n", str(more), *where.split(), "--json")
+    made = typed(
+        "queue", "create", "legal", "--plan", "rate", "--n", str(more), *where.split(), "--json"
+    )
     # Without names, the queue is yours.
     assert (made["items"], made["assigned_to"]) == (more, [actor()])
 
 
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
 @pytest.mark.parametrize("question", ["rate", "kappa", "versions"])
-def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(typed, reach: str, question: str) -> None:
+def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(
+    typed, reach: str, question: str
+) -> None:
     goal = typed("labels", "plan", "--reach", reach, "--for", question).out.splitlines()[0]
     assert "e-" not in goal
     assert not re.search(r"[ ±]0 percentage", goal)
@@ -111,7 +151,9 @@ def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(typed, reach: str
 
 
 def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
-    assert "give --judge-version twice" in typed("labels", "plan", "--reach", "0.1", "--for", "judges", code=2)
+    assert "give --judge-version twice" in typed(
+        "labels", "plan", "--reach", "0.1", "--for", "judges", code=2
+    )
     assert "below 1" in typed("labels", "plan", "--reach", "1", code=2)
     assert "1e-09" in typed("labels", "plan", "--reach", "1e-300", code=2)
     assert "--plan needs " in typed("queue", "create", "q", "--plan", "rate", code=2)
@@ -119,7 +161,18 @@ def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
     worst = ["--plan", "rate", "--n", "3", "--preset", "worst"]
     assert "--preset worst" in typed("queue", "create", "q", *worst, code=2)
     assert "random order" in typed(
-        "queue", "create", "q", "--assign", "Mara", "--plan", "rate", "--n", "3", "--order", "oldest", code=2
+        "queue",
+        "create",
+        "q",
+        "--assign",
+        "Mara",
+        "--plan",
+        "rate",
+        "--n",
+        "3",
+        "--order",
+        "oldest",
+        code=2,
     )
 
 
@@ -138,10 +191,14 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
     made = typed("queue", "create", "r", "--assign", "Mara", "--plan", "rate", "--n", "9").out
     assert note("queue_all_labelled").text in made
     judges[-1] = "other"
-    made = typed("queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9", *judges).out
+    made = typed(
+        "queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9", *judges
+    ).out
     assert note("queue_judges_alike", first="rag v1", second="other v1").text in made
     assert "0 of 200\n" in typed("queue", "list", "r").out
-    made = typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
+    made = typed(
+        "queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no"
+    ).out
     assert note("queue_no_match").text in made
 
 
@@ -153,10 +210,22 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
     log.say_all(log.version("other"), ids[:120], label=GOOD)
     log.say_all(log.version("other"), ids[120:], label=BAD)
     judges = ["--judge-version", "rag", "--judge-version", "other"]
-    plan = typed("labels", "plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").err
+    plan = typed(
+        "labels",
+        "plan",
+        "--for",
+        "judges",
+        *judges,
+        "--reach",
+        "0.02",
+        "--where",
+        "query_type=legal",
+    ).err
     (printed,) = re.findall(r"next: judgeboard (queue create judges .*)", plan)
     typed(*shlex.split(printed.partition(" --db ")[0]))
-    drawn = select(RESPONSE.c.query_type).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
+    drawn = select(RESPONSE.c.query_type).join(
+        QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id
+    )
     with case.store.reading() as connection:
         types = connection.execute(drawn).scalars().all()
     # The queue draws from the planned answers only.
@@ -171,7 +240,9 @@ def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
     assert "queue create" not in printed.err
 
 
-def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_that_would_show_nothing_gives_one_advice(
+    sqlite_store, capsys: pytest.CaptureFixture[str]
+) -> None:
     GradedLog(sqlite_store).answers(1)
     command = ["labels", "plan", "--reach", "0.05", "--db", address(sqlite_store)]
     assert run([*command, "--json"]) == 0

@@ -23,7 +23,10 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     file = tmp_path / "log.jsonl"
-    rows = ({"id": f"a{n}", "question": "how?", "answer": f"so {n}", "contexts": ["p"]} for n in range(ROWS))
+    rows = (
+        {"id": f"a{n}", "question": "how?", "answer": f"so {n}", "contexts": ["p"]}
+        for n in range(ROWS)
+    )
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return file
 

@@ -32,11 +32,17 @@ def lines(row: Callable[[int], Any]) -> str:
 
 
 def csv(header: str, row: str) -> str:
-    return "".join(f"{line}\n" for line in (header, *(row.format(number) for number in range(ROWS))))
+    return "".join(
+        f"{line}\n" for line in (header, *(row.format(number) for number in range(ROWS)))
+    )
 
 
 def flat(question: str, answer: str, context: str) -> Callable[[int], Any]:
-    return lambda number: {question: QUESTION.format(number), answer: ANSWER.format(number), context: [PASSAGE]}
+    return lambda number: {
+        question: QUESTION.format(number),
+        answer: ANSWER.format(number),
+        context: [PASSAGE],
+    }
 
 
 def chat(number: int) -> Any:
@@ -62,11 +68,16 @@ def spans(number: int) -> Any:
 LOGS = {
     "flat.jsonl": lines(flat("question", "answer", "contexts")),
     "german.jsonl": lines(flat("Frage", "Antwort", "Quellen")),
-    "bot.csv": csv("id,ts,user_message,bot_reply", "{0},03/04/2026 10:00," + QUESTION + "," + ANSWER),
+    "bot.csv": csv(
+        "id,ts,user_message,bot_reply", "{0},03/04/2026 10:00," + QUESTION + "," + ANSWER
+    ),
     "plain.csv": csv("prompt,completion", f'"{QUESTION}","{ANSWER}"'),
     "tabs.tsv": csv("query\tresponse", f"{QUESTION}\t{ANSWER}"),
     "nested.jsonl": lines(
-        lambda n: {"input": {"question": QUESTION.format(n)}, "output": {"answer": ANSWER.format(n)}}
+        lambda n: {
+            "input": {"question": QUESTION.format(n)},
+            "output": {"answer": ANSWER.format(n)},
+        }
     ),
     "chat.jsonl": lines(chat),
     "array.json": json.dumps([flat("q", "a", "docs")(number) for number in range(ROWS)]),
@@ -98,9 +109,13 @@ def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
     assert "judgeboard.toml exists already" in capsys.readouterr().err
 
 
-def test_init_writes_its_file_whole_or_not_at_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_writes_its_file_whole_or_not_at_all(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # as on a disk with room for 100 bytes
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (100, limits[1])
+    )  # as on a disk with room for 100 bytes
     try:
         assert run(["init"]) == 2
     finally:
@@ -111,7 +126,9 @@ def test_init_writes_its_file_whole_or_not_at_all(folder: Path, capsys: pytest.C
     assert load_settings().judges["lexical"].kind == "lexical"
 
 
-def test_init_writes_to_the_path_of_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_writes_to_the_path_of_config(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"], encoding="utf-8")
     path = folder / "team.toml"
     assert run(["init", "flat.jsonl", "--config", "team.toml"]) == 0
@@ -159,11 +176,17 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
         assert run(["judge", "strict", "--limit", "2"]) == 0
         assert run(["judge", "strict", "--limit", "1", "--temperature", "0.9"]) == 0
         assert run(["judge", "offline"]) == 0
-        asked = [(request.body["model"], request.body["temperature"]) for request in endpoint.requests]
+        asked = [
+            (request.body["model"], request.body["temperature"]) for request in endpoint.requests
+        ]
         assert asked == [("big", 0.4)] * 2 + [("big", 0.9)]
         out = capsys.readouterr().out
         asked_in_runs = re.findall(r"(\S+) v(\d), run (\d): (\d+) asked", out)
-        assert asked_in_runs == [("strict", "1", "1", "2"), ("strict", "2", "2", "1"), ("offline", "1", "3", "30")]
+        assert asked_in_runs == [
+            ("strict", "1", "1", "2"),
+            ("strict", "2", "2", "1"),
+            ("offline", "1", "3", "30"),
+        ]
         # The price of the file counts.
         assert "cost $ 0 " not in out.splitlines()[-3]
         assert run(["test", "audit", "offline", "--by", "strict", "--sample", "0.1"]) in (0, 1)
@@ -176,16 +199,24 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
     assert "'nobody': judgeboard.toml has strict, offline;" in err
 
 
-def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     with RecordingEndpoint(always(verdict())) as endpoint:
-        (folder / "judgeboard.toml").write_text('primary_judge = "main"\n[judges.main]\nmodel = "big"\n')
+        (folder / "judgeboard.toml").write_text(
+            'primary_judge = "main"\n[judges.main]\nmodel = "big"\n'
+        )
         run(["import", "flat.jsonl"])
-        assert run(["judge", "--jury", "small,other", "--base-url", endpoint.base_url, "--limit", "1"]) in (0, 1)
+        assert run(
+            ["judge", "--jury", "small,other", "--base-url", endpoint.base_url, "--limit", "1"]
+        ) in (0, 1)
         assert {request.body["model"] for request in endpoint.requests} == {"small", "other"}
 
 
-def test_a_judge_of_the_database_is_asked_again_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_of_the_database_is_asked_again_by_its_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     run(["import", "flat.jsonl", "--db", "log.db"])
     run(["judge", "first", "--judge", "lexical", "--limit", "3", "--db", "log.db"])
@@ -193,7 +224,9 @@ def test_a_judge_of_the_database_is_asked_again_by_its_name(folder: Path, capsys
     assert f" {ROWS - 3} asked " in capsys.readouterr().out
 
 
-def test_config_shows_the_place_of_each_value(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_shows_the_place_of_each_value(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "team.toml").write_text("random_share = 0.25\n\n[judges.strict]\nmodel = 'm'\n")
     assert run(["config", "--config", "team.toml"]) == 0
     out = capsys.readouterr().out
@@ -206,7 +239,9 @@ def test_config_shows_the_place_of_each_value(folder: Path, capsys: pytest.Captu
     assert "model" in schema["$defs"]["JudgeSettings"]["properties"]
 
 
-def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_queue_and_rules_of_the_file_need_their_name_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     guidelines = "Read the passages first."
     (folder / "rules.md").write_text(guidelines)
@@ -226,7 +261,12 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     capsys.readouterr()
     with closing(open_store(None)) as store, store.reading() as connection:
         queue = queue_named(connection, "legal")
-        assert (queue.rules.needed, queue.rules.order, queue.rules.blind_judge, queue.rules.max_items) == (
+        assert (
+            queue.rules.needed,
+            queue.rules.order,
+            queue.rules.blind_judge,
+            queue.rules.max_items,
+        ) == (
             2,
             "random",
             True,
@@ -252,7 +292,9 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     assert "(judgeboard.toml, line 12)" in out
     (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
     assert run(["doctor"]) == 1
-    (bad,) = (line for line in capsys.readouterr().out.splitlines() if "judgeboard.toml, line 3: " in line)
+    (bad,) = (
+        line for line in capsys.readouterr().out.splitlines() if "judgeboard.toml, line 3: " in line
+    )
     assert "alerts.bad.when" in bad
     assert "'old'" in bad
 
@@ -262,7 +304,9 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
 ) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     file = folder / "judgeboard.toml"
-    file.write_text('low_groundedness = 1\nprimary_judge = "strict"\n[judges.strict]\nkind = "lexical"\n')
+    file.write_text(
+        'low_groundedness = 1\nprimary_judge = "strict"\n[judges.strict]\nkind = "lexical"\n'
+    )
     assert run(["import", "flat.jsonl"]) == 0
     # The file describes this judge, which has not judged yet.
     assert run(["config"]) == 0
@@ -270,9 +314,13 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     capsys.readouterr()
     file.write_text('low_groundedness = 1\nprimary_judge = "strcit"\n')
     fault = (
-        f"{file}, line 2: primary_judge names the judge 'strcit', which does not exist, so no answer is flagged for "
+        f"{file}, line 2: primary_judge names the judge 'strcit', which does not "
+        f"exist, so no answer is flagged for "
     )
-    jury = (["judge", "--jury", "a,b", "--base-url", "http://localhost:1/v1"], ["compare", "judges", "strict", "nli"])
+    jury = (
+        ["judge", "--jury", "a,b", "--base-url", "http://localhost:1/v1"],
+        ["compare", "judges", "strict", "nli"],
+    )
     for command in (["config"], ["flags", "apply", "--yes"], ["judge", "lexical"], *jury):
         assert run(command) == 2
         assert fault in capsys.readouterr().err
@@ -295,19 +343,34 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('[judges.a]\nkind = "rga"', "line 2: judges.a.kind 'rga' is unknown; known: rag, .*lexical"),
-        ('[judges.a]\nprovider = "opnai"', "line 2: judges.a.provider 'opnai' is unknown; known: openai, anthropic"),
-        ('[queues.a]\npreset = "wurst"', "line 2: queues.a.preset 'wurst' is unknown; known: random, .*"),
+        (
+            '[judges.a]\nkind = "rga"',
+            "line 2: judges.a.kind 'rga' is unknown; known: rag, .*lexical",
+        ),
+        (
+            '[judges.a]\nprovider = "opnai"',
+            "line 2: judges.a.provider 'opnai' is unknown; known: openai, anthropic",
+        ),
+        (
+            '[queues.a]\npreset = "wurst"',
+            "line 2: queues.a.preset 'wurst' is unknown; known: random, .*",
+        ),
         (
             '[queues.a]\nneeded = 2\nwhere = {rule = "low"}',
             "line 3: queues.a.where there is no rule 'low'; rules: low_groundedness, ",
         ),
-        ("[queues.a]\nwhere = {min_score = 7}", "line 2: queues.a.where score must be a number from 0"),
+        (
+            "[queues.a]\nwhere = {min_score = 7}",
+            "line 2: queues.a.where score must be a number from 0",
+        ),
         (
             '[alerts.a]\nto = "command"\nwhen = "spent"',
             "line 3: alerts.a.when is not usable: no condition 'spent'; the conditions are ",
         ),
-        ('[alerts.a]\nto = "fax"\nwhen = "alarm"', "line 1: alerts.a is not usable: unknown destination: write "),
+        (
+            '[alerts.a]\nto = "fax"\nwhen = "alarm"',
+            "line 1: alerts.a is not usable: unknown destination: write ",
+        ),
         (
             '[judging_rules.a]\nwhere = {colour = "red"}',
             "line 2: judging_rules.a.where .*one of the fields",
@@ -338,7 +401,9 @@ cases:
 """
 
 
-def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_suite_of_the_file_brings_its_judge_and_thresholds(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "tests").mkdir()
     (folder / "tests" / "shop.yaml").write_text(SUITE)
     (folder / "log.csv").write_text("question,answer\nIs it open?,Until six.\n")
@@ -354,7 +419,9 @@ def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, capsy
         # 4 is below the threshold of the file.
         assert run(["suite", "run", "shop"]) == 1
         assert "threshold 4.5" in capsys.readouterr().out
-        assert {(each.body["model"], each.body["temperature"]) for each in endpoint.requests} == {("big", 0.4)}
+        assert {(each.body["model"], each.body["temperature"]) for each in endpoint.requests} == {
+            ("big", 0.4)
+        }
         assert run(["suite", "run", "shop", "--threshold", "3"]) == 0
     assert run(["suite", "run", "shops"]) == 2
     assert "'shops', and judgeboard.toml has shop" in capsys.readouterr().err

@@ -29,7 +29,9 @@ Typed = Callable[..., Any]
 
 
 @pytest.fixture
-def typed(case: QueueCase, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typed:
+def typed(
+    case: QueueCase, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Typed:
     """Run a command as somebody; return what it printed, parsed where it is asked for JSON."""
 
     def type_(user: str, *words: str, code: int = 0) -> Any:
@@ -44,15 +46,35 @@ def typed(case: QueueCase, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     return type_
 
 
-def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, typed: Typed, tmp_path: Path) -> None:
+def test_a_queue_is_made_worked_through_adjudicated_and_closed(
+    case: QueueCase, typed: Typed, tmp_path: Path
+) -> None:
     case.flagged(0.4, 0.1)
     guide = tmp_path / "guide.txt"
     guide.write_text("Read every clause.")
     made = typed(
-        *("lead", "queue", "create", "legal", "--needed", "2", "--order", "oldest", "--guidelines", str(guide)),
+        *(
+            "lead",
+            "queue",
+            "create",
+            "legal",
+            "--needed",
+            "2",
+            "--order",
+            "oldest",
+            "--guidelines",
+            str(guide),
+        ),
         *("--grades", "label", "--json"),
     )
-    assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "assigned_to": [], "invited": []}
+    assert made == {
+        "queue": "legal",
+        "items": 2,
+        "sampled": 0,
+        "short": 0,
+        "assigned_to": [],
+        "invited": [],
+    }
     case.review(case.mara, CONFIRM, "legal", label=Label.HALLUCINATED)
     disputed = case.review(case.jon, DISMISS, "legal", label=Label.GROUNDED)
     lines = [line.split() for line in typed("lead", "queue", "list", "legal").splitlines()]
@@ -60,22 +82,42 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
     case.adjudicate(disputed.item_id, CONFIRM, "clause 3", label=Label.HALLUCINATED)
     shown = typed("lead", "queue", "list", "legal", "--json")
     assert (shown["items"], shown["waiting"], shown["adjudicated"]) == (2, 1, 1)
-    assert [(each["reviewer"]["name"], each["done"]) for each in shown["people"]] == [("Jon", 1), ("Mara", 1)]
+    assert [(each["reviewer"]["name"], each["done"]) for each in shown["people"]] == [
+        ("Jon", 1),
+        ("Mara", 1),
+    ]
     close_queue(case.store, "legal", by="cli:lead")
     assert typed("lead", "queue", "list", "--open", "--json") == {"queues": []}
     assert case.flag_states() == ["confirmed", "open"]
 
 
-def test_the_json_of_a_queue_has_its_columns_in_a_fixed_order(case: QueueCase, typed: Typed) -> None:
+def test_the_json_of_a_queue_has_its_columns_in_a_fixed_order(
+    case: QueueCase, typed: Typed
+) -> None:
     case.flagged(0.1)
-    typed("lead", "queue", "create", "q", "--where", "query_type=QA", "--order", "oldest", "--needed", "2")
+    typed(
+        "lead",
+        "queue",
+        "create",
+        "q",
+        "--where",
+        "query_type=QA",
+        "--order",
+        "oldest",
+        "--needed",
+        "2",
+    )
     shown = typed("lead", "queue", "list", "q", "--json")["queue"]
     assert " ".join(shown) == (
         "id name subject state filter sort reviews_needed overlap seed blind_people blind_judge reveal grades "
         "optional_grades flagged_only max_items drawn_from plan sampling_rate repeat_rate test_rate training "
         "implied_labels lease_seconds guidelines created_by created_at label_schema_id label_schema"
     )
-    assert (shown["sort"], shown["reviews_needed"], shown["filter"]["query_types"]) == ("oldest", 2, ["QA"])
+    assert (shown["sort"], shown["reviews_needed"], shown["filter"]["query_types"]) == (
+        "oldest",
+        2,
+        ["QA"],
+    )
     assert shown["filter"].keys() == {field.name for field in fields(RowFilter)}
     assert typed("lead", "queue", "list", "--json")["queues"][0]["queue"] == shown
 
@@ -86,7 +128,9 @@ def test_a_blind_queue_must_name_its_people(case: QueueCase, typed: Typed) -> No
     refused = typed("lead", *words, code=2)
     command = ["judgeboard", *words, "--db", address(case.store), "--assign", "cli:lead"]
     assert f"`{shlex.join(command)}`" in refused
-    assert typed("lead", *words, "--assign", "cli:lead,cli:ann,Newcomer", "--json")["assigned_to"] == [
+    assert typed("lead", *words, "--assign", "cli:lead,cli:ann,Newcomer", "--json")[
+        "assigned_to"
+    ] == [
         "cli:lead",
         "cli:ann",
         "Newcomer",
@@ -101,7 +145,9 @@ def test_a_queue_is_given_to_names(case: QueueCase, typed: Typed) -> None:
         ["Similar", "names", "Mara"],
     ]
     typed("ann", "queue", "create", "other", "--assign", "cli:ann")
-    assert typed("lead", "queue", "create", "q", "--assign", "mara, cli:ann", "--json")["assigned_to"] == [
+    assert typed("lead", "queue", "create", "q", "--assign", "mara, cli:ann", "--json")[
+        "assigned_to"
+    ] == [
         "Mara",
         "cli:ann",
     ]
@@ -119,12 +165,17 @@ def test_a_queue_is_given_to_names(case: QueueCase, typed: Typed) -> None:
             ("--subject", "pairs", "--assign", "Mara", "--where", "rule=low_groundedness"),
             "pairs can be filtered only by",
         ),
-        (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, uncertain_verdict"),
+        (
+            ("--where", "rule=lowgroundedness"),
+            "no rule 'lowgroundedness'; rules: low_groundedness, uncertain_verdict",
+        ),
         (("--where", "state=confirmed"), "a queue has open flags only: leave out state=confirmed"),
         (("--lease-minutes", "2000"), "the number must be above 0 and at most 1440"),
     ],
 )
-def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], message: str, typed: Typed) -> None:
+def test_a_queue_that_cannot_be_made_says_why(
+    words: tuple[str, ...], message: str, typed: Typed
+) -> None:
     assert message in typed("lead", "queue", "create", "q", *words, code=2)
 
 
@@ -159,7 +210,11 @@ def test_the_next_command_that_is_printed_works_for_who_made_the_queue(
 ) -> None:
     case.flagged(0.1)
     monkeypatch.setenv("LOGNAME", "lead")
-    for name, options in (("mine", ["--assign", "Mara,cli:lead"]), ("theirs", ["--assign", "Mara"]), ("all", [])):
+    for name, options in (
+        ("mine", ["--assign", "Mara,cli:lead"]),
+        ("theirs", ["--assign", "Mara"]),
+        ("all", []),
+    ):
         assert run(["queue", "create", name, *options, "--db", address(case.store)]) == 0
         printed = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ").split()
         assert printed[-2:] == ["--db", address(case.store)]
@@ -168,7 +223,8 @@ def test_the_next_command_that_is_printed_works_for_who_made_the_queue(
 
 
 @pytest.mark.parametrize(
-    "words", [("--needed", "0"), ("--overlap", "1.5"), ("--sampling-rate", "1"), ("--order", "worst")]
+    "words",
+    [("--needed", "0"), ("--overlap", "1.5"), ("--sampling-rate", "1"), ("--order", "worst")],
 )
 def test_a_value_out_of_range_is_named_with_its_option(
     words: tuple[str, str], case: QueueCase, capsys: pytest.CaptureFixture[str]
@@ -188,12 +244,18 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     case.flagged(0.1, 0.2)
     typed("lead", "queue", "create", "q", "--grades", "")
     file = tmp_path / "mara.jsonl"
-    made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--limit", "9", "--json")
+    made = typed(
+        "lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--limit", "9", "--json"
+    )
     assert (made["items"], made["reviewer"]) == (2, "Mara")
     head, first, second = file.read_text().splitlines()
-    file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "perhaps"'), second]))
+    file.write_text(
+        "\n".join([head, first.replace('"decision": null', '"decision": "perhaps"'), second])
+    )
     assert f"{file}, line 2, decision: " in typed("lead", "queue", "merge", str(file), code=2)
-    file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "confirm"'), second]))
+    file.write_text(
+        "\n".join([head, first.replace('"decision": null', '"decision": "confirm"'), second])
+    )
     assert typed("lead", "queue", "merge", str(file), "--json") == {
         "bundle": made["bundle"],
         "queue": "q",
@@ -205,7 +267,9 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     }
     again = typed("lead", "queue", "merge", str(file), "--json")
     assert (again["merged"], again["already"], again["unfilled"], again["refused"]) == (0, 1, 1, [])
-    assert "exists already" in typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", code=2)
+    assert "exists already" in typed(
+        "lead", "queue", "export", "q", str(file), "--reviewer", "Mara", code=2
+    )
 
 
 def test_people_work_shows_how_each_person_reviews(case: QueueCase, typed: Typed) -> None:

@@ -17,8 +17,18 @@ from judging_log import address, store_answers
 from served import START_SECONDS, answers, free_port
 
 ROWS = [
-    {"id": "1", "Frage": "How high?", "answer": "The moon is made of cheese and gold.", "context": ["A wall of 30 m."]},
-    {"id": "2", "Frage": "How high is it?", "answer": "A wall of 30 m.", "context": ["A wall of 30 m."]},
+    {
+        "id": "1",
+        "Frage": "How high?",
+        "answer": "The moon is made of cheese and gold.",
+        "context": ["A wall of 30 m."],
+    },
+    {
+        "id": "2",
+        "Frage": "How high is it?",
+        "answer": "A wall of 30 m.",
+        "context": ["A wall of 30 m."],
+    },
 ]
 
 
@@ -57,7 +67,9 @@ def test_a_file_that_cannot_be_read_leaves_no_database(
     assert not database.exists()
 
 
-def test_without_answers_the_next_step_is_the_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_answers_the_next_step_is_the_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     database = str(tmp_path / "judgeboard.db")
     assert run(["db", "migrate", "--db", database]) == 0
     for words in (["judge", "--judge", "lexical"], ["flags", "apply"]):
@@ -71,11 +83,16 @@ def test_it_ends_in_pages_that_are_served(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))
     words = ["quickstart", str(file), "--db", str(tmp_path / "log.db"), "--port", str(port)]
     command = f"import sys; from judgeboard.cli.app import run; sys.exit(run({words!r}))"
-    with subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", command], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             lines = list(
-                iter(process.stdout.readline, f"Judgeboard is at http://localhost:{port}   (Ctrl-C stops it)\n")
+                iter(
+                    process.stdout.readline,
+                    f"Judgeboard is at http://localhost:{port}   (Ctrl-C stops it)\n",
+                )
             )
             assert any("2 new" in line for line in lines)
             deadline = time.monotonic() + START_SECONDS
@@ -118,7 +135,16 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
     store_answers(sqlite_store, 3, generator_model="gpt-4o")
     store_answers(sqlite_store, 1, first=3, generator_model="claude-sonnet-4")
     with RecordingEndpoint() as endpoint:
-        command = ["judge", "--judge", "rag", "--base-url", endpoint.base_url, "--db", address(sqlite_store), "--json"]
+        command = [
+            "judge",
+            "--judge",
+            "rag",
+            "--base-url",
+            endpoint.base_url,
+            "--db",
+            address(sqlite_store),
+            "--json",
+        ]
         assert run([*command, "--model", "gpt-4o-mini"]) == 0
         warned = capsys.readouterr()
         sentence = "gpt-4o-mini (OpenAI) judges its own family"
@@ -129,21 +155,38 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
         assert run([*command, "--model", "gpt-4o-mini"]) == 0
         # No answer was judged.
         assert json.loads(capsys.readouterr().out)["warnings"] == []
-        for several in (["--model", "gpt-4o-mini", "--repeats", "2"], ["--jury", "gpt-4o-mini,qwen3"]):
+        for several in (
+            ["--model", "gpt-4o-mini", "--repeats", "2"],
+            ["--jury", "gpt-4o-mini,qwen3"],
+        ):
             assert run([*command, *several]) == 0
             (several_warning,) = json.loads(capsys.readouterr().out)["warnings"]
             assert several_warning.startswith(sentence)
         assert run([*command, "--model", "qwen3", "--where", "source=log"]) == 0
         assert json.loads(capsys.readouterr().out)["warnings"] == []
-        prompts = ["refine", "--where", "source=log", "--generator", "gpt-4o", "--model", "o4-mini", "--json"]
+        prompts = [
+            "refine",
+            "--where",
+            "source=log",
+            "--generator",
+            "gpt-4o",
+            "--model",
+            "o4-mini",
+            "--json",
+        ]
         run([*prompts, "--base-url", endpoint.base_url, "--db", address(sqlite_store)])
         (refine_warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert refine_warning.startswith("o4-mini (OpenAI) ")
     assert ": gpt-4o." in refine_warning
 
 
-def test_without_a_log_the_options_of_one_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_log_the_options_of_one_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     database = tmp_path / "sample.db"
-    assert run(["quickstart", "--no-serve", "--source", "shop", "--map", "a=b", "--db", str(database)]) == 2
+    assert (
+        run(["quickstart", "--no-serve", "--source", "shop", "--map", "a=b", "--db", str(database)])
+        == 2
+    )
     assert "remove --map, --source" in capsys.readouterr().err
     assert not database.exists()

@@ -106,7 +106,9 @@ def test_a_refused_file_is_unchanged_by_every_command(
     make(file, sqlite_template)
     before, silent = contents(place), set()
     for words in EXAMPLES:
-        words = ["log.jsonl" if word.endswith((".jsonl", ".csv", ".gz")) else word for word in words]  # noqa: PLW2901
+        words = [  # noqa: PLW2901
+            "log.jsonl" if word.endswith((".jsonl", ".csv", ".gz")) else word for word in words
+        ]
         for db in (["--db", str(file)], []):
             monkeypatch.setenv("JUDGEBOARD_DB", str(file))
             code = run([*words, *db])
@@ -116,7 +118,8 @@ def test_a_refused_file_is_unchanged_by_every_command(
                 silent.add(" ".join(words[:2]))
             # No message advises to use this file.
             assert "judgeboard import FILE" not in shown.err, words
-    # Most commands have seen the file; the examples of the others name files that are not there, or need no database.
+    # Most commands have seen the file; the examples of the others name files that are not there, or
+    # need no database.
     assert len(silent) < len(EXAMPLES) / 3, silent
 
 
@@ -163,6 +166,8 @@ def test_a_schema_of_another_program_gets_nothing(empty_postgres: str, place: Pa
         with suppress(SystemExit):
             assert run([*words, "--db", empty_postgres]) == 2, words
     with engine.connect() as connection:
-        tables = connection.execute(text("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"))
+        tables = connection.execute(
+            text("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+        )
         assert tables.scalars().all() == ["event"]
     engine.dispose()

@@ -31,7 +31,11 @@ def leaves(command: click.Command = root, name: str = "") -> Iterator[tuple[str,
 
 
 LEAVES = dict(leaves())
-ROWS_OF = {name: command.rows for name, command in LEAVES.items() if isinstance(command, Command) and command.rows}
+ROWS_OF = {
+    name: command.rows
+    for name, command in LEAVES.items()
+    if isinstance(command, Command) and command.rows
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +50,25 @@ def test_every_list_prints_rows() -> None:
 
 @pytest.mark.parametrize("option", ["--csv", "--json"])
 def test_no_command_defines_the_output_on_its_own(option: str) -> None:
-    options = {id(each) for command in LEAVES.values() for each in command.params if option in each.opts}
+    options = {
+        id(each) for command in LEAVES.values() for each in command.params if option in each.opts
+    }
     assert len(options) == 1
 
 
 @pytest.mark.parametrize("name", sorted(ROWS_OF.keys() - NOT_RUN))
-def test_json_and_csv_have_the_same_rows(name: str, database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_csv_have_the_same_rows(
+    name: str, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     printed = {}
     for output in ("", "--json", "--csv"):
-        words = [*name.split(), *ARGUMENTS.get(name, []), *([output] if output else []), "--db", database]
+        words = [
+            *name.split(),
+            *ARGUMENTS.get(name, []),
+            *([output] if output else []),
+            "--db",
+            database,
+        ]
         assert run(words) in {0, 1}
         printed[output] = capsys.readouterr().out
     rows = json.loads(printed["--json"])[ROWS_OF[name]]
@@ -65,12 +79,16 @@ def test_json_and_csv_have_the_same_rows(name: str, database: str, capsys: pytes
     assert all(any(row.values()) for row in table)
 
 
-def test_csv_and_json_together_are_refused(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_and_json_together_are_refused(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["people", "list", "--csv", "--json", "--db", database]) == 2
     assert "--json and --csv" in capsys.readouterr().err
 
 
-def test_a_value_inside_an_object_has_its_own_column(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_inside_an_object_has_its_own_column(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["queue", "list", "--csv", "--db", database]) == 0
     row, *_ = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert row["queue.name"]

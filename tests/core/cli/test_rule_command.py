@@ -36,7 +36,9 @@ def stored(store: Store) -> dict[str, str]:
     with store.reading() as connection:
         rules = {"judge": list_rules(connection), "alert": list_alert_rules(connection)}
         rules |= {"push": list_targets(connection)}
-    return {f"{kind} {rule.name}": rule.state.value for kind, each in rules.items() for rule in each}
+    return {
+        f"{kind} {rule.name}": rule.state.value for kind, each in rules.items() for rule in each
+    }
 
 
 def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(
@@ -68,27 +70,48 @@ def test_a_name_of_two_kinds_is_changed_only_with_the_kind(
     assert "'live': judge and alert" in refusal
     commands = refusal.split("`")[1::2]
     db = f"--db {address(sqlite_store)}"
-    assert [command.partition(" live ")[2] for command in commands] == [f"{db} --kind judge", f"{db} --kind alert"]
+    assert [command.partition(" live ")[2] for command in commands] == [
+        f"{db} --kind judge",
+        f"{db} --kind alert",
+    ]
     assert set(stored(sqlite_store).values()) == {"active"}
     assert run(commands[1].split()[1:]) == 0
-    assert stored(sqlite_store) == {"judge live": "active", "alert live": "paused", "push phoenix": "active"}
+    assert stored(sqlite_store) == {
+        "judge live": "active",
+        "alert live": "paused",
+        "push phoenix": "active",
+    }
     assert "judge live: removed" in said(capsys, sqlite_store, "remove", "live", "--kind", "judge")
-    assert "alert live: active" in said(capsys, sqlite_store, "resume", "live")  # one kind has the name now
+    assert "alert live: active" in said(
+        capsys, sqlite_store, "resume", "live"
+    )  # one kind has the name now
     error = said(capsys, sqlite_store, "pause", "nothing", code=2)
     assert "'nothing'; known: live (alert)," in error
-    assert "'live'; known: none" in said(capsys, sqlite_store, "pause", "live", "--kind", "judge", code=2)
+    assert "'live'; known: none" in said(
+        capsys, sqlite_store, "pause", "live", "--kind", "judge", code=2
+    )
 
 
 def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_answers(sqlite_store, 3)
-    for words in ((*JUDGE, "--existing"), ALERT, ("add", "alert", "workers", "--when", "missing_worker", *ALERT[-2:])):
+    for words in (
+        (*JUDGE, "--existing"),
+        ALERT,
+        ("add", "alert", "workers", "--when", "missing_worker", *ALERT[-2:]),
+    ):
         said(capsys, sqlite_store, *words)
     said(capsys, sqlite_store, *PUSH, "--what", "reviews,gold", "--source", "log", "--name", "team")
     check(sqlite_store)
     expected = [
-        ["judge", "live", "lexical v1 judges 100 % of all answers", "no worker", "3 answers waiting"],
+        [
+            "judge",
+            "live",
+            "lexical v1 judges 100 % of all answers",
+            "no worker",
+            "3 answers waiting",
+        ],
         [
             "alert",
             "old",
@@ -103,7 +126,13 @@ def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(
             "active",
             "1 open event",
         ],
-        ["push", "team", "sends reviews, gold of log to phoenix http://localhost:6006", "no worker", "0 items waiting"],
+        [
+            "push",
+            "team",
+            "sends reviews, gold of log to phoenix http://localhost:6006",
+            "no worker",
+            "0 items waiting",
+        ],
     ]
     head, *rows = csv.reader(io.StringIO(said(capsys, sqlite_store, "list", "--csv")))
     assert head == ["Kind", "Name", "What it does", "State", "Problem or waiting"]
@@ -117,13 +146,18 @@ def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(
         row[:4] for row in expected
     ]
     assert [len(each.get("open", ())) for each in rules] == [0, 0, 1, 0]
-    assert [each["name"] for each in listed(capsys, sqlite_store, "--kind", "alert")] == ["old", "workers"]
+    assert [each["name"] for each in listed(capsys, sqlite_store, "--kind", "alert")] == [
+        "old",
+        "workers",
+    ]
     assert [each["kind"] for each in listed(capsys, sqlite_store, "team")] == ["push"]
     assert "last success: never" in said(capsys, sqlite_store, "list", "team")
     assert "--csv" in said(capsys, sqlite_store, "list", "--csv", "--json", code=2)
 
 
-def test_rules_are_kept_and_show_what_waits(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_are_kept_and_show_what_waits(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(store, 3, query_type="QA")
     assert listed(capsys, store, "--kind", "judge") == []
     rates = ("--rate", "0.5", "--rate", "QA=1", "--max-calls", "2")

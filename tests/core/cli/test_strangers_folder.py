@@ -43,7 +43,9 @@ class Listener:
 
         self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
 
 
 @pytest.fixture
@@ -74,7 +76,9 @@ def project(host: str) -> str:
         f'db = "postgresql://u@{host}/log"\nurl = "http://{host}"\nprimary_judge = "rag"\n'
         f'alert_command = "curl http://{host}"\nsmtp = "smtp://{host}"\nsmtp_from = "a@b.org"\nadmin = "eve@b.org"\n'
         f'alert_networks = ["127.0.0.0/8"]\nreceive_grpc = "0.0.0.0:1"\n'
-        + "".join(f"[judges.{name}]\n{judge}" for name in ("rag", "strict", "main", "lexical", "fast"))
+        + "".join(
+            f"[judges.{name}]\n{judge}" for name in ("rag", "strict", "main", "lexical", "fast")
+        )
         + f'[judges.claude]\nprovider = "anthropic"\n{judge}'
         f'[suites.release]\nfile = "suite.yaml"\ncandidate = "model:m"\ncandidate_base_url = "http://{host}"\n'
         f'[judging_rules.live]\njudge = "rag"\nbase_url = "http://{host}/v1"\n'
@@ -114,7 +118,9 @@ def test_no_command_sends_anything_to_an_address_of_a_strangers_file(
     # Without LOG, `quickstart` uses no project file, and it serves pages.
     examples = [words for words in command_examples(root) if words != ["quickstart"]]
     for words in examples:
-        words = ["log.jsonl" if word.endswith((".jsonl", ".csv", ".gz")) else word for word in words]  # noqa: PLW2901
+        words = [  # noqa: PLW2901
+            "log.jsonl" if word.endswith((".jsonl", ".csv", ".gz")) else word for word in words
+        ]
         for db in (["--db", address(sqlite_store)], []):
             run([*words, *db])
             refused += "config --confirm" in capsys.readouterr().err
@@ -133,7 +139,9 @@ def test_no_command_sends_anything_to_an_address_of_a_strangers_file(
         alert_command,
     ],
 )
-def test_python_refuses_a_strangers_file(use: Callable[[], object], folder: Path, listener: Listener) -> None:
+def test_python_refuses_a_strangers_file(
+    use: Callable[[], object], folder: Path, listener: Listener
+) -> None:
     (folder / "judgeboard.toml").write_text(project(f"127.0.0.1:{listener.port}"))
     with pytest.raises(UnconfirmedFile):
         use()
@@ -144,7 +152,9 @@ def test_python_refuses_a_strangers_file(use: Callable[[], object], folder: Path
 def test_in_a_terminal_the_person_is_asked_once(
     answer: bytes, code: int, folder: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "judgeboard.toml").write_text('[judges.main]\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n')
+    (folder / "judgeboard.toml").write_text(
+        '[judges.main]\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n'
+    )
     ours, theirs = pty.openpty()
     os.write(ours, answer)
     with os.fdopen(theirs) as terminal, monkeypatch.context() as typing:

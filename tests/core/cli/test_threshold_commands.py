@@ -18,13 +18,18 @@ def database(sqlite_log: GradedLog) -> str:
     log = sqlite_log
     ids = log.answers(200, query_type="sql")
     bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
-    scores = {each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6) for place, each in enumerate(ids)}
+    scores = {
+        each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6)
+        for place, each in enumerate(ids)
+    }
     log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     return address(log.store)
 
 
-def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_threshold_is_printed_with_what_it_changes(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["labels", "threshold", "--recall", "0.8", "--db", database]
     assert run(words) == 0
     printed = capsys.readouterr().out
@@ -35,7 +40,9 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
     (chosen,) = result["thresholds"]
     assert chosen["about"]["where"] == {"query_type": "sql"}
     assert chosen["headline"]["code"] == "threshold_keep_or_change"
-    (recall,) = (row for row in chosen["rows"] if (row["figure"], row["slice"]) == ("recall", "chosen"))
+    (recall,) = (
+        row for row in chosen["rows"] if (row["figure"], row["slice"]) == ("recall", "chosen")
+    )
     assert recall["low"] <= recall["value"]
     assert result["goal"] == {"aim": "recall", "value": 0.8, "delta": 0.05}
     assert "use a threshold" in printed
@@ -43,21 +50,31 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
         assert run(["labels", "threshold", "--cost", "5", *output, "--db", database]) == 0
         kept = capsys.readouterr().out
         assert "use a threshold" not in kept
-    assert [each["headline"]["code"] for each in json.loads(kept)["thresholds"]] == ["threshold_cheapest"]
+    assert [each["headline"]["code"] for each in json.loads(kept)["thresholds"]] == [
+        "threshold_cheapest"
+    ]
 
 
 def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
-    database: str, sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    database: str,
+    sqlite_log: GradedLog,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with sqlite_log.store.writing() as connection:
         set_setting(connection, "low_groundedness", 0.9, "test")
     raise_flags(sqlite_log.store)
     assert run(["labels", "threshold", "--recall", "0.8", "--json", "--db", database]) == 0
     rows = json.loads(capsys.readouterr().out)["thresholds"][0]["rows"]
-    (value,) = (row["value"] for row in rows if (row["figure"], row["slice"]) == ("low_groundedness", "chosen"))
+    (value,) = (
+        row["value"]
+        for row in rows
+        if (row["figure"], row["slice"]) == ("low_groundedness", "chosen")
+    )
     assert run(["labels", "threshold", "--recall", "0.8", "--db", database]) == 0
     advice = re.search(
-        r"Then run `judgeboard flags apply --yes .*`.\s+It supersedes (\d+) open flags", capsys.readouterr().out
+        r"Then run `judgeboard flags apply --yes .*`.\s+It supersedes (\d+) open flags",
+        capsys.readouterr().out,
     )
     assert advice is not None
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", str(value))
@@ -66,13 +83,19 @@ def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
     monkeypatch.delenv("JUDGEBOARD_LOW_GROUNDEDNESS")
 
 
-@pytest.mark.parametrize("words", [["labels", "threshold"], ["labels", "threshold", "--recall", "0.8", "--cost", "5"]])
-def test_a_threshold_has_one_goal(database: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [["labels", "threshold"], ["labels", "threshold", "--recall", "0.8", "--cost", "5"]]
+)
+def test_a_threshold_has_one_goal(
+    database: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([*words, "--db", database]) == 2
     assert "--recall, --precision, --false-omission" in capsys.readouterr().err
 
 
-def test_verdicts_that_need_no_review_are_counted(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdicts_that_need_no_review_are_counted(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["labels", "stand", "--agreement", "0.8", "--db", database]) == 0
     assert "need no review: " in capsys.readouterr().out
     assert run(["labels", "stand", "--agreement", "0.8", "--json", "--db", database]) == 0
@@ -84,7 +107,9 @@ def test_verdicts_that_need_no_review_are_counted(database: str, capsys: pytest.
         assert "at least two" in capsys.readouterr().err
 
 
-def test_calibration_says_what_a_score_means(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calibration_says_what_a_score_means(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     for how in ("platt", "isotonic"):
         assert run(["labels", "calibrate", "--how", how, "--json", "--db", database]) == 0
         headline = json.loads(capsys.readouterr().out)["headline"]

@@ -122,7 +122,9 @@ def test_answers_and_feedback_reach_the_server_in_its_fields(
 def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
     server: RecordingEndpoint, client: judgeboard.Client, sqlite_store: Store
 ) -> None:
-    answer_id = judgeboard.record("When does nylon melt?", "At 90 °C.", ["At 250 °C."], client=client)
+    answer_id = judgeboard.record(
+        "When does nylon melt?", "At 90 °C.", ["At 250 °C."], client=client
+    )
     judgeboard.record_judgment(
         answer_id,
         "mine",
@@ -138,16 +140,24 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
     with receiving(sqlite_store) as http:
         for request in server.requests:
             reply = http.post(request.path, json=request.body).json()
-            assert (reply["stored"], reply["problems"], reply["other_fields"]) == (len(request.body), [], {})
+            assert (reply["stored"], reply["problems"], reply["other_fields"]) == (
+                len(request.body),
+                [],
+                {},
+            )
         judgments = http.get(f"/api/responses/{answer_id}").json()["judgments"]
-    assert [(each["judge"], each["status"], each["groundedness"], each["label"]) for each in judgments] == [
+    assert [
+        (each["judge"], each["status"], each["groundedness"], each["label"]) for each in judgments
+    ] == [
         ("mine", "ok", 0.1, "hallucinated"),
         ("other", "refused", None, None),
     ]
     with pytest.raises(TypeError, match="groundednes"):
         judgeboard.record_judgment(answer_id, "mine", groundednes=1, client=client)  # type: ignore[call-arg]
     reason = "9 is not 1 to 4"
-    server.script = always(ScriptedReply({"problems": [{"row": 1, "field": "quality", "reason": reason}]}))
+    server.script = always(
+        ScriptedReply({"problems": [{"row": 1, "field": "quality", "reason": reason}]})
+    )
     judgeboard.record_judgment(answer_id, "mine", quality=9, client=client)
     assert client.flush(60)
     assert client.dropped == {f"quality: {reason}": 1}
@@ -163,7 +173,9 @@ def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before
         for number in range(20):
             judgeboard.record("q", "a" * 100, external_id=f"{before}-{number}", client=client)
             judgeboard.feedback(f"{before}-{number}", thumbs="up", client=client)
-            judgeboard.record_judgment(f"{before}-{number}", "mine", groundedness=0.5, client=client)
+            judgeboard.record_judgment(
+                f"{before}-{number}", "mine", groundedness=0.5, client=client
+            )
         assert client.flush(60)
         return [request.path for request in server.requests[before:]]
 
@@ -185,7 +197,9 @@ def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before
         assert of_path == stored, path
 
 
-def test_a_value_that_json_does_not_have_loses_no_answer(server: RecordingEndpoint, client: judgeboard.Client) -> None:
+def test_a_value_that_json_does_not_have_loses_no_answer(
+    server: RecordingEndpoint, client: judgeboard.Client
+) -> None:
     note = "NaN in a text"
     metadata = {"score": float("nan"), "all": [float("inf"), 1.5], "note": note}
     judgeboard.record("Half an emoji \ud83d?", "a", metadata=metadata, client=client)
@@ -208,7 +222,11 @@ def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(
             return ScriptedReply("later", 503, {"retry-after": "0"})
         if number == 1:
             return ScriptedReply(hang_up=True)
-        return ScriptedReply("no answer", 400) if any(entry["query"] == "bad" for entry in entries) else STORED
+        return (
+            ScriptedReply("no answer", 400)
+            if any(entry["query"] == "bad" for entry in entries)
+            else STORED
+        )
 
     server.script = script
     client.delay_s = 60  # one batch: `flush` ends the wait
@@ -258,7 +276,9 @@ def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
     assert f": {lost}," in told
 
 
-def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     client = judgeboard.Client("localhost:8501", delay_s=0)
     atexit.unregister(client._at_exit)
     judgeboard.record("q", "a", client=client)
@@ -271,7 +291,9 @@ def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog: pyt
 def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:  # no request comes that a server could answer
+    with socket.create_server(
+        ("127.0.0.1", 0)
+    ) as listener:  # no request comes that a server could answer
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         client = judgeboard.Client(url, api_key="jb-first\nsecond", delay_s=0)
         atexit.unregister(client._at_exit)
@@ -282,7 +304,9 @@ def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_lo
     assert not [part for part in ("jb-first", "second") if part in caplog.text]
 
 
-def test_a_full_queue_says_what_it_drops(server: RecordingEndpoint, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_queue_says_what_it_drops(
+    server: RecordingEndpoint, caplog: pytest.LogCaptureFixture
+) -> None:
     release = threading.Event()
     began = threading.Event()
 
@@ -303,10 +327,14 @@ def test_a_full_queue_says_what_it_drops(server: RecordingEndpoint, caplog: pyte
     assert client.flush(60)
     assert [entry["query"] for entry in sent(server, "/api/responses")] == ["0", "1", "2"]
     assert list(client.dropped.values()) == [4]
-    assert [record.levelno for record in caplog.records] == [logging.WARNING]  # not one for each entry
+    assert [record.levelno for record in caplog.records] == [
+        logging.WARNING
+    ]  # not one for each entry
 
 
-@pytest.mark.parametrize(("status", "advice"), [(401, "JUDGEBOARD_API_KEY"), (403, "may not"), (302, "302")])
+@pytest.mark.parametrize(
+    ("status", "advice"), [(401, "JUDGEBOARD_API_KEY"), (403, "may not"), (302, "302")]
+)
 def test_a_refused_key_is_no_error_of_the_application(
     server: RecordingEndpoint, client: judgeboard.Client, status: int, advice: str
 ) -> None:
@@ -320,7 +348,9 @@ def test_a_refused_key_is_no_error_of_the_application(
     assert client.flush(60)
     endless: dict[str, Any] = {}
     endless["itself"] = endless
-    judgeboard.record("q", "a", metadata=endless, client=client)  # dropped: the application must not fail
+    judgeboard.record(
+        "q", "a", metadata=endless, client=client
+    )  # dropped: the application must not fail
     assert client.dropped.total() == 3
 
 
@@ -341,7 +371,11 @@ else:
 """
     environment = {**os.environ, "JUDGEBOARD_URL": address(server) + "/", "JUDGEBOARD_API_KEY": "k"}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-    assert sorted(entry["query"] for entry in sent(server, "/api/responses")) == ["child", "parent", "parent at exit"]
+    assert sorted(entry["query"] for entry in sent(server, "/api/responses")) == [
+        "child",
+        "parent",
+        "parent at exit",
+    ]
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer k"}
 
 
@@ -360,7 +394,12 @@ def observed(client: judgeboard.Client) -> dict[str, tuple[Callable[[], Any], li
     def mapping(inputs: dict[str, str]) -> dict[str, Any]:
         return {"response": f"to {inputs['question']}", "contexts": ["p"]}
 
-    @judgeboard.observe(client=client, query="ask", answer=lambda result: result[0]["said"], passages=lambda _: ["p"])
+    @judgeboard.observe(
+        client=client,
+        query="ask",
+        answer=lambda result: result[0]["said"],
+        passages=lambda _: ["p"],
+    )
     def named(label: str, ask: str) -> list[dict[str, str]]:
         return [{"said": f"to {ask}"}]
 
@@ -407,11 +446,16 @@ def observed(client: judgeboard.Client) -> dict[str, tuple[Callable[[], Any], li
     }
 
 
-def test_functions_of_all_forms_are_observed(server: RecordingEndpoint, client: judgeboard.Client) -> None:
+def test_functions_of_all_forms_are_observed(
+    server: RecordingEndpoint, client: judgeboard.Client
+) -> None:
     for call, _ in observed(client).values():
         call()
     assert client.flush(60)
-    recorded = {entry["query"]: (entry["answer"], entry.get("context")) for entry in sent(server, "/api/responses")}
+    recorded = {
+        entry["query"]: (entry["answer"], entry.get("context"))
+        for entry in sent(server, "/api/responses")
+    }
     expected = {name: (f"to {name}", passages) for name, (_, passages) in observed(client).items()}
     assert json.dumps(recorded, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
@@ -419,7 +463,9 @@ def test_functions_of_all_forms_are_observed(server: RecordingEndpoint, client: 
 def test_observing_changes_no_result_and_no_error(
     server: RecordingEndpoint, client: judgeboard.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    @judgeboard.observe(client=client, id_argument="request", query_type="faq", metadata={"build": 1})
+    @judgeboard.observe(
+        client=client, id_argument="request", query_type="faq", metadata={"build": 1}
+    )
     def answer(question: str, request: str = "") -> str:
         if question == "fail":
             raise ZeroDivisionError
@@ -471,7 +517,11 @@ def test_an_observed_generator_takes_and_returns_what_it_did_before(
 
     def ask() -> None:
         stream = streaming("sync")
-        assert (next(stream), stream.send("sent"), stream.throw(KeyError())) == ("to sync, ", "sent", last)
+        assert (next(stream), stream.send("sent"), stream.throw(KeyError())) == (
+            "to sync, ",
+            "sent",
+            last,
+        )
         with pytest.raises(StopIteration) as end:
             next(stream)
         assert end.value.value == 7
@@ -501,7 +551,9 @@ def test_the_reason_of_an_answer_that_the_server_could_not_store_is_counted(
     server: RecordingEndpoint, client: judgeboard.Client
 ) -> None:
     server.script = always(
-        ScriptedReply({"rejected": 1, "problems": [{"row": 2, "field": "answer", "reason": "empty"}]})
+        ScriptedReply(
+            {"rejected": 1, "problems": [{"row": 2, "field": "answer", "reason": "empty"}]}
+        )
     )
     client.delay_s = 0.5
     for answer in ("a", ""):

@@ -37,7 +37,12 @@ DECLINES = "The passages do not mention this."
         ("cites_passage", True, "Nylon melts at 250 °C [3].", False),
         ("cites_passage", True, DECLINES, True),
         ("python", "len(answer) < 500 and 'sorry' not in answer.lower()", ANSWER, True),
-        ("python", "any(word in answer for p in passages for word in p.split() if len(word) > 4)", ANSWER, True),
+        (
+            "python",
+            "any(word in answer for p in passages for word in p.split() if len(word) > 4)",
+            ANSWER,
+            True,
+        ),
         ("python", "words(answer)[0] == 'nylon' and answer[-1:] == '.'", ANSWER, True),
         ("python", "sum([len(p) for p in passages]) / len(passages) > 100", ANSWER, False),
         ("python", "answer.count('.') if question else False", "No dot", False),
@@ -48,7 +53,9 @@ DECLINES = "The passages do not mention this."
     ],
 )
 def test_a_check_passes_or_says_why_not(kind: str, wanted: Any, answer: str, passes: bool) -> None:
-    why = Check(kind, wanted).failure(answer, "At which temperature does the rope melt, and is it of nylon?", PASSAGES)
+    why = Check(kind, wanted).failure(
+        answer, "At which temperature does the rope melt, and is it of nylon?", PASSAGES
+    )
     assert (why is None) is passes, why
 
 
@@ -77,11 +84,48 @@ def test_a_check_that_cannot_run_is_refused_when_it_is_defined(kind: str, wanted
 @pytest.mark.parametrize(
     "expression",
     [
-        *("__import__('os').system('true')", "answer.__class__", "().__class__.__bases__", "open('x')", "eval('1')"),
-        *("answer.format(question)", "f'{answer}'", "lambda: 1", "[x for x in (y := answer)]", "print(answer)"),
-        *("(x := answer)", "answer.lower", "len.__self__", "[].append(1)", "{**{}}", "await answer", "answer @ answer"),
-        *("2 ** 100", "1 << 99", "'%99999999d' % 1", "round(1, -999999999)", "sum([[1]], [])", "answer.join(passages)"),
-        *("secret", "b'x'", "1j", "answer; answer", "import os", "", "(" * 500, "not " * 200 + "1", "answer[::2]"),
+        *(
+            "__import__('os').system('true')",
+            "answer.__class__",
+            "().__class__.__bases__",
+            "open('x')",
+            "eval('1')",
+        ),
+        *(
+            "answer.format(question)",
+            "f'{answer}'",
+            "lambda: 1",
+            "[x for x in (y := answer)]",
+            "print(answer)",
+        ),
+        *(
+            "(x := answer)",
+            "answer.lower",
+            "len.__self__",
+            "[].append(1)",
+            "{**{}}",
+            "await answer",
+            "answer @ answer",
+        ),
+        *(
+            "2 ** 100",
+            "1 << 99",
+            "'%99999999d' % 1",
+            "round(1, -999999999)",
+            "sum([[1]], [])",
+            "answer.join(passages)",
+        ),
+        *(
+            "secret",
+            "b'x'",
+            "1j",
+            "answer; answer",
+            "import os",
+            "",
+            "(" * 500,
+            "not " * 200 + "1",
+            "answer[::2]",
+        ),
         "len(*passages)",
     ],
 )
@@ -94,7 +138,9 @@ def test_an_expression_reaches_nothing_but_the_texts(expression: str) -> None:
 
 
 def test_the_whitelist_names_no_attribute_that_leads_elsewhere() -> None:
-    assert not [name for name in expressions._METHODS if name.startswith("_") or not hasattr(str, name)]
+    assert not [
+        name for name in expressions._METHODS if name.startswith("_") or not hasattr(str, name)
+    ]
 
 
 HOSTILE = "a" * (LONGEST - 1) + "!"
@@ -127,7 +173,10 @@ def steps(check: Check, answer: str, passages: tuple[str, ...] = ()) -> int:
         (
             "json_schema",
             {
-                "$defs": {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)} | {"d40": False},
+                "$defs": {
+                    f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)
+                }
+                | {"d40": False},
                 "$ref": "#/$defs/d0",
             },
             "{}",
@@ -165,14 +214,27 @@ def test_the_languages_are_told_apart() -> None:
 def test_a_file_of_checks_names_the_line_of_a_mistake() -> None:
     good = "checks:\n- name: short\n  length: {max_words: 9}\n- {name: cites, cites_passage: true, query_types: [QA]}\n"
     short, cites = named_checks(good)
-    assert (short.name, short.check, cites.query_types) == ("short", Check("length", {"max_words": 9}), ("QA",))
+    assert (short.name, short.check, cites.query_types) == (
+        "short",
+        Check("length", {"max_words": 9}),
+        ("QA",),
+    )
     assert named_checks("  \n") == ()
     for text, reason in (
-        (good.replace("length", "lenght"), "checks, line 2: checks[0]: a check has a name and one of"),
+        (
+            good.replace("length", "lenght"),
+            "checks, line 2: checks[0]: a check has a name and one of",
+        ),
         (good.replace("9", "-9"), "checks, line 3: checks[0].length: length: max_words must be"),
         (good.replace("query_types", "types"), "checks, line 4: types: unknown field"),
-        (good.replace("cites,", "short,"), "checks, line 4: checks[1]: another check has the same name"),
-        (good.replace("cites_passage: true", "length: {max_words: 9}"), "another check has the same content"),
+        (
+            good.replace("cites,", "short,"),
+            "checks, line 4: checks[1]: another check has the same name",
+        ),
+        (
+            good.replace("cites_passage: true", "length: {max_words: 9}"),
+            "another check has the same content",
+        ),
         ("- a\n", "checks, line 1: the file must be a mapping"),
     ):
         with pytest.raises(BadInput) as refused:

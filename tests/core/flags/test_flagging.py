@@ -55,7 +55,9 @@ def judge_answers(store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        ids = store_responses(connection, [Response("log", f"a{number}", "q", "a") for number in range(ANSWERS)]).new
+        ids = store_responses(
+            connection, [Response("log", f"a{number}", "q", "a") for number in range(ANSWERS)]
+        ).new
         items = [
             NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=number % 100 / 100))
             for number, id_ in enumerate(ids)
@@ -79,7 +81,12 @@ def test_raising_again_adds_nothing(judged) -> None:
     before = states(judged)
     told: list[tuple[int, int]] = []
     summary = raise_flags(judged, progress=lambda done, total: told.append((done, total)))
-    assert (summary.responses, summary.raised, summary.superseded, summary.repaired) == (ANSWERS, 0, 0, 0)
+    assert (summary.responses, summary.raised, summary.superseded, summary.repaired) == (
+        ANSWERS,
+        0,
+        0,
+        0,
+    )
     assert told == [(1_000, ANSWERS), (2_000, ANSWERS), (ANSWERS, ANSWERS)]
     assert states(judged) == before == {"open": 1_150}
 
@@ -87,7 +94,9 @@ def test_raising_again_adds_nothing(judged) -> None:
 def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged) -> None:
     with judged.writing() as connection:
         decided = FLAG.c.id.in_(select(FLAG.c.id).where(FLAG.c.groundedness == 0.45))
-        assert connection.execute(update(FLAG).where(decided).values(state="dismissed")).rowcount == 23
+        assert (
+            connection.execute(update(FLAG).where(decided).values(state="dismissed")).rowcount == 23
+        )
     put(judged, "low_groundedness", 0.4)
     summary = raise_flags(judged)
     assert summary.superseded_by_rule == {"low_groundedness": 9 * 23}
@@ -121,7 +130,11 @@ def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged) ->
     put(judged, "random_share", 0.1)
     raised = raise_flags(judged).raised
     with judged.reading() as connection:
-        drawn = list(connection.execute(select(FLAG.c.response_id).where(FLAG.c.rule == "random_sample")).scalars())
+        drawn = list(
+            connection.execute(
+                select(FLAG.c.response_id).where(FLAG.c.rule == "random_sample")
+            ).scalars()
+        )
     GradedLog(judged).review_all(drawn[:9], label="grounded")
     put(judged, "random_share", 0)
     assert flags_to_supersede(judged) == len(drawn) - 9 == raised - 9
@@ -137,7 +150,9 @@ def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
     summary = raise_flags(judged)
     assert (summary.raised > 0, summary.superseded) == (True, 0)
     with judged.reading() as connection:
-        drawn = connection.execute(select(FLAG).where(FLAG.c.rule == "random_sample", FLAG.c.state == "open")).all()
+        drawn = connection.execute(
+            select(FLAG).where(FLAG.c.rule == "random_sample", FLAG.c.state == "open")
+        ).all()
     assert len(drawn) == first + summary.raised
     assert {flag.inclusion_probability for flag in drawn} == {0.02, 0.1}
 
@@ -147,7 +162,9 @@ def test_current_judgments_are_repaired(judged) -> None:
     table = CURRENT
     with judged.writing() as connection:
         connection.execute(delete(table).where(table.c.response_id < 11))
-        connection.execute(update(table).where(table.c.response_id == 2_000).values(groundedness=1.0))
+        connection.execute(
+            update(table).where(table.c.response_id == 2_000).values(groundedness=1.0)
+        )
     assert raise_flags(judged).repaired == 11
     assert raise_flags(judged).repaired == 0
 
@@ -167,7 +184,9 @@ LOW_V1 = Reason("low_quality", 0.5, fingerprint="v1")
 LOW_V2 = Reason("low_quality", 0.5, fingerprint="v2")
 
 
-def flag(id_: int, state: FlagState, key: str = "low_quality:v1", rule: str = "low_quality") -> RaisedFlag:
+def flag(
+    id_: int, state: FlagState, key: str = "low_quality:v1", rule: str = "low_quality"
+) -> RaisedFlag:
     return RaisedFlag(id_, rule, key, state)
 
 
@@ -187,7 +206,9 @@ def test_an_open_flag_goes_with_its_reason() -> None:
 
 
 def test_a_new_version_raises_its_own_and_supersedes_the_open_one() -> None:
-    assert reconcile([LOW_V2], [flag(1, FlagState.OPEN)], RULES.values()) == Reconciled((Raise(LOW_V2),), (1,))
+    assert reconcile([LOW_V2], [flag(1, FlagState.OPEN)], RULES.values()) == Reconciled(
+        (Raise(LOW_V2),), (1,)
+    )
 
 
 def test_a_new_version_names_the_latest_decided_flag_of_its_rule() -> None:
@@ -196,7 +217,9 @@ def test_a_new_version_names_the_latest_decided_flag_of_its_rule() -> None:
         flag(2, FlagState.CONFIRMED),
         flag(5, FlagState.CONFIRMED, "judge_failed:v1", "judge_failed"),
     ]
-    assert reconcile([LOW_V2], standing, RULES.values()) == Reconciled((Raise(LOW_V2, decided_before_id=4),))
+    assert reconcile([LOW_V2], standing, RULES.values()) == Reconciled(
+        (Raise(LOW_V2, decided_before_id=4),)
+    )
 
 
 def test_flags_of_rules_that_were_not_asked_stay() -> None:
@@ -212,17 +235,26 @@ UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
 
 def sentences(thresholds: Thresholds | None = None, **signals: Any) -> list[str]:
     given = Signals("log", "a-1", "QA", **signals)
-    raised = reasons_for(given, thresholds or Thresholds(random_share=0, poor_rating=0), RULES.values())
+    raised = reasons_for(
+        given, thresholds or Thresholds(random_share=0, poor_rating=0), RULES.values()
+    )
     return [why(reason.rule, reason.details, reason.params) for reason in raised]
 
 
 def judge(
-    groundedness: float | None, quality: int | None = None, label: Label | None = None, title: str = "rag v3"
+    groundedness: float | None,
+    quality: int | None = None,
+    label: Label | None = None,
+    title: str = "rag v3",
 ) -> JudgeSignal:
-    return JudgeSignal(1, "rag", title.split(maxsplit=1)[0], title, "f", groundedness, quality, label)
+    return JudgeSignal(
+        1, "rag", title.split(maxsplit=1)[0], title, "f", groundedness, quality, label
+    )
 
 
-def failed(cause: str | None, tokens: int | None = None, status: Status = Status.ERROR) -> FailedSignal:
+def failed(
+    cause: str | None, tokens: int | None = None, status: Status = Status.ERROR
+) -> FailedSignal:
     return FailedSignal(1, "rag", "rag v3", "f", status, cause, tokens)
 
 
@@ -264,7 +296,10 @@ def failed(cause: str | None, tokens: int | None = None, status: Status = Status
             },
             "rag v3: label grounded; nli v1: label hallucinated",
         ),
-        ({"failed": failed("truncated", 512)}, "No usable verdict: cut off before its end (512 tokens)"),
+        (
+            {"failed": failed("truncated", 512)},
+            "No usable verdict: cut off before its end (512 tokens)",
+        ),
         ({"failed": failed("truncated")}, "No usable verdict: cut off before its end"),
         ({"failed": failed("http_400")}, "No usable verdict: HTTP 400"),
         ({"failed": failed("timeout")}, "No usable verdict: it took too long"),

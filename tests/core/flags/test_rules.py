@@ -38,10 +38,14 @@ def judge(
     name: str = "rag",
     kind: str = "rag",
 ) -> JudgeSignal:
-    return JudgeSignal(7, kind, name, f"{name} v1", f"address of {name}", groundedness, quality, label)
+    return JudgeSignal(
+        7, kind, name, f"{name} v1", f"address of {name}", groundedness, quality, label
+    )
 
 
-def reasons(primary: JudgeSignal | None, *others: JudgeSignal, feedback: Feedback | None = None) -> dict[str, Reason]:
+def reasons(
+    primary: JudgeSignal | None, *others: JudgeSignal, feedback: Feedback | None = None
+) -> dict[str, Reason]:
     signals = Signals("log", "a-1", "QA", feedback, primary, None, others)
     return {reason.rule: reason for reason in reasons_for(signals, NOTHING_DRAWN, RULES.values())}
 
@@ -61,7 +65,15 @@ LABELS = (None, Label.GROUNDED, Label.HALLUCINATED)
 SECOND = (None, (0.9, None), (0.6, None), (None, 1), (None, 3), (0.5, 4))
 
 # What the sources say, as a table: feedback on the scale from 1 to 4.
-ON_FOUR = {None: None, thumbs(1): "4", thumbs(0): "1", stars(1): "1", stars(2): "1.75", stars(3): "2.5", stars(5): "4"}
+ON_FOUR = {
+    None: None,
+    thumbs(1): "4",
+    thumbs(0): "1",
+    stars(1): "1",
+    stars(2): "1.75",
+    stars(3): "2.5",
+    stars(5): "4",
+}
 
 
 def expected(
@@ -97,7 +109,9 @@ def expected(
 
 
 def test_the_rules_equal_brute_force_over_every_combination() -> None:
-    for groundedness, quality, feedback, label, second in product(GROUNDEDNESS, QUALITY, FEEDBACK, LABELS, SECOND):
+    for groundedness, quality, feedback, label, second in product(
+        GROUNDEDNESS, QUALITY, FEEDBACK, LABELS, SECOND
+    ):
         others = [] if second is None else [judge(*second, name="nli")]
         got = reasons(judge(groundedness, quality, label), *others, feedback=feedback)
         wanted = expected(groundedness, quality, feedback, label, second)
@@ -106,7 +120,10 @@ def test_the_rules_equal_brute_force_over_every_combination() -> None:
         for rule, severity in wanted.items():
             assert got[rule].severity == pytest.approx(float(severity)), (rule, case)
             # No judge is the reason of a rating.
-            assert got[rule].raise_key == f"{rule}:{'-' if rule == 'poor_rating' else 'address of rag'}"
+            assert (
+                got[rule].raise_key
+                == f"{rule}:{'-' if rule == 'poor_rating' else 'address of rag'}"
+            )
 
 
 def test_without_a_primary_judge_only_two_others_can_disagree() -> None:
@@ -116,8 +133,12 @@ def test_without_a_primary_judge_only_two_others_can_disagree() -> None:
     assert disagree.judgment_id is None
 
 
-@pytest.mark.parametrize(("one", "two", "flagged"), [(0.6, 0.2, True), (0.6, 0.21, False), (0.3, 0.7, True)])
-def test_thresholds_are_compared_as_people_write_them(one: float, two: float, *, flagged: bool) -> None:
+@pytest.mark.parametrize(
+    ("one", "two", "flagged"), [(0.6, 0.2, True), (0.6, 0.21, False), (0.3, 0.7, True)]
+)
+def test_thresholds_are_compared_as_people_write_them(
+    one: float, two: float, *, flagged: bool
+) -> None:
     # 0.6 - 0.2 is 0.39999999999999997 in floats, 0.3 - 0.7 likewise in the other direction.
     assert ("judges_disagree" in reasons(judge(one), judge(two, name="nli"))) is flagged
 
@@ -139,12 +160,18 @@ def test_judges_of_opposite_labels_disagree_fully() -> None:
 
 
 def test_an_audit_is_no_second_opinion() -> None:
-    assert reasons(judge(0.1, 3), judge(0.9, name="chief", kind="audit")).keys() == {"low_groundedness"}
+    assert reasons(judge(0.1, 3), judge(0.9, name="chief", kind="audit")).keys() == {
+        "low_groundedness"
+    }
 
 
 def test_pairs_are_listed_widest_first() -> None:
-    raised = reasons(judge(0.1, 4), judge(0.6, 1, name="nli"), judge(0.9, name="zen"))["judges_disagree"]
-    assert [(pair["judges"], pair["measure"], pair["delta"]) for pair in raised.details["pairs"]] == [
+    raised = reasons(judge(0.1, 4), judge(0.6, 1, name="nli"), judge(0.9, name="zen"))[
+        "judges_disagree"
+    ]
+    assert [
+        (pair["judges"], pair["measure"], pair["delta"]) for pair in raised.details["pairs"]
+    ] == [
         (["rag v1", "nli v1"], "quality", 3),
         (["rag v1", "zen v1"], "groundedness", 0.8),
         (["rag v1", "nli v1"], "groundedness", 0.5),
@@ -155,21 +182,33 @@ def test_pairs_are_listed_widest_first() -> None:
 def test_a_failed_primary_judge_is_flagged_with_its_own_version() -> None:
     failed = FailedSignal(3, "rag", "rag v2", "address", Status.UNPARSABLE, "truncated", 512)
     [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES.values())
-    assert (reason.rule, reason.severity, reason.raise_key) == ("judge_failed", 0.5, "judge_failed:address")
-    assert reason.details == {"judge": "rag v2", "status": "unparsable", "cause": "truncated", "tokens": 512}
+    assert (reason.rule, reason.severity, reason.raise_key) == (
+        "judge_failed",
+        0.5,
+        "judge_failed:address",
+    )
+    assert reason.details == {
+        "judge": "rag v2",
+        "status": "unparsable",
+        "cause": "truncated",
+        "tokens": 512,
+    }
 
 
 def test_the_text_of_an_unknown_failure_stays_out_of_the_flag() -> None:
-    failed = FailedSignal(3, "rag", "rag v2", "address", Status.ERROR, "the answer said: call 555-1234")
+    failed = FailedSignal(
+        3, "rag", "rag v2", "address", Status.ERROR, "the answer said: call 555-1234"
+    )
     [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES.values())
     assert reason.details == {"judge": "rag v2", "status": "error"}
 
 
 def test_query_types_are_always_reviewed_when_asked_for() -> None:
     thresholds = Thresholds(random_share=0, always_review=("sql",))
-    assert [reason.rule for reason in reasons_for(Signals("log", "a", "sql"), thresholds, RULES.values())] == [
-        "always_review"
-    ]
+    assert [
+        reason.rule
+        for reason in reasons_for(Signals("log", "a", "sql"), thresholds, RULES.values())
+    ] == ["always_review"]
     assert reasons_for(Signals("log", "a", "QA"), thresholds, RULES.values()) == []
 
 
@@ -206,7 +245,9 @@ ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
 
 def sample(share: float, seed: str = "judgeboard") -> set[str]:
     thresholds = Thresholds(random_share=share, random_seed=seed)
-    return {answer.external_id for answer in ANSWERS if random_sample(answer, thresholds) is not None}
+    return {
+        answer.external_id for answer in ANSWERS if random_sample(answer, thresholds) is not None
+    }
 
 
 def test_the_share_is_what_was_asked_for() -> None:
@@ -223,14 +264,21 @@ def test_a_second_run_draws_the_same_and_a_larger_share_more() -> None:
 
 def test_the_draw_is_the_same_for_ever() -> None:
     # A change of these numbers would draw a second sample on every stored log.
-    assert [round(sampling_number("judgeboard", "log", name), 6) for name in ("a", "b")] == [0.684274, 0.912533]
+    assert [round(sampling_number("judgeboard", "log", name), 6) for name in ("a", "b")] == [
+        0.684274,
+        0.912533,
+    ]
     assert sampling_number("s", "a", "bc") != sampling_number("s", "ab", "c")
 
 
 def test_its_probability_is_stored() -> None:
     reason = random_sample(ANSWERS[0], Thresholds(random_share=1))
     assert reason is not None
-    assert (reason.inclusion_probability, reason.severity, reason.raise_key) == (1.0, 0.0, "random_sample:-")
+    assert (reason.inclusion_probability, reason.severity, reason.raise_key) == (
+        1.0,
+        0.0,
+        "random_sample:-",
+    )
     drawn = next(answer for answer in ANSWERS if answer.external_id in sample(0.02))
     reason = random_sample(drawn, Thresholds(random_share=0.02))
     assert reason is not None
@@ -241,7 +289,8 @@ def test_its_probability_is_stored() -> None:
 def test_after_the_share_grew_stored_probabilities_weigh_too_much(shared: Path) -> None:
     """Why rates use the labelled share of each stratum: an answer keeps the probability of its first draw."""
     answers = [
-        Signals("default", str(row["id"]), "") for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")
+        Signals("default", str(row["id"]), "")
+        for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")
     ]
     stored: dict[str, float] = {}
     for share in (0.05, 0.15):
@@ -254,7 +303,10 @@ def test_after_the_share_grew_stored_probabilities_weigh_too_much(shared: Path) 
 
 
 def reasons_by_rule(
-    groundedness: float | None, thresholds: Thresholds, label: Label | None = None, external_id: str = "a"
+    groundedness: float | None,
+    thresholds: Thresholds,
+    label: Label | None = None,
+    external_id: str = "a",
 ) -> dict[str, Reason]:
     judge = JudgeSignal(1, "rag", "rag", "rag v1", "f", groundedness, label=label)
     signals = Signals("log", external_id, "QA", primary=judge)
@@ -262,12 +314,15 @@ def reasons_by_rule(
 
 
 @pytest.mark.parametrize(
-    ("groundedness", "severity"), [(0.5, 1.0), (0.6, 0.75), (0.4, 0.75), (0.9, None), (0.1, None), (1.0, None)]
+    ("groundedness", "severity"),
+    [(0.5, 1.0), (0.6, 0.75), (0.4, 0.75), (0.9, None), (0.1, None), (1.0, None)],
 )
 def test_a_verdict_below_the_confidence_is_flagged_and_the_least_sure_comes_first(
     groundedness: float, severity: float | None
 ) -> None:
-    raised = reasons_by_rule(groundedness, Thresholds(uncertain_verdict=0.9, random_share=0)).get("uncertain_verdict")
+    raised = reasons_by_rule(groundedness, Thresholds(uncertain_verdict=0.9, random_share=0)).get(
+        "uncertain_verdict"
+    )
     assert (None if raised is None else round(raised.severity, 9)) == severity
 
 
@@ -282,10 +337,15 @@ def test_a_verdict_without_a_score_is_uncertain_and_no_verdict_is_not() -> None:
     assert not re.search(r"\d", why(raised.rule, raised.details, raised.params))
     assert reasons_by_rule(None, limits) == {}
     raised = reasons_by_rule(0.7, limits)["uncertain_verdict"]
-    assert re.findall(r"[\d.]*\d", why(raised.rule, raised.details, raised.params)) == ["0.7", "0.9"]
+    assert re.findall(r"[\d.]*\d", why(raised.rule, raised.details, raised.params)) == [
+        "0.7",
+        "0.9",
+    ]
 
 
-def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_sample_stays() -> None:
+def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_sample_stays() -> (
+    None
+):
     stays = Thresholds(uncertain_verdict=0.9, random_share=0.1)
     leaves = Thresholds(uncertain_verdict=0.9, random_share=0.1, excuse_confident=True)
     ids = [str(number) for number in range(500)]
@@ -296,23 +356,30 @@ def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_
     assert set(reasons_by_rule(0.2, leaves)) >= {"low_groundedness", "uncertain_verdict"}
 
 
-@pytest.mark.parametrize("limits", [{"random_share": 0, "uncertain_verdict": 0.9}, {"random_share": 0.02}])
+@pytest.mark.parametrize(
+    "limits", [{"random_share": 0, "uncertain_verdict": 0.9}, {"random_share": 0.02}]
+)
 def test_without_a_sample_or_a_threshold_nothing_is_excused(limits: dict[str, float]) -> None:
     assert "low_groundedness" in reasons_by_rule(0.05, Thresholds(excuse_confident=True, **limits))
 
 
-def audited(name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any) -> JudgeSignal:
+def audited(
+    name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any
+) -> JudgeSignal:
     fields = {"kind": name, "groundedness": groundedness, "quality": quality} | given
     return JudgeSignal(7, name=name, title=f"{name} v1", fingerprint=f"address of {name}", **fields)
 
 
 def reasons_of_marks(*marks: SupremeMark) -> list[Any]:
-    return reasons_for(Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES.values())
+    return reasons_for(
+        Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES.values()
+    )
 
 
 def test_each_audited_judge_has_a_flag_of_its_own() -> None:
     raised = reasons_of_marks(
-        SupremeMark(audited("rag"), ("supreme v1",), 0.1), SupremeMark(audited("nli"), ("supreme v1",))
+        SupremeMark(audited("rag"), ("supreme v1",), 0.1),
+        SupremeMark(audited("nli"), ("supreme v1",)),
     )
     assert [(each.rule, each.fingerprint, each.inclusion_probability) for each in raised] == [
         ("supreme_disagrees", "address of rag", 0.1),
@@ -325,7 +392,9 @@ def test_each_audited_judge_has_a_flag_of_its_own() -> None:
 def test_the_sentence_names_both_and_what_was_said() -> None:
     (raised,) = reasons_of_marks(SupremeMark(audited(), ("supreme v1",)))
     sentence = why(raised.rule, raised.details, raised.params)
-    assert all(part in sentence for part in ("supreme v1", "rag v1", "groundedness 0.92", "quality 4"))
+    assert all(
+        part in sentence for part in ("supreme v1", "rag v1", "groundedness 0.92", "quality 4")
+    )
     labelled = audited("nli", None, None, label=Label.GROUNDED)
     (raised,) = reasons_of_marks(SupremeMark(labelled, ("big v2", "supreme v1")))
     sentence = why(raised.rule, raised.details, raised.params)
@@ -352,24 +421,35 @@ def test_one_audited_judges_flag_outlives_anothers() -> None:
         RaisedFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
         RaisedFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),
     ]
-    result = reconcile(reasons_of_marks(SupremeMark(audited("nli"), ("supreme v1",))), stands, rules)
+    result = reconcile(
+        reasons_of_marks(SupremeMark(audited("nli"), ("supreme v1",))), stands, rules
+    )
     assert (result.to_raise, result.to_supersede) == ((), (1,))
 
 
 @pytest.mark.parametrize("kind", ["audit", "repeats", "jury"])
 def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind: str) -> None:
-    signals = Signals("log", "a", "QA", primary=audited("rag", 0.1), others=(audited("other", 0.9, kind=kind),))
+    signals = Signals(
+        "log", "a", "QA", primary=audited("rag", 0.1), others=(audited("other", 0.9, kind=kind),)
+    )
     assert judges_disagree(signals, Thresholds()) is None
 
 
 def test_a_jury_counts_in_place_of_its_members_only_as_the_primary_judge() -> None:
     one, two = audited("one", 0.1), audited("two", 0.9)
     jury, outside = audited("jury", 0.5, kind="jury"), audited("outside", 1.0)
-    disagreeing = judges_disagree(Signals("log", "a", "QA", primary=one, others=(two, jury)), Thresholds())
+    disagreeing = judges_disagree(
+        Signals("log", "a", "QA", primary=one, others=(two, jury)), Thresholds()
+    )
     assert disagreeing is not None
     assert [each["judges"] for each in disagreeing.details["pairs"]] == [["one v1", "two v1"]]
     members = replace(one, in_primary_jury=True), replace(two, in_primary_jury=True)
-    assert judges_disagree(Signals("log", "a", "QA", primary=jury, others=members), Thresholds()) is None
-    with_outside = judges_disagree(Signals("log", "a", "QA", primary=jury, others=(*members, outside)), Thresholds())
+    assert (
+        judges_disagree(Signals("log", "a", "QA", primary=jury, others=members), Thresholds())
+        is None
+    )
+    with_outside = judges_disagree(
+        Signals("log", "a", "QA", primary=jury, others=(*members, outside)), Thresholds()
+    )
     assert with_outside is not None
     assert [each["judges"] for each in with_outside.details["pairs"]] == [["jury v1", "outside v1"]]

@@ -22,7 +22,11 @@ def test_a_record_over_several_lines_is_counted_by_its_first(reading):
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 def test_the_separator_is_found_in_the_header(reading, mark):
-    text = mark.join(["Question", "Generated Answer", "createdAt"]) + "\n" + mark.join(['"a,b"', "x", "2026-03-01"])
+    text = (
+        mark.join(["Question", "Generated Answer", "createdAt"])
+        + "\n"
+        + mark.join(['"a,b"', "x", "2026-03-01"])
+    )
     (response,) = reading(b"\xef\xbb\xbf" + text.encode(), "log.csv")
     assert (response.query, response.answer, response.asked_at.day) == ("a,b", "x", 1)
 
@@ -33,14 +37,28 @@ def test_empty_cells_are_absent_and_texts_are_read_by_their_field(reading):
     full, bare = reading(text.encode(), "log.csv")
     assert (full.external_id, full.answer, full.passages) == ("7", "42", ("p", "q"))
     assert full.metadata == {"a": 1, "split": "test"}
-    assert (full.feedback[0].kind, full.feedback[0].value, full.generator_cost) == (FeedbackKind.STARS, 4, 0.5)
-    assert (bare.passages, bare.metadata, bare.feedback, bare.generator_cost) == (None, {}, (), None)
+    assert (full.feedback[0].kind, full.feedback[0].value, full.generator_cost) == (
+        FeedbackKind.STARS,
+        4,
+        0.5,
+    )
+    assert (bare.passages, bare.metadata, bare.feedback, bare.generator_cost) == (
+        None,
+        {},
+        (),
+        None,
+    )
     assert len(bare.external_id) == 64
 
 
 @pytest.mark.parametrize(
     ("cell", "passages"),
-    [("[]", ()), ("plain", ("plain",)), ("[1] a citation", ("[1] a citation",)), ('"{""a"": 1}"', ('{"a": 1}',))],
+    [
+        ("[]", ()),
+        ("plain", ("plain",)),
+        ("[1] a citation", ("[1] a citation",)),
+        ('"{""a"": 1}"', ('{"a": 1}',)),
+    ],
 )
 def test_a_cell_of_context_is_a_list_only_where_it_is_json(reading, cell, passages):
     (response,) = reading(f"query,answer,context\nq,a,{cell}\n".encode(), "log.csv")
@@ -72,7 +90,9 @@ def test_a_file_whose_lines_end_with_cr_alone_is_told_what_to_do(reading):
 
 
 def test_a_cell_that_is_nested_too_deeply_is_kept_as_a_text(reading):
-    records = reading(f"query,answer,metadata\nq,a,{'[' * 10_000}{']' * 10_000}\n".encode(), "log.csv")
+    records = reading(
+        f"query,answer,metadata\nq,a,{'[' * 10_000}{']' * 10_000}\n".encode(), "log.csv"
+    )
     (response,) = records
     assert len(response.metadata["metadata"]) == 20_000
     assert "nested" in records.unread["metadata"].reason
@@ -85,7 +105,8 @@ def test_a_quote_that_is_never_closed_is_said_with_all_it_swallowed(reading):
 
 
 @pytest.mark.parametrize(
-    ("cells", "quality"), [("3", 3), ("3.0", None), ("three", None), ("9", None), ("true", None), ("", None)]
+    ("cells", "quality"),
+    [("3", 3), ("3.0", None), ("three", None), ("9", None), ("true", None), ("", None)],
 )
 def test_a_quality_is_spelled_as_a_whole_number(reading, cells, quality):
     text = f"response_id,annotator,quality\nr,ann,{cells}\n"
@@ -117,7 +138,9 @@ def test_what_begins_like_a_formula_is_defused(start):
     assert written({"answer": f"{start}1+1"}, [Column("answer")])["answer"] == f"'{start}1+1"
 
 
-@pytest.mark.parametrize("text", ["plain", "a=b", "'quoted", "1+1", "", "multi\nline", '"quotes", commas'])
+@pytest.mark.parametrize(
+    "text", ["plain", "a=b", "'quoted", "1+1", "", "multi\nline", '"quotes", commas']
+)
 def test_other_texts_stay_as_they_are(text):
     assert defused(text) == text
     assert written({"answer": text}, [Column("answer")])["answer"] == text
@@ -133,7 +156,14 @@ def test_numbers_times_and_lists_are_written_by_their_type():
         Column("j", ColumnType.JSON),
         Column("none", ColumnType.NUMBER),
     ]
-    row = {"n": -3, "x": -0.5, "b": False, "t": datetime(2026, 3, 1, tzinfo=UTC), "l": ["=a"], "j": {"ä": None}}
+    row = {
+        "n": -3,
+        "x": -0.5,
+        "b": False,
+        "t": datetime(2026, 3, 1, tzinfo=UTC),
+        "l": ["=a"],
+        "j": {"ä": None},
+    }
     assert written(row, columns) == {
         "n": "-3",
         "x": "-0.5",

@@ -23,7 +23,10 @@ from judgeboard.formats.files import FORMATS, Column, ColumnType, write_rows
 from judgeboard.imports.reading import read_records
 from judgeboard.store.export import RESPONSE_COLUMNS, response_row
 
-ROWS = [f'{{"id": {number}, "query": "q", "answer": "{number * 7919 % 100_003}"}}\n'.encode() for number in range(5000)]
+ROWS = [
+    f'{{"id": {number}, "query": "q", "answer": "{number * 7919 % 100_003}"}}\n'.encode()
+    for number in range(5000)
+]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,11 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("log.db", b"SQLite format 3\0...", "like a database"),
         ("log.jsonl", b"", "is empty"),
         ("log.jsonl", gzip.compress(b"", mtime=0)[:8], "the compressed data end too early"),
-        ("log.csv", "query,answer\nq,a\nq,b\nq,a\nq,b\nq,a\nq,b\nq,b\nq,b\nq,b\nq,b\n".encode("utf-16-le"), "UTF-16"),
+        (
+            "log.csv",
+            "query,answer\nq,a\nq,b\nq,a\nq,b\nq,a\nq,b\nq,b\nq,b\nq,b\nq,b\n".encode("utf-16-le"),
+            "UTF-16",
+        ),
         ("log.parquet", b"query,answer\n", "not Parquet: export it again, or rename it"),
         ("log.parquet", b"PAR1....", "not a whole Parquet file"),
         ("log.csv", b"PAR1" + bytes(range(1, 256)) * 10, "not a whole Parquet file"),
@@ -305,13 +312,23 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 SPOKEN = TEXT.filter(str.strip)
 MOMENT = st.datetimes(datetime(1970, 1, 1), datetime(2199, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - bounds are naive by contract
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
 FEEDBACK = st.builds(
-    Feedback, st.just(FeedbackKind.THUMBS), st.sampled_from([0, 1]), st.none() | TEXT, st.none() | MOMENT
-) | st.builds(Feedback, st.just(FeedbackKind.STARS), st.floats(1, 5), st.none() | TEXT, st.none() | MOMENT)
+    Feedback,
+    st.just(FeedbackKind.THUMBS),
+    st.sampled_from([0, 1]),
+    st.none() | TEXT,
+    st.none() | MOMENT,
+) | st.builds(
+    Feedback, st.just(FeedbackKind.STARS), st.floats(1, 5), st.none() | TEXT, st.none() | MOMENT
+)
 RESPONSE = st.builds(
     Response,
     source=SPOKEN,
@@ -322,7 +339,8 @@ RESPONSE = st.builds(
     query_type=SPOKEN,
     generator_model=st.none() | SPOKEN,
     generator_cost=st.none() | st.integers(0, 10**9).map(lambda millionths: millionths / 1_000_000),
-    messages=st.none() | st.lists(st.fixed_dictionaries({"role": TEXT, "content": JSON}), max_size=2).map(tuple),
+    messages=st.none()
+    | st.lists(st.fixed_dictionaries({"role": TEXT, "content": JSON}), max_size=2).map(tuple),
     reference=st.none() | TEXT,
     asked_at=st.none() | MOMENT,
     metadata=st.dictionaries(TEXT, JSON, max_size=3),
@@ -333,10 +351,16 @@ RESPONSE = st.builds(
 
 @pytest.mark.parametrize("format_name", ["jsonl", "parquet"])
 @settings(max_examples=80, deadline=None)
-@given(st.lists(RESPONSE, max_size=4, unique_by=lambda response: (response.source, response.external_id)))
+@given(
+    st.lists(
+        RESPONSE, max_size=4, unique_by=lambda response: (response.source, response.external_id)
+    )
+)
 def test_an_export_of_responses_imports_as_the_same_responses(format_name, responses):
     stream = io.BytesIO()
-    count = write_rows((response_row(one) for one in responses), RESPONSE_COLUMNS, stream, format_name)
+    count = write_rows(
+        (response_row(one) for one in responses), RESPONSE_COLUMNS, stream, format_name
+    )
     assert count == len(responses)
     if not responses:
         return
@@ -345,7 +369,9 @@ def test_an_export_of_responses_imports_as_the_same_responses(format_name, respo
 
 
 def test_csv_of_plain_responses_comes_back_too():
-    response = Response("default", "1", "why?", "because", ("a", "b"), asked_at=datetime(2026, 3, 1, tzinfo=UTC))
+    response = Response(
+        "default", "1", "why?", "because", ("a", "b"), asked_at=datetime(2026, 3, 1, tzinfo=UTC)
+    )
     stream = io.BytesIO()
     write_rows([response_row(response)], RESPONSE_COLUMNS, stream, "csv")
     stream.seek(0)

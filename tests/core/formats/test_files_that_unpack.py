@@ -73,7 +73,8 @@ def test_a_quote_that_is_never_closed_is_one_rejected_record(reading):
 def test_a_compressed_row_that_is_longer_than_its_file_is_refused(reading, end):
     start = b"[" if end else b""
     *_, bad = reading(
-        gzipped(start, b'{"query": "', LARGE, b'", "answer": "a"}\n', end), "log.json" if end else "a.jsonl"
+        gzipped(start, b'{"query": "', LARGE, b'", "answer": "a"}\n', end),
+        "log.json" if end else "a.jsonl",
     )
     assert isinstance(bad, Rejected)
     assert "4 MB" in bad.reason
@@ -102,7 +103,10 @@ def test_a_parquet_cell_that_is_too_long_is_refused(reading):
 def test_a_parquet_text_that_many_rows_share_is_read_for_each(reading):
     text = "q" * (2 * MB)
     responses = list(
-        reading(parquet_of(query=[text] * 5, answer=list("abcde"), contexts=[["p", "p"]] * 5), "log.parquet")
+        reading(
+            parquet_of(query=[text] * 5, answer=list("abcde"), contexts=[["p", "p"]] * 5),
+            "log.parquet",
+        )
     )
     assert [(len(each.query), each.answer, each.passages) for each in responses] == [
         (len(text), letter, ("p", "p")) for letter in "abcde"
@@ -169,7 +173,9 @@ BLANK = gzip.compress(b"\n" * (64 * MB))
         ("a.parquet", parquet_of(query=pa.nulls(4 * MB), answer=pa.nulls(4 * MB))),
     ],
 )
-def test_reading_tells_its_progress_before_any_row_is_stored_and_ends_when_that_fails(sqlite_store, name, data):
+def test_reading_tells_its_progress_before_any_row_is_stored_and_ends_when_that_fails(
+    sqlite_store, name, data
+):
     shares = []
 
     def close(rows, share):
@@ -215,7 +221,9 @@ print(peak() - idle)
         ("a.jsonl.gz", lambda: gzipped(b'{"query": [', b"[]," * (2 * MB), b"0]}\n")),
         (
             "a.jsonl.gz",
-            lambda: gzipped(*[b'{"query": "q", "answer": "' + b"a" * (LEAST_ROW_BYTES - 1000) + b'"}\n'] * 24),
+            lambda: gzipped(
+                *[b'{"query": "q", "answer": "' + b"a" * (LEAST_ROW_BYTES - 1000) + b'"}\n'] * 24
+            ),
         ),
         ("a.csv.gz", lambda: gzipped(b"," * (64 * MB))),
         ("a.csv.gz", lambda: gzipped(b'query,answer\nq,"' + b"a\n" * (8 * MB))),

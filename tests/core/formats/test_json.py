@@ -23,7 +23,11 @@ JSON = st.recursive(
         b"[" + GOOD + b", " + GOOD + b"]",
         b"\xef\xbb\xbf \n[\n" + GOOD + b"\n,\n" + GOOD + b",\n]\n",
         b'{"data": [' + GOOD + b"," + GOOD + b"]}",
-        b'{"version": 1, "meta": {"rows": [1]}, "rows" : [' + GOOD + b"," + GOOD + b'], "more": [{"a": 1}]}',
+        b'{"version": 1, "meta": {"rows": [1]}, "rows" : ['
+        + GOOD
+        + b","
+        + GOOD
+        + b'], "more": [{"a": 1}]}',
         GOOD + b"\n" + GOOD,
         json.dumps({"query": "q", "answer": "a"}, indent=2).encode() * 2,
     ],
@@ -104,8 +108,16 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
         (b'{"query": "q", "answer": "a", "\\u0000": 1}', "\0", "NUL"),
         (b'{"query": "q", "answer": "a \\ud83d"}', "answer", "half a character"),
         ('{"query": "ä ö ü ß", "answer": "'.encode() + b'caf\xe9"}', None, "not UTF-8 (byte 40"),
-        (b'{"query": "q", "answer": "a", "x": ' + b"[" * 200 + b"]" * 200 + b"}", "x", "nested too deeply"),
-        (b'{"query": "q", "answer": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", None, "nested too deeply"),
+        (
+            b'{"query": "q", "answer": "a", "x": ' + b"[" * 200 + b"]" * 200 + b"}",
+            "x",
+            "nested too deeply",
+        ),
+        (
+            b'{"query": "q", "answer": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+            None,
+            "nested too deeply",
+        ),
         (b'{"id": "a", "query": "q", "answer": "a", "id": "b"}', "id", "twice"),
         (b'{"query": "q", "answer": "a", "answer": "a"}', "answer", "twice"),
         (b'{"query": "q", "answer": "a", "metadata": [{"k": 1, "k": 2}]}', "k", "twice"),
@@ -136,11 +148,17 @@ def test_a_line_that_is_not_json_is_kept_as_its_text(reading):
 @pytest.mark.parametrize("encoding", ["cp1252", "cp1250", "utf-16", "mac_roman"])
 def test_other_encodings_are_read(reading, encoding):
     rows = [
-        {"query": f"Wie spät ist es, Nr. {n}?", "answer": "Viertel nach fünf, schönen Tag! Grüße, ß."} for n in range(9)
+        {
+            "query": f"Wie spät ist es, Nr. {n}?",
+            "answer": "Viertel nach fünf, schönen Tag! Grüße, ß.",
+        }
+        for n in range(9)
     ]
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     records = reading(text.encode(encoding))
-    assert [(each.query, each.answer) for each in records] == [(row["query"], row["answer"]) for row in rows]
+    assert [(each.query, each.answer) for each in records] == [
+        (row["query"], row["answer"]) for row in rows
+    ]
     assert records.encoding is not None
 
 

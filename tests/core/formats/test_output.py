@@ -44,7 +44,9 @@ def test_html_shows_the_same_words_and_no_markup_of_a_value() -> None:
 
 def test_csv_has_unrounded_numbers_and_no_formula() -> None:
     head, first, second = to_csv(TABLE).splitlines()
-    assert head.startswith("Judge,Answers,Agreement,Agreement low,Agreement high,Agreement n,Agreement reason,Kappa,")
+    assert head.startswith(
+        "Judge,Answers,Agreement,Agreement low,Agreement high,Agreement n,Agreement reason,Kappa,"
+    )
     assert first == "'=rag,1234,0.79,0.77,0.82,1234,,,,,3,too few,2026-03-01T00:00:00Z"
     assert second == f"<nli>,,{1 / 3},,,3,,0.5,0.25,0.75,3,,"
 

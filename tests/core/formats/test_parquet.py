@@ -47,12 +47,20 @@ def test_values_of_every_type_come_in(reading):
 
 
 def test_a_missing_list_is_not_an_empty_one(reading):
-    data = file_of({"query": ["q", "q"], "answer": ["a", "b"], "context": pa.array([None, []], pa.list_(pa.string()))})
+    data = file_of(
+        {
+            "query": ["q", "q"],
+            "answer": ["a", "b"],
+            "context": pa.array([None, []], pa.list_(pa.string())),
+        }
+    )
     assert [response.passages for response in reading(data, "log.parquet")] == [None, ()]
 
 
 def test_a_cell_that_is_not_utf8_costs_its_row(reading):
-    texts = pa.Array.from_buffers(pa.string(), 3, pa.array([b"a", b"caf\xe9", b"c"], pa.binary()).buffers())
+    texts = pa.Array.from_buffers(
+        pa.string(), 3, pa.array([b"a", b"caf\xe9", b"c"], pa.binary()).buffers()
+    )
     data = file_of({"query": ["q"] * 3, "answer": texts})
     items = list(reading(data, "log.parquet"))
     assert [type(item) for item in items] == [Response, Rejected, Response]

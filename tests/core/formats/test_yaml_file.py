@@ -17,7 +17,9 @@ from judgeboard.settings.fields import CLOSED, Number, Text
 
 
 def test_values_come_without_surprises() -> None:
-    read = parse_yaml("a: 1\nb: [x, 2.5, yes, null]\nc: 2026-01-02\nd: 2026-99-99\n5: five\n", "f.yaml")
+    read = parse_yaml(
+        "a: 1\nb: [x, 2.5, yes, null]\nc: 2026-01-02\nd: 2026-99-99\n5: five\n", "f.yaml"
+    )
     assert read.content == {
         "a": 1,
         "b": ["x", 2.5, True, None],
@@ -85,13 +87,22 @@ def test_a_file_becomes_the_value_that_its_annotations_describe() -> None:
         ("note: 7\n", "line 1: note: Input should be a valid string, not 7"),
         ("note: '  '\n", "line 1: note: a text must not be blank"),
         ('note: "a\\0b"\n', "line 1: note: the text contains NUL at character 2"),
-        ("parts:\n  - name: a\n    share: true\n", "line 3: parts[0].share: Input should be a valid number, not True"),
+        (
+            "parts:\n  - name: a\n    share: true\n",
+            "line 3: parts[0].share: Input should be a valid number, not True",
+        ),
         (
             "parts:\n  - name: a\n    share: 2\n",
             "line 3: parts[0].share: Input should be less than or equal to 1, not 2",
         ),
-        ("parts:\n  - name: a\n    share: .nan\n", "line 3: parts[0].share: Input should be a finite number, not nan"),
-        ("parts:\n  - name: a\n    share: '1'\n", "line 3: parts[0].share: Input should be a valid number, not '1'"),
+        (
+            "parts:\n  - name: a\n    share: .nan\n",
+            "line 3: parts[0].share: Input should be a finite number, not nan",
+        ),
+        (
+            "parts:\n  - name: a\n    share: '1'\n",
+            "line 3: parts[0].share: Input should be a valid number, not '1'",
+        ),
         ("parts: 7\n", "line 1: parts: Input should be a valid list, not 7"),
         ("- a\n", "line 1: the file must be a mapping of names to values"),
     ],
@@ -103,7 +114,9 @@ def test_a_wrong_value_names_file_line_and_field(text: str, said: str) -> None:
 
 
 def test_aliases_of_aliases_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_file, "MOST_VALUES", 200_000)  # counting to the real limit takes seconds
+    monkeypatch.setattr(
+        yaml_file, "MOST_VALUES", 200_000
+    )  # counting to the real limit takes seconds
     text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     text += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
     with pytest.raises(BadInput, match="200,000"):

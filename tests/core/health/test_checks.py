@@ -21,7 +21,16 @@ from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import StoredVersion
 
 RAG = StoredVersion(
-    1, "rag", 3, "rag", "gpt-4o-mini", {"temperature": 0}, None, "", "f" * 64, datetime(2026, 1, 1, tzinfo=UTC)
+    1,
+    "rag",
+    3,
+    "rag",
+    "gpt-4o-mini",
+    {"temperature": 0},
+    None,
+    "",
+    "f" * 64,
+    datetime(2026, 1, 1, tzinfo=UTC),
 )
 RECORDED = replace(RAG, name="GPT-4/CoT", kind="replay", model=None, params={})
 BASELINE = replace(RAG, name="lexical", kind="lexical", model=None, params={})
@@ -57,7 +66,9 @@ def controls(
     [*product(CHECKS, [RAG]), *product(sorted(CHECKS.keys() - {"cost"}), [RECORDED])],
     ids=lambda each: each if isinstance(each, str) else each.kind,
 )
-def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: StoredVersion) -> None:
+def test_what_was_not_measured_says_so_and_names_a_command(
+    name: str, version: StoredVersion
+) -> None:
     result = check(name, version)
     assert result.state is State.NOT_MEASURED
     assert result.statistic.value is None
@@ -111,7 +122,10 @@ def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
 
 def test_a_small_effect_has_three_digits() -> None:
     rng = np.random.default_rng(1)
-    result = check("passage_order", controls=controls("passages_reordered", np.zeros(40), rng.normal(0.012, 0.01, 40)))
+    result = check(
+        "passage_order",
+        controls=controls("passages_reordered", np.zeros(40), rng.normal(0.012, 0.01, 40)),
+    )
     assert re.match(r"0\.0\d\d \[", figure_words(result) or "")
 
 
@@ -119,7 +133,9 @@ def test_a_small_effect_has_three_digits() -> None:
 
 
 def test_a_judge_of_the_generators_family_is_warned_of_with_its_share() -> None:
-    result = check("family", generators={"gpt-4-0613": 30, "llama-2-7b-chat": 70, "house-model": 5, None: 2})
+    result = check(
+        "family", generators={"gpt-4-0613": 30, "llama-2-7b-chat": 70, "house-model": 5, None: 2}
+    )
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.3, 100)
     assert numbers(result, "family_partly_known") == {"answers": 7}
     other = check("family", generators={"llama-2-7b-chat": 70})
@@ -130,7 +146,9 @@ def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -
     house = replace(RAG, model="house-judge")
     unknown = check("family", house, generators={"gpt-4o": 9})
     assert numbers(unknown, "family_unknown") == {"model": "house-judge"}
-    assert numbers(check("family", generators={"house-model": 9}), "families_unknown") == {"models": ["house-model"]}
+    assert numbers(check("family", generators={"house-model": 9}), "families_unknown") == {
+        "models": ["house-model"]
+    }
     assert codes(check("family", generators={None: 9})) == ["generators_unknown"]
     assert check("family", generators={"house-model": 9}).state is State.NOT_MEASURED
 
@@ -159,10 +177,18 @@ def test_a_judge_known_to_be_smaller_is_warned_of() -> None:
     assert codes(check("weaker", generators={"llama-2-70b-chat": 9})) == ["sizes_unknown"]
 
 
-def graded(judge: Any, people: Any, models: Any, names: tuple[str, ...], **more: Any) -> dict[str, GradedAnswers]:
+def graded(
+    judge: Any, people: Any, models: Any, names: tuple[str, ...], **more: Any
+) -> dict[str, GradedAnswers]:
     n = len(judge)
     lengths = np.linspace(100, 900, n)
-    columns = np.array(judge, dtype=float), np.array(people, dtype=float), lengths, np.arange(n), np.array(models)
+    columns = (
+        np.array(judge, dtype=float),
+        np.array(people, dtype=float),
+        lengths,
+        np.arange(n),
+        np.array(models),
+    )
     return {"quality": GradedAnswers(*columns, names, **more)}
 
 
@@ -187,7 +213,10 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
     of_sample = numbers(check("self_enhancement", graded=sampled), "only_sampled_grades")
     assert of_sample == {"graded": 900, "n": 300}
     chosen = {name: replace(each, graded=900) for name, each in few.items()}
-    assert codes(check("self_enhancement", graded=chosen)) == ["few_graded_of_family", "only_sampled_grades"]
+    assert codes(check("self_enhancement", graded=chosen)) == [
+        "few_graded_of_family",
+        "only_sampled_grades",
+    ]
 
 
 # ---- collapse ----------------------------------------------------------------------------------------------------
@@ -204,7 +233,9 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
         ((0, 12, 0, 88), State.WARNING),
     ],
 )
-def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...], state: State) -> None:
+def test_one_level_above_80_percent_of_30_is_a_collapse(
+    counts: tuple[int, ...], state: State
+) -> None:
     result = check("collapse", levels=levels(*counts))
     assert result.state is state
     if state is State.WARNING:
@@ -225,9 +256,9 @@ def test_a_judge_of_all_answers_has_no_more_of_them_to_judge() -> None:
     all_judged = check("collapse", levels=few, generators={None: 20}, logged=20)
     assert all_judged.command is None
     assert codes(all_judged) == ["few_scores", "judged_all"]
-    assert (check("collapse", levels=few, generators={None: 20}, logged=21).command or "").startswith(
-        "judgeboard judge"
-    )
+    assert (
+        check("collapse", levels=few, generators={None: 20}, logged=21).command or ""
+    ).startswith("judgeboard judge")
 
 
 def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
@@ -261,7 +292,9 @@ def test_blind_is_a_lower_bound_of_one_half_or_less_at_30_controls() -> None:
     seen = check("truncated", controls=controls("truncated", [3.0] * 30, [1.0] * 30, "quality"))
     assert (seen.state, seen.statistic.value, seen.response_ids) == (State.OK, 1.0, ())
     # 20 of 30 lower: the point says 0.67, the bound 0.49
-    doubtful = check("truncated", controls=controls("truncated", [3.0] * 30, [1.0] * 20 + [4.0] * 10, "quality"))
+    doubtful = check(
+        "truncated", controls=controls("truncated", [3.0] * 30, [1.0] * 20 + [4.0] * 10, "quality")
+    )
     assert doubtful.state is State.WARNING
     assert doubtful.statistic.value == pytest.approx(2 / 3)
 
@@ -269,7 +302,9 @@ def test_blind_is_a_lower_bound_of_one_half_or_less_at_30_controls() -> None:
 def test_controls_of_one_evidence_do_not_make_up_for_each_other() -> None:
     many = controls("truncated", [3.0] * 30, [1.0] * 24 + [4.0] * 6, "quality")
     assert check("truncated", controls=many).state is State.OK
-    few = controls("truncated", [3.0] * 30, [1.0] * 24 + [4.0] * 6, "quality", groups=np.arange(30) // 6)
+    few = controls(
+        "truncated", [3.0] * 30, [1.0] * 24 + [4.0] * 6, "quality", groups=np.arange(30) // 6
+    )
     assert check("truncated", controls=few).state is State.WARNING
 
 
@@ -295,10 +330,16 @@ def test_a_neutral_control_that_moves_the_score_sways_the_judge() -> None:
     rng = np.random.default_rng(4)
     before = rng.random(40)
     moved = check("passage_order", controls=controls("passages_reordered", before, before - 0.1))
-    assert (moved.state, moved.statistic.value, len(moved.response_ids)) == (State.WARNING, pytest.approx(-0.1), 40)
+    assert (moved.state, moved.statistic.value, len(moved.response_ids)) == (
+        State.WARNING,
+        pytest.approx(-0.1),
+        40,
+    )
     still = check("passage_order", controls=controls("passages_reordered", before, before))
     assert (still.state, still.statistic.value, still.response_ids) == (State.OK, 0.0, ())
-    noise = check("confidence", controls=controls("hedges_removed", before, before + rng.normal(0, 0.2, 40)))
+    noise = check(
+        "confidence", controls=controls("hedges_removed", before, before + rng.normal(0, 0.2, 40))
+    )
     assert noise.state is State.OK
     few = check("confidence", controls=controls("hedges_removed", before[:29], before[:29] - 0.5))
     assert few.state is State.NOT_MEASURED
@@ -309,7 +350,10 @@ def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
     rng = np.random.default_rng(5)
     n = 40
     before = {"groundedness": rng.random(n), "quality": rng.integers(1, 5, n).astype(float)}
-    after = {"groundedness": before["groundedness"], "quality": before["quality"] - (rng.random(n) < 0.6)}
+    after = {
+        "groundedness": before["groundedness"],
+        "quality": before["quality"] - (rng.random(n) < 0.6),
+    }
     made = {"passages_reordered": ControlScores(n, np.arange(n), before, after, np.arange(n))}
     result = check("passage_order", controls=made)
     assert result.state is State.WARNING
@@ -319,7 +363,9 @@ def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
 # ---- verbosity ---------------------------------------------------------------------------------------------------
 
 
-def wordy(n: int = 300, per_character: float = 0.002, seed: int = 6) -> tuple[ScoredAnswers, np.ndarray, np.ndarray]:
+def wordy(
+    n: int = 300, per_character: float = 0.002, seed: int = 6
+) -> tuple[ScoredAnswers, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     grade = rng.integers(1, 5, n).astype(float)
     length = 200 * grade + rng.normal(0, 80, n)
@@ -332,7 +378,9 @@ def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
     # Nobody has graded: it cannot be told.
     assert check("verbosity", scored=scored).state is State.WARNING
     people = {
-        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+        "quality": GradedAnswers(
+            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
+        )
     }
     result = check("verbosity", scored=scored, graded=people)
     assert result.state is State.OK
@@ -344,7 +392,9 @@ def test_a_judge_that_prefers_short_answers_at_equal_grades_does_not_reward_leng
     """Longer answers score higher only because people find them better: among equal ones they score lower."""
     scored, grade, length = wordy(per_character=-0.002)
     people = {
-        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+        "quality": GradedAnswers(
+            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
+        )
     }
     assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.WARNING
     result = check("verbosity", scored=scored, graded=people)
@@ -355,7 +405,9 @@ def test_a_judge_that_prefers_short_answers_at_equal_grades_does_not_reward_leng
 def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
     scored, grade, length = wordy(per_character=0.00035)
     people = {
-        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+        "quality": GradedAnswers(
+            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
+        )
     }
     within = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert within.state is State.NOT_CONCLUSIVE
@@ -370,7 +422,9 @@ def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
 def test_longer_answers_that_people_grade_alike_are() -> None:
     scored, grade, length = wordy()
     people = {
-        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+        "quality": GradedAnswers(
+            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
+        )
     }
     for name in ("verbosity", "verbosity_at_equal_grades"):
         result = check(name, scored=scored, graded=people)
@@ -394,7 +448,14 @@ def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_no
     assert result.state is State.WARNING
     assert numbers(result, "prefers_shorter") == {"measure": "groundedness"}
     rng = np.random.default_rng(3)
-    few = GradedAnswers(rng.normal(size=40), np.ones(40), rng.normal(size=40), np.arange(40), np.zeros(40, int), ("",))
+    few = GradedAnswers(
+        rng.normal(size=40),
+        np.ones(40),
+        rng.normal(size=40),
+        np.arange(40),
+        np.zeros(40, int),
+        ("",),
+    )
     unsure = check("verbosity_at_equal_grades", graded={"quality": few})
     # The interval has a medium influence.
     assert unsure.state is State.NOT_CONCLUSIVE
@@ -404,7 +465,9 @@ def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_no
 def test_shorter_answers_that_score_higher_at_equal_grades_are_a_fault() -> None:
     scored, grade, length = wordy(per_character=-0.002)
     people = {
-        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+        "quality": GradedAnswers(
+            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
+        )
     }
     result = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert result.state is State.WARNING
@@ -417,10 +480,15 @@ def test_shorter_answers_that_score_higher_at_equal_grades_are_a_fault() -> None
 def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     rng = np.random.default_rng(7)
     length = rng.gamma(4, 100, 400)
-    scored = ScoredAnswers({"quality": 0.0005 * length + rng.normal(0, 0.2, 400)}, length, np.arange(400))
+    scored = ScoredAnswers(
+        {"quality": 0.0005 * length + rng.normal(0, 0.2, 400)}, length, np.arange(400)
+    )
     also = check("verbosity", scored=scored).also["per_100_characters"]
     assert also.low < 0.05 < also.high
-    assert check("verbosity", scored=replace(scored, scores={"quality": np.full(400, 4.0)})).state is State.NOT_MEASURED
+    assert (
+        check("verbosity", scored=replace(scored, scores={"quality": np.full(400, 4.0)})).state
+        is State.NOT_MEASURED
+    )
     shorter = replace(scored, scores={"quality": -scored.scores["quality"]})
     prefers_short = check("verbosity", scored=shorter)
     # Longer answers may be worse, or the judge may punish length.
@@ -458,7 +526,8 @@ def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
 
 def pairs(first: int, last: int, consistent: int) -> OrderVerdicts:
     return OrderVerdicts(
-        np.array([0] * first + [1] * last + [0] * consistent), np.array([1] * first + [0] * last + [0] * consistent)
+        np.array([0] * first + [1] * last + [0] * consistent),
+        np.array([1] * first + [0] * last + [0] * consistent),
     )
 
 
@@ -482,7 +551,12 @@ def test_a_judge_asked_in_one_order_has_no_position() -> None:
     assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard test health pairwise")
     half = OrderVerdicts(np.zeros(50, dtype=int), np.where(np.arange(50) < 20, 0, NONE))
     pairwise = replace(RAG, kind="pairwise")
-    assert numbers(check("position", pairwise, pairs={"overall": half}), "few_pairs_in_both_orders")["n"] == 20
+    assert (
+        numbers(check("position", pairwise, pairs={"overall": half}), "few_pairs_in_both_orders")[
+            "n"
+        ]
+        == 20
+    )
 
 
 def test_the_aspect_with_the_clearest_pull_is_shown() -> None:
@@ -530,22 +604,31 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
     follows = check("user_feedback", feedback=users(rng.normal(0, 1, 600) - down, down))
     assert follows.state is State.OK
     assert 0.7 < (follows.statistic.value or 0) < 0.85
-    assert check("user_feedback", feedback=users(rng.normal(0, 1, 600), down)).state is State.WARNING
-    assert check("user_feedback", feedback=users(rng.normal(0, 1, 600) + down, down)).state is State.WARNING
+    assert (
+        check("user_feedback", feedback=users(rng.normal(0, 1, 600), down)).state is State.WARNING
+    )
+    assert (
+        check("user_feedback", feedback=users(rng.normal(0, 1, 600) + down, down)).state
+        is State.WARNING
+    )
     few = check("user_feedback", feedback=users(rng.normal(0, 1, 40), np.arange(40) < 9))
     assert few.state is State.NOT_MEASURED
     small = check("user_feedback", feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12))
     # Too few to accuse it, or to call it sound.
     assert small.state is State.NOT_CONCLUSIVE
     assert codes(small) == ["users_unclear"]
-    unclear = report_on(JudgeRecord(BASELINE, feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12)))
+    unclear = report_on(
+        JudgeRecord(BASELINE, feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12))
+    )
     assert health_notes(unclear)[0].code == "no_fault"
 
 
 def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
     result = check("unusable", asked={"ok": 800, "unparsable": 150, "refused": 30, "error": 20})
     assert (result.state, result.statistic.value) == (State.WARNING, 0.2)
-    assert numbers(result, "unusable_kinds") == {"kinds": ["error 20", "refused 30", "unparsable 150"]}
+    assert numbers(result, "unusable_kinds") == {
+        "kinds": ["error 20", "refused 30", "unparsable 150"]
+    }
     assert check("unusable", asked={"ok": 95, "error": 5}).state is State.OK
     assert check("unusable", asked={"error": 9}).state is State.NOT_MEASURED
 
@@ -559,16 +642,24 @@ def test_the_share_of_mended_replies_is_named_and_warns_of_nothing() -> None:
 
 def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies() -> None:
     missing = np.array([0.2, 0.9, np.nan])
-    scored = ScoredAnswers({"groundedness": missing, "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
+    scored = ScoredAnswers(
+        {"groundedness": missing, "label": np.full(3, np.nan)}, np.ones(3), np.arange(3)
+    )
     result = check("unusable", asked={"ok": 12}, scored=scored)
     assert numbers(result, "without_groundedness") == {"n": 1, "judged": 3}
-    never = ScoredAnswers({"groundedness": np.full(3, np.nan), "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
+    never = ScoredAnswers(
+        {"groundedness": np.full(3, np.nan), "label": np.full(3, np.nan)}, np.ones(3), np.arange(3)
+    )
     assert codes(check("unusable", asked={"ok": 12}, scored=never)) == ["all_usable"]
 
 
 @pytest.mark.parametrize(
     ("share", "state", "code"),
-    [(0.3, State.OK, "cost"), (0.5, State.OK, "cost_above_usual"), (1.2, State.WARNING, "cost_above_answers")],
+    [
+        (0.3, State.OK, "cost"),
+        (0.5, State.OK, "cost_above_usual"),
+        (1.2, State.WARNING, "cost_above_answers"),
+    ],
 )
 def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
     share: float, state: State, code: str
@@ -583,7 +674,9 @@ def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
 
 
 def test_a_command_names_the_judge_as_it_was_asked() -> None:
-    named = replace(RAG, name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True})
+    named = replace(
+        RAG, name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True}
+    )
     command = check("truncated", named).command or ""
     assert command == (
         "judgeboard test controls make --kinds truncated && "
@@ -591,8 +684,12 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
         "--model gpt-4o-mini --domain 'law & order' --max-output 64 --claims"
     )
     assert "--kinds truncated --judge rag" in (check("truncated").command or "")
-    assert "--prompt" not in (check("truncated", replace(RAG, prompt=load_prompt("rag").text)).command or "")
-    assert "--prompt FILE" in (check("truncated", replace(RAG, prompt="My own prompt")).command or "")
+    assert "--prompt" not in (
+        check("truncated", replace(RAG, prompt=load_prompt("rag").text)).command or ""
+    )
+    assert "--prompt FILE" in (
+        check("truncated", replace(RAG, prompt="My own prompt")).command or ""
+    )
     assert "--judge" not in (check("truncated", RECORDED).command or "")
     assert codes(check("truncated", RECORDED)) == ["no_control_answers", "import_control_verdicts"]
     jury = replace(RAG, name="jury", kind="jury", model=None)

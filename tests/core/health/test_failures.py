@@ -8,7 +8,13 @@ from sqlalchemy import insert, update
 from engines import on_sqlite
 from judgeboard.domain import AlertCondition, RuleState, RunState
 from judgeboard.health.failures import failures
-from judgeboard.store.alerts import NewAlertRule, insert_alert_rule, resolve_event, set_alert_problem, store_event
+from judgeboard.store.alerts import (
+    NewAlertRule,
+    insert_alert_rule,
+    resolve_event,
+    set_alert_problem,
+    store_event,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import insert_job
 from judgeboard.store.tables import ALERT_EVENT, PUSH_TARGET, RUN, TRACE, Job, PushTarget
@@ -24,7 +30,13 @@ def kinds(store: Store, now: datetime = NOW) -> list[tuple[str, str]]:
 
 
 def receive(store: Store, source: str, last_at: datetime, state: str = "made") -> None:
-    row = {"external_id": f"{source} {last_at}", "owner": "", "source": source, "state": state, "reason": "no  root\n"}
+    row = {
+        "external_id": f"{source} {last_at}",
+        "owner": "",
+        "source": source,
+        "state": state,
+        "reason": "no  root\n",
+    }
     with store.writing() as connection:
         connection.execute(insert(TRACE), row | {"first_at": last_at, "last_at": last_at})
 
@@ -48,17 +60,30 @@ def test_traces_without_an_answer_name_the_source_that_has_most(store: Store) ->
     receive(store, "chat", NOW - timedelta(days=8), "none")
     with store.reading() as connection:
         [unused] = failures(connection, NOW)
-    assert (unused.kind, unused.subject, unused.lead) == ("unused_traces", "shop", "3 traces without an answer.")
+    assert (unused.kind, unused.subject, unused.lead) == (
+        "unused_traces",
+        "shop",
+        "3 traces without an answer.",
+    )
     assert unused.words == "2 from shop: no root"
 
 
 @on_sqlite
 def test_a_stopped_run_is_listed_for_a_week(store: Store) -> None:
-    run = {"kind": "rag", "question": {}, "actor": "test", "why_stopped": "key refused (401)", "selection": {}}
+    run = {
+        "kind": "rag",
+        "question": {},
+        "actor": "test",
+        "why_stopped": "key refused (401)",
+        "selection": {},
+    }
     with store.writing() as connection:
         for state, days in ((RunState.STOPPED, 1), (RunState.DONE, 1), (RunState.STOPPED, 8)):
             columns = {name: value for name, value in run.items() if name in RUN.c}
-            connection.execute(insert(RUN), columns | {"state": state.value, "started_at": NOW - timedelta(days=days)})
+            connection.execute(
+                insert(RUN),
+                columns | {"state": state.value, "started_at": NOW - timedelta(days=days)},
+            )
     with store.reading() as connection:
         [stopped] = failures(connection, NOW)
     assert (stopped.kind, "Run 1" in stopped.lead) == ("run", True)
@@ -74,7 +99,12 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
             ("waits", 1, None, None),
         ):
             stored = Job(
-                id=job, kind="rejudge", run_id=run_id, actor="Ann", created_at=NOW - timedelta(days=days), failed=failed
+                id=job,
+                kind="rejudge",
+                run_id=run_id,
+                actor="Ann",
+                created_at=NOW - timedelta(days=days),
+                failed=failed,
             )
             insert_job(connection, stored)
     with store.reading() as connection:
@@ -85,15 +115,28 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
 
 @on_sqlite
 def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: Store) -> None:
-    common: dict[str, Any] = {"judges": (), "source": None, "since": None, "with_notes": False, "every_s": 600.0}
+    common: dict[str, Any] = {
+        "judges": (),
+        "source": None,
+        "since": None,
+        "with_notes": False,
+        "every_s": 600.0,
+    }
     common |= {"by": "Ann", "at": NOW, "next_at": NOW}
     with store.writing() as connection:
         for name in ("stopped", "refused", "paused", "fine"):
-            target = PushTarget(name=name, tool="phoenix", address="http://localhost", what=("judgments",), **common)
+            target = PushTarget(
+                name=name, tool="phoenix", address="http://localhost", what=("judgments",), **common
+            )
             insert_target(connection, target)
-        results = {"stopped": {"problem": "no answer"}, "refused": {"refused": 2, "reason": "unknown trace"}}
+        results = {
+            "stopped": {"problem": "no answer"},
+            "refused": {"refused": 2, "reason": "unknown trace"},
+        }
         for name, columns in results.items():
-            connection.execute(update(PUSH_TARGET).where(PUSH_TARGET.c.name == name).values(columns))
+            connection.execute(
+                update(PUSH_TARGET).where(PUSH_TARGET.c.name == name).values(columns)
+            )
         paused = {"state": RuleState.PAUSED.value, "problem": "no answer"}
         connection.execute(update(PUSH_TARGET).where(PUSH_TARGET.c.name == "paused").values(paused))
     with store.reading() as connection:
@@ -108,16 +151,30 @@ def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: 
 @on_sqlite
 def test_an_open_alert_of_a_source_replaces_its_silence(store: Store) -> None:
     receive(store, "shop", NOW - timedelta(days=3))
-    common = {"threshold": None, "period_s": 3600.0, "subjects": (), "destinations": (), "remind_s": None}
+    common = {
+        "threshold": None,
+        "period_s": 3600.0,
+        "subjects": (),
+        "destinations": (),
+        "remind_s": None,
+    }
     with store.writing() as connection:
         ids = [
             insert_alert_rule(
-                connection, NewAlertRule(name=name, condition=condition, quiet=None, **common), "test", NOW
+                connection,
+                NewAlertRule(name=name, condition=condition, quiet=None, **common),
+                "test",
+                NOW,
             )
-            for name, condition in (("quiet", AlertCondition.SILENT_SOURCE), ("alarms", AlertCondition.ALARM))
+            for name, condition in (
+                ("quiet", AlertCondition.SILENT_SOURCE),
+                ("alarms", AlertCondition.ALARM),
+            )
         ]
         for rule_id, subject in zip(ids, ("shop", "alarm 1"), strict=True):
-            store_event(connection, rule_id, subject, {"sentence": f"{subject}.", "value": 1.0}, NOW)
+            store_event(
+                connection, rule_id, subject, {"sentence": f"{subject}.", "value": 1.0}, NOW
+            )
     # Alarms have a place of their own.
     assert kinds(store) == [("alert", "shop")]
     with store.writing() as connection:

@@ -24,7 +24,15 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.health.models import model_table, shipped_models
-from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords, State, levels_of, read_record
+from judgeboard.health.record import (
+    MOST,
+    SECONDS,
+    JudgeRecord,
+    KeptRecords,
+    State,
+    levels_of,
+    read_record,
+)
 from judgeboard.health.report import CHECKS, measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.measure.notes import note
@@ -47,7 +55,9 @@ def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
         return read_record(connection, version, shipped_models())
 
 
-def say(log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **fields: Any) -> None:
+def say(
+    log: GradedLog, version: StoredVersion, response_id: int, repeat: int, **fields: Any
+) -> None:
     verdict = Verdict(**({"status": Status.OK} | fields))
     with log.store.writing() as connection:
         store_judgments(connection, version, None, [NewJudgment(response_id, 0, repeat, verdict)])
@@ -60,7 +70,10 @@ def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
     made = log.answers(1, kind=ResponseKind.CONTROL)
     log.say(
         version,
-        {each: {"groundedness": 0.84, "quality": 2 + place % 2, "label": GOOD} for place, each in enumerate(ids)},
+        {
+            each: {"groundedness": 0.84, "quality": 2 + place % 2, "label": GOOD}
+            for place, each in enumerate(ids)
+        },
     )
     log.say_all(version, made, groundedness=0.1, quality=1, label=BAD)
     log.say_all(version, ids[:1], groundedness=1.0, quality=4)  # the newest verdict counts
@@ -123,34 +136,52 @@ def test_a_scale_is_read_from_its_words_or_from_what_was_given(
         ([0.84], 11),
     ],
 )
-def test_a_judge_can_give_the_levels_of_the_coarsest_scale_with_its_scores(values: list[float], possible: int) -> None:
+def test_a_judge_can_give_the_levels_of_the_coarsest_scale_with_its_scores(
+    values: list[float], possible: int
+) -> None:
     counts = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64))
-    assert (len(levels_of("groundedness", counts).names), levels_of("groundedness", counts).possible) == (11, possible)
+    assert (
+        len(levels_of("groundedness", counts).names),
+        levels_of("groundedness", counts).possible,
+    ) == (11, possible)
 
 
 def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_steps() -> None:
     fractions = levels_of("depth", ValueCounts(np.array([0.2, 0.4]), np.array([3, 5]), "0-1"))
-    assert (fractions.names[2], fractions.counts.tolist()) == ("about 0.2", [0, 0, 3, 0, 5, 0, 0, 0, 0, 0, 0])
-    hundred = levels_of("score", ValueCounts(np.array([20.0, 60.0, 90.0]), np.array([1, 1, 1]), "0-100"))
+    assert (fractions.names[2], fractions.counts.tolist()) == (
+        "about 0.2",
+        [0, 0, 3, 0, 5, 0, 0, 0, 0, 0, 0],
+    )
+    hundred = levels_of(
+        "score", ValueCounts(np.array([20.0, 60.0, 90.0]), np.array([1, 1, 1]), "0-100")
+    )
     assert (len(hundred.names), hundred.possible) == (101, 11)
 
 
 @on_sqlite
 def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(40)
-    log.say(version, {each: {"groundedness": float(place % 3 > 0)} for place, each in enumerate(ids)})
-    (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
+    log.say(
+        version, {each: {"groundedness": float(place % 3 > 0)} for place, each in enumerate(ids)}
+    )
+    (check,) = (
+        each for each in measure_health(log.store, version.title).checks if each.name == "collapse"
+    )
     assert check.state == "ok"
     assert check.notes[0].code == "scale_used"
     # Of two levels, not of eleven.
     assert check.notes[0].values["entropy"] == pytest.approx(0.93, abs=0.01)
     log.say_all(version, ids, groundedness=1.0)
-    (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
+    (check,) = (
+        each for each in measure_health(log.store, version.title).checks if each.name == "collapse"
+    )
     assert check.state == "warning"
 
 
 @on_sqlite
-def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(log: GradedLog) -> None:
+def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(
+    log: GradedLog,
+) -> None:
     version = log.version()
     ids = log.answers(2, group=1) + log.answers(1)
     log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})
@@ -165,8 +196,15 @@ def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answer
 @on_sqlite
 def test_users_are_down_or_up_and_those_between_say_nothing(log: GradedLog) -> None:
     version = log.version()
-    kinds = ((FeedbackKind.THUMBS, 0), (FeedbackKind.THUMBS, 1), (FeedbackKind.STARS, 3), (FeedbackKind.STARS, 5))
-    ids = [log.answers(1, feedback=(Feedback(kind, value),))[0] for kind, value in kinds] + log.answers(1)
+    kinds = (
+        (FeedbackKind.THUMBS, 0),
+        (FeedbackKind.THUMBS, 1),
+        (FeedbackKind.STARS, 3),
+        (FeedbackKind.STARS, 5),
+    )
+    ids = [
+        log.answers(1, feedback=(Feedback(kind, value),))[0] for kind, value in kinds
+    ] + log.answers(1)
     log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})
     heard = record(log, version).feedback
     assert sorted(zip(heard.scores["groundedness"].tolist(), heard.down.tolist(), strict=True)) == [
@@ -185,11 +223,21 @@ def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
     assert record(log, version).controls == {}
     with log.store.writing() as connection:
         named = [
-            Response("log", f"a{number}#control-truncated-0", "q", "half", derived_from=original, **fields)
+            Response(
+                "log",
+                f"a{number}#control-truncated-0",
+                "q",
+                "half",
+                derived_from=original,
+                **fields,
+            )
             for number, original in ((1, first), (2, second))
         ]
         one, two = store_responses(connection, named).new
-    log.say(version, {first: {"quality": 4}, one: {"quality": 2}, two: {"quality": 1}, made: {"quality": 1}})
+    log.say(
+        version,
+        {first: {"quality": 4}, one: {"quality": 2}, two: {"quality": 1}, made: {"quality": 1}},
+    )
     log.say(other, {second: {"quality": 4}})
     recorded = record(log, version).controls["truncated"]
     assert (recorded.made, recorded.control_ids.tolist()) == (2, [one, two])
@@ -220,12 +268,27 @@ def test_a_version_answers_for_its_own_repeats_alone(log: GradedLog) -> None:
 
 @on_sqlite
 def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log: GradedLog) -> None:
-    one, two, live = of_kind(log, "replay", "gpt", r=1), of_kind(log, "replay", "gpt", r=2), log.version("gpt")
+    one, two, live = (
+        of_kind(log, "replay", "gpt", r=1),
+        of_kind(log, "replay", "gpt", r=2),
+        log.version("gpt"),
+    )
     a, b, c, d, e = log.answers(5)
-    for version, response, values in ((one, a, (3, 3, 3)), (one, b, (3, 4, 3)), (two, c, (2, 2)), (live, d, (1, 2))):
+    for version, response, values in (
+        (one, a, (3, 3, 3)),
+        (one, b, (3, 4, 3)),
+        (two, c, (2, 2)),
+        (live, d, (1, 2)),
+    ):
         for repeat, value in enumerate(values):
             expected = DimensionScore("expected score", value + repeat / 100, "1-5")
-            say(log, version, response, repeat, scores=(DimensionScore("score", value, "1-5"), expected))
+            say(
+                log,
+                version,
+                response,
+                repeat,
+                scores=(DimensionScore("score", value, "1-5"), expected),
+            )
     say(log, two, e, 0, scores=(DimensionScore("score", 3, "1-5"),))
     say(log, two, e, 1, status=Status.UNPARSABLE)
     for version in (one, two):
@@ -246,8 +309,16 @@ def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
         for repeat in range(3):
             # Groundedness is a tenth apart: near, and not the same.
             fields = {"groundedness": 0.6 if repeat and place % 4 == 0 else 0.5}
-            say(log, version, each, repeat, **({"status": Status.REFUSED} if repeat and place % 10 == 3 else fields))
-    (check,) = (each for each in measure_health(log.store, "rag").checks if each.name == "self_consistency")
+            say(
+                log,
+                version,
+                each,
+                repeat,
+                **({"status": Status.REFUSED} if repeat and place % 10 == 3 else fields),
+            )
+    (check,) = (
+        each for each in measure_health(log.store, "rag").checks if each.name == "self_consistency"
+    )
     with log.store.reading() as connection:
         main = repeats_report(connection, version="rag").main
     assert check.statistic == main.self_consistency
@@ -263,7 +334,9 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
     a, b = log.answers(2)
     log.say(version, {a: {"quality": 3}, b: {"status": Status.REFUSED}})
     with log.store.writing() as connection:
-        (pair_id,) = store_pairs(connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]).ids
+        (pair_id,) = store_pairs(
+            connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]
+        ).ids
         assert pair_id is not None
         items = [
             NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}),
@@ -280,8 +353,12 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
 @on_sqlite
 def test_mended_replies_are_counted(store: Store) -> None:
     store_answers(store, 3)
-    mended = completion('{"groundedness": 1, "quality": 4, "reasoning": "\\"detail\\": \\"mended: ",}')
-    quoting = completion('{"reasoning": "\\"detail\\": \\"mended: ", "groundedness": 1, "quality": 4}')
+    mended = completion(
+        '{"groundedness": 1, "quality": 4, "reasoning": "\\"detail\\": \\"mended: ",}'
+    )
+    quoting = completion(
+        '{"reasoning": "\\"detail\\": \\"mended: ", "groundedness": 1, "quality": 4}'
+    )
     with RecordingEndpoint(by_number({1: mended, 2: quoting})) as endpoint:
         judge_pending(store, rag(endpoint))
     with store.reading() as connection:
@@ -296,7 +373,9 @@ def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: Gra
             connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o", model_b="phi-4")]
         ).ids
         assert pair_id is not None
-        comparison = NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A})
+        comparison = NewComparison(
+            pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}
+        )
         store_comparisons(connection, version, None, [comparison])
     recorded = record(log, version)
     assert recorded.generators == {"gpt-4o": 1, "phi-4": 1}
@@ -308,13 +387,23 @@ def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> N
     version = log.version()
     a, b, c = (log.answers(1, generator_cost=cost)[0] for cost in (0.01, 0.03, None))
     log.say(
-        version, {a: {"quality": 3, "cost_micro": 2_000}, b: {"quality": 3}, c: {"quality": 3, "cost_micro": 5_000}}
+        version,
+        {
+            a: {"quality": 3, "cost_micro": 2_000},
+            b: {"quality": 3},
+            c: {"quality": 3, "cost_micro": 5_000},
+        },
     )
-    log.say(version, {a: {"status": Status.ERROR, "cost_micro": 1_000}, b: {"quality": 2, "cost_micro": 6_000}})
+    log.say(
+        version,
+        {a: {"status": Status.ERROR, "cost_micro": 1_000}, b: {"quality": 2, "cost_micro": 6_000}},
+    )
     costs = record(log, version).costs
     assert costs.n == 2
     assert (costs.upper, costs.lower) == pytest.approx((0.009, 0.04))
-    assert (costs.upper_squared, costs.product) == pytest.approx((0.003**2 + 0.006**2, 0.003 * 0.01 + 0.006 * 0.03))
+    assert (costs.upper_squared, costs.product) == pytest.approx(
+        (0.003**2 + 0.006**2, 0.003 * 0.01 + 0.006 * 0.03)
+    )
 
 
 def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: GradedLog) -> None:
@@ -324,11 +413,20 @@ def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: G
     log.reviews({ids[0]: {"quality": 4}, ids[1]: {"quality": 2}})
     recorded = record(log, version).graded
     assert recorded["quality"].same
-    assert (recorded["quality"].judge.tolist(), recorded["quality"].people.tolist()) == ([3, 3], [4, 2])
+    assert (recorded["quality"].judge.tolist(), recorded["quality"].people.tolist()) == (
+        [3, 3],
+        [4, 2],
+    )
     assert recorded["quality"].model_names == ("", "gpt-4o")
-    assert [recorded["quality"].model_names[model] for model in recorded["quality"].models] == ["gpt-4o", ""]
+    assert [recorded["quality"].model_names[model] for model in recorded["quality"].models] == [
+        "gpt-4o",
+        "",
+    ]
     assert not recorded["groundedness"].same
-    assert (recorded["groundedness"].judge.tolist(), recorded["groundedness"].people.tolist()) == ([0.5, 0.5], [4, 2])
+    assert (recorded["groundedness"].judge.tolist(), recorded["groundedness"].people.tolist()) == (
+        [0.5, 0.5],
+        [4, 2],
+    )
     assert "label" not in recorded
 
 
@@ -357,7 +455,10 @@ def test_labels_of_chosen_answers_decide_nothing_about_the_length(log: GradedLog
     recorded = record(log, version)
     check = CHECKS["verbosity_at_equal_grades"](recorded)
     assert (check.state, check.statistic.value) == (State.NOT_MEASURED, None)
-    assert check.notes == (note("few_equal_grades", n=0, least=30), note("only_sampled_grades", graded=90, n=0))
+    assert check.notes == (
+        note("few_equal_grades", n=0, least=30),
+        note("only_sampled_grades", graded=90, n=0),
+    )
     log.flag(drawn, "random_sample")
     log.reviews({each: {"label": BAD} for each in drawn if each not in flagged})
     recorded = record(log, version)
@@ -399,7 +500,10 @@ def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log: GradedL
     assert (first.asked, second.asked) == ({"ok": 3}, {"ok": 4})
     log.review_all(ids, quality=1)
     third = read(log, kept, version)
-    assert (third.graded["quality"].people.tolist(), "quality" in second.graded) == ([1.0] * 3, False)
+    assert (third.graded["quality"].people.tolist(), "quality" in second.graded) == (
+        [1.0] * 3,
+        False,
+    )
     with log.store.writing() as connection:
         forget_response(connection, "a3", actor="test")
     assert len(read(log, kept, version).scored.lengths) == 2
@@ -483,9 +587,9 @@ def test_a_table_of_ones_own_wins_and_leaves_the_rest(tmp_path: Path) -> None:
         '"House" = ["house-small", "house-big"]\n'
     )
     own = model_table(file)
-    assert [own.family(model) for model in ("house-judge", "gpt-4o-mini", "gpt-4.1", "claude-3-opus")] == [
-        *("OpenAI", "Ours", "OpenAI", "Anthropic")
-    ]
+    assert [
+        own.family(model) for model in ("house-judge", "gpt-4o-mini", "gpt-4.1", "claude-3-opus")
+    ] == [*("OpenAI", "Ours", "OpenAI", "Anthropic")]
     assert own.smaller("llama-2-7b", "house-large") is True
     assert own.smaller("house-small", "house-big") is True
     assert model_table() is shipped_models()
@@ -503,7 +607,9 @@ def test_a_table_of_ones_own_wins_and_leaves_the_rest(tmp_path: Path) -> None:
         ("[", "is invalid"),
     ],
 )
-def test_a_table_that_cannot_be_used_says_why_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_table_that_cannot_be_used_says_why_in_one_line(
+    tmp_path: Path, text: str, said: str
+) -> None:
     file = tmp_path / "models.toml"
     file.write_text(text)
     with pytest.raises(BadInput, match=said) as raised:

@@ -16,7 +16,8 @@ SEEDS = range(20)
 
 
 @pytest.mark.parametrize(
-    "fault", ["first_answer", "wordy", "always_4", "blind", "unparsable", "unstable", "order", "own_family"]
+    "fault",
+    ["first_answer", "wordy", "always_4", "blind", "unparsable", "unstable", "order", "own_family"],
 )
 def test_a_planted_fault_is_warned_of_with_the_truth_inside_its_interval(fault: str) -> None:
     planted = truth.FAULTS[fault]
@@ -45,7 +46,9 @@ def test_a_judge_is_found_out_from_answers_to_report(store: Store, fault: str) -
     }
 
 
-def test_the_command_says_the_same_of_a_sound_judge(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_the_same_of_a_sound_judge(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     truth.fill(sqlite_store, None, 1, answers=60)
     command = ["test", "health", "sound", "--db", address(sqlite_store)]
     assert run([*command, "--json", "--gate"]) == 0
@@ -56,6 +59,8 @@ def test_the_command_says_the_same_of_a_sound_judge(sqlite_store: Store, capsys:
         assert check.keys() >= {"name", "state", "statistic", "notes", "command"}
         assert check["statistic"].keys() >= {"value", "low", "high", "n", "method"}
         assert (check["statistic"]["value"] is None) == (check["state"] == "not_measured")
-        assert check["state"] != "not_measured" or (check["command"] and check["statistic"]["reason"])
+        assert check["state"] != "not_measured" or (
+            check["command"] and check["statistic"]["reason"]
+        )
     assert run(command) == 0
     assert "not measured" in capsys.readouterr().out

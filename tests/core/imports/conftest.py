@@ -18,7 +18,9 @@ Bring = Callable[..., ImportSummary]
 def bring(store: Store, tmp_path: Path) -> Bring:
     """Return ``bring(rows, kind=…)``, which imports rows from a file."""
 
-    def bring_in(*rows: dict[str, Any], kind: str = "pairs", name: str = "file.jsonl", **options: Any) -> ImportSummary:
+    def bring_in(
+        *rows: dict[str, Any], kind: str = "pairs", name: str = "file.jsonl", **options: Any
+    ) -> ImportSummary:
         path = tmp_path / name
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         return import_file(store, path, kind=kind, **options)
@@ -34,7 +36,9 @@ def contents(store: Store) -> Callable[[], dict[str, list[tuple[Any, ...]]]]:
         with store.reading() as connection:
             tables = [table for table in METADATA.sorted_tables if table.name != "import_batch"]
             return {
-                table.name: sorted(tuple(map(str, row)) for row in connection.execute(table.select()))
+                table.name: sorted(
+                    tuple(map(str, row)) for row in connection.execute(table.select())
+                )
                 for table in tables
             }
 

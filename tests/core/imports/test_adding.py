@@ -85,7 +85,9 @@ def command(monkeypatch: pytest.MonkeyPatch):
     return run
 
 
-def test_a_new_format_is_read_and_written_by_the_commands(added, command, tmp_path: Path, capsys) -> None:
+def test_a_new_format_is_read_and_written_by_the_commands(
+    added, command, tmp_path: Path, capsys
+) -> None:
     log, database = tmp_path / "log.bars", str(tmp_path / "new.db")
     log.write_text("which wall?|the left one\nwhen?|today\n", encoding="utf-8")
     assert command(["import", str(log), "--format", "bars", "--db", database]) == 0
@@ -95,11 +97,15 @@ def test_a_new_format_is_read_and_written_by_the_commands(added, command, tmp_pa
     rows = [{"question": "q", "answer": "a"}]
     from judgeboard.formats.files import Column
 
-    assert write_rows(rows, [Column("question"), Column("answer")], tmp_path / "out.bars", "bars") == 1
+    assert (
+        write_rows(rows, [Column("question"), Column("answer")], tmp_path / "out.bars", "bars") == 1
+    )
     assert (tmp_path / "out.bars").read_text("utf-8") == "q|a\n"
 
 
-def test_a_new_kind_is_offered_and_stored_by_the_command(added, command, tmp_path: Path, capsys) -> None:
+def test_a_new_kind_is_offered_and_stored_by_the_command(
+    added, command, tmp_path: Path, capsys
+) -> None:
     log, database = tmp_path / "traces.jsonl", str(tmp_path / "new.db")
     good, bad = {"trace": "t1", "q": "which wall?", "said": "left"}, {"trace": "t2", "q": "when?"}
     log.write_text("".join(f"{json.dumps(row)}\n" for row in (good, bad)), encoding="utf-8")
@@ -110,18 +116,26 @@ def test_a_new_kind_is_offered_and_stored_by_the_command(added, command, tmp_pat
     assert all(part in out for part in ("1 new", "0 unchanged", "1 rejected", "line 2: said:"))
 
 
-def test_a_row_of_a_new_kind_is_recognised_by_its_columns(added, sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_row_of_a_new_kind_is_recognised_by_its_columns(
+    added, sqlite_store: Store, tmp_path: Path
+) -> None:
     log = tmp_path / "traces.jsonl"
-    log.write_text(json.dumps({"trace": "t1", "q": "which wall?", "said": "left"}), encoding="utf-8")
+    log.write_text(
+        json.dumps({"trace": "t1", "q": "which wall?", "said": "left"}), encoding="utf-8"
+    )
     summary = import_file(sqlite_store, log)
     assert (summary.kind, summary.new) == ("traces", 1)
     with sqlite_store.reading() as connection:
         assert count_log(connection) == 1
 
 
-def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Store, tmp_path: Path) -> None:
+def test_the_page_and_the_documentation_show_a_new_kind(
+    added, sqlite_store: Store, tmp_path: Path
+) -> None:
     log = tmp_path / "traces.jsonl"
-    write_whole(log, lambda file: file.write(b'{"trace": "t1", "q": "which wall?", "said": "left"}\n'))
+    write_whole(
+        log, lambda file: file.write(b'{"trace": "t1", "q": "which wall?", "said": "left"}\n')
+    )
     start = import_file(sqlite_store, log, kind="traces", dry_run=True)
     columns = columns_table("traces", start.columns)
     in_file = [column.title for column in columns.columns].index("In your file")

@@ -32,8 +32,17 @@ def bring(store: Store, tmp_path: Path) -> Callable[..., ImportSummary]:
     return bring
 
 
-def test_an_audit_is_stored_once_and_raises_its_flag(store: Store, bring: Callable[..., ImportSummary]) -> None:
-    failed = {**AUDIT, "ask": 1, "correct": None, "status": "unparsable", "raw": "?", "inclusion_probability": 0.5}
+def test_an_audit_is_stored_once_and_raises_its_flag(
+    store: Store, bring: Callable[..., ImportSummary]
+) -> None:
+    failed = {
+        **AUDIT,
+        "ask": 1,
+        "correct": None,
+        "status": "unparsable",
+        "raw": "?",
+        "inclusion_probability": 0.5,
+    }
     assert bring(AUDIT, failed, AUDIT).new == 2
     assert [bring(AUDIT, failed).new, bring({**AUDIT, "correct": True}).differing] == [0, 1]
     stored = [
@@ -63,14 +72,18 @@ def test_an_audit_that_cannot_be_stored_names_its_field(
     assert [row.field for row in bring({**AUDIT, **change}).first_rejected] == [field]
 
 
-def test_an_audit_brings_no_text_of_a_forgotten_answer_back(store: Store, bring: Callable[..., ImportSummary]) -> None:
+def test_an_audit_brings_no_text_of_a_forgotten_answer_back(
+    store: Store, bring: Callable[..., ImportSummary]
+) -> None:
     with store.writing() as connection:
         forget_response(connection, "a", actor="me")
     assert bring({**AUDIT, "reasoning": "it is not"}).rejected == 1
     assert rows_of(store, JUDGMENT_REVIEW) == []
 
 
-def test_an_import_of_audits_cannot_be_undone(store: Store, bring: Callable[..., ImportSummary]) -> None:
+def test_an_import_of_audits_cannot_be_undone(
+    store: Store, bring: Callable[..., ImportSummary]
+) -> None:
     number = bring(AUDIT).number
     with pytest.raises(BadInput, match="audits"):
         undo_import(store, number)

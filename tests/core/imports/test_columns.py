@@ -42,14 +42,23 @@ def test_the_names_of_other_tools_are_recognised(one, query, answer, context):
 
 
 def test_further_names_are_recognised(one):
-    row = {"trace_id": 7, "task_type": "QA", "model": "m", "ts": 1_700_000_000, "ground_truth": "r", "cost": 0.5}
+    row = {
+        "trace_id": 7,
+        "task_type": "QA",
+        "model": "m",
+        "ts": 1_700_000_000,
+        "ground_truth": "r",
+        "cost": 0.5,
+    }
     response = one({"query": "q", "answer": "a", **row})
     assert (response.external_id, response.query_type, response.generator_model) == ("7", "QA", "m")
     assert (response.asked_at.year, response.reference, response.generator_cost) == (2023, "r", 0.5)
 
 
 def test_what_is_not_recognised_is_kept_in_metadata(one):
-    response = one({"query": "q", "answer": "a", "metadata": {"a": 1}, "split": "test", "a": 2, "none": None})
+    response = one(
+        {"query": "q", "answer": "a", "metadata": {"a": 1}, "split": "test", "a": 2, "none": None}
+    )
     assert response.metadata == {"a": 1, "split": "test", "a (column)": 2}
 
 
@@ -63,18 +72,24 @@ def test_the_first_of_two_names_wins_and_the_report_says_so(reading):
 
 
 def test_what_was_retrieved_comes_before_the_ideal_context(one):
-    response = one({"input": "q", "actual_output": "a", "context": ["ideal"], "retrieval_context": ["found"]})
+    response = one(
+        {"input": "q", "actual_output": "a", "context": ["ideal"], "retrieval_context": ["found"]}
+    )
     assert response.passages == ("found",)
 
 
 def test_a_source_id_is_not_a_source(one):
-    response = one({"id": "1", "query": "q", "answer": "a", "source_id": "77", "source": "wiki", "kind": "x"})
+    response = one(
+        {"id": "1", "query": "q", "answer": "a", "source_id": "77", "source": "wiki", "kind": "x"}
+    )
     assert response.source == "default"
     assert response.metadata == {"source_id": "77", "source": "wiki", "kind": "x"}
 
 
 def test_a_row_with_source_and_external_id_keeps_them(one):
-    response = one({"source": "chat", "external_id": "1", "query": "q", "answer": "a"}, source="other")
+    response = one(
+        {"source": "chat", "external_id": "1", "query": "q", "answer": "a"}, source="other"
+    )
     assert (response.source, response.external_id) == ("chat", "1")
 
 
@@ -87,7 +102,8 @@ def test_a_mapping_comes_before_the_names(reading):
 
 def test_a_mapping_may_use_a_known_other_name_of_a_field(one):
     response = one(
-        {"query": "q", "answer": "a", "key": "k", "found": ["p"]}, mapping={"key": "id", "found": "passages"}
+        {"query": "q", "answer": "a", "key": "k", "found": ["p"]},
+        mapping={"key": "id", "found": "passages"},
     )
     assert (response.external_id, response.passages) == ("k", ("p",))
 
@@ -102,7 +118,10 @@ def test_a_column_can_be_kept_from_being_recognised(one):
     [
         ({"query": "nothing"}, "there is no field 'nothing'; choose external_id, source, query,"),
         ({"Frage": "query"}, "has no column 'Frage' in its first 1 row; it has query, answer"),
-        ({"query": "answer", "answer": "answer"}, "maps two columns to answer, 'query' and 'answer'"),
+        (
+            {"query": "answer", "answer": "answer"},
+            "maps two columns to answer, 'query' and 'answer'",
+        ),
     ],
 )
 def test_a_wrong_mapping_is_refused_before_the_first_row(reading, mapping, says):
@@ -112,7 +131,9 @@ def test_a_wrong_mapping_is_refused_before_the_first_row(reading, mapping, says)
 
 
 def test_a_mapped_column_may_come_in_a_later_row(reading):
-    rows = b'{"query": "q", "answer": "a"}\n' * 50 + b'{"query": "q", "answer": "a", "mood": "up"}\n'
+    rows = (
+        b'{"query": "q", "answer": "a"}\n' * 50 + b'{"query": "q", "answer": "a", "mood": "up"}\n'
+    )
     items = list(reading(rows, mapping={"mood": "thumbs"}))
     assert len(items) == 51
     assert items[-1].feedback[0].value == 1
@@ -141,11 +162,20 @@ def test_mappings_are_read_from_the_command_line():
 
 def test_a_column_without_a_name_is_no_field(one):
     response = one({"id": "a", "query": "q", "answer": "b", "": "x"})
-    assert (response.query_type, response.generator_model, response.generator_cost) == ("unspecified", None, None)
+    assert (response.query_type, response.generator_model, response.generator_cost) == (
+        "unspecified",
+        None,
+        None,
+    )
     assert response.metadata == {"": "x"}
 
 
-MAPPING = {"input.question": "query", "output.0.text": "answer", "run.id": "external_id", "docs": "context"}
+MAPPING = {
+    "input.question": "query",
+    "output.0.text": "answer",
+    "run.id": "external_id",
+    "docs": "context",
+}
 ROW = {
     "input": {"question": "q", "user": {"plan": "free"}},
     "output": [{"text": "a", "tokens": 3}],
@@ -163,7 +193,12 @@ def written(folder: Path, *rows: object) -> Path:
 @on_sqlite
 def test_values_inside_objects_and_lists_are_fields(store: Store, tmp_path: Path) -> None:
     (record,) = read_records(written(tmp_path, ROW), mapping=MAPPING)
-    assert (record.query, record.answer, record.external_id, record.passages) == ("q", "a", "r1", ("p",))
+    assert (record.query, record.answer, record.external_id, record.passages) == (
+        "q",
+        "a",
+        "r1",
+        ("p",),
+    )
     assert record.metadata == {"input": {"user": {"plan": "free"}}, "output": ROW["output"]}
     summary = import_file(store, written(tmp_path, ROW), mapping=MAPPING)
     assert (summary.new, summary.rejected) == (1, 0)
@@ -171,7 +206,11 @@ def test_values_inside_objects_and_lists_are_fields(store: Store, tmp_path: Path
     # Metadata comes back as it was.
     assert import_file(store, tmp_path / "out.jsonl").unchanged == 1
     with store.reading() as connection:
-        for condition, n in (("input.user.plan=free", 1), ("output.0.tokens=3", 1), ("output.0.tokens=4", 0)):
+        for condition, n in (
+            ("input.user.plan=free", 1),
+            ("output.0.tokens=3", 1),
+            ("output.0.tokens=4", 0),
+        ):
             assert response_page(connection, RowFilter(metadata=(condition,))).total == n
 
 
@@ -196,7 +235,9 @@ def test_a_row_without_the_value_is_rejected_with_line_and_field(tmp_path: Path)
 
 
 def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"log\.jsonl .*'input\.text' .*input\.question.*output\.0\.text"):
+    with pytest.raises(
+        BadInput, match=r"log\.jsonl .*'input\.text' .*input\.question.*output\.0\.text"
+    ):
         read_records(written(tmp_path, ROW), mapping={"input.text": "query"})
 
 
@@ -211,7 +252,11 @@ VERDICT = {"response_id": "a", "judge": "one", "quality": 3}
         ({"id": "a", "text": "t"}, "responses", "no query"),
         ({**RESPONSE, "question": "", "annotator": "Ada"}, "responses", "no query"),
         ({"id": "a", "question": "q", "bot": "a", "thumb": "up"}, "responses", "no answer"),
-        ({**GRADE, "label": None}, "grades", "no grade: give label, groundedness, quality or failure_modes"),
+        (
+            {**GRADE, "label": None},
+            "grades",
+            "no grade: give label, groundedness, quality or failure_modes",
+        ),
         ({"id": "a"}, "verdicts", "no judge"),
     ],
 )

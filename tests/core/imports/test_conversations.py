@@ -27,7 +27,9 @@ def reply(text: str | None, **more: Any) -> dict[str, Any]:
 
 
 def turns(*numbers: int, **more: Any) -> list[dict[str, Any]]:
-    return [each for number in numbers for each in (user(f"q{number}"), reply(f"a{number}", **more))]
+    return [
+        each for number in numbers for each in (user(f"q{number}"), reply(f"a{number}", **more))
+    ]
 
 
 def request(id_: str, *numbers: int) -> dict[str, Any]:
@@ -52,11 +54,19 @@ def counts(summary: ImportSummary) -> tuple[int, int, int]:
     return summary.new, summary.unchanged, summary.rejected
 
 
-def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(store: Store, bring) -> None:
+def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(
+    store: Store, bring
+) -> None:
     messages = [
         {"role": "system", "content": "Be brief."},
         user("q1", ts="2026-10-01T10:00:00Z"),
-        reply("a1", id="m-1", ts="2026-10-01T10:00:05Z", docs=["p1", {"text": "p2", "id": "d2"}], thumbs="down"),
+        reply(
+            "a1",
+            id="m-1",
+            ts="2026-10-01T10:00:05Z",
+            docs=["p1", {"text": "p2", "id": "d2"}],
+            thumbs="down",
+        ),
         user("q2"),
         reply("a2", id="m-2", ts="2026-10-01T10:01:05Z", docs=[], rating=4, meta={"lang": "de"}),
         user("thanks"),
@@ -65,7 +75,10 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(sto
     summary = bring(conversation, {"conversation_id": "c2", "messages": turns(1)}, kind="responses")
     assert counts(summary) == (3, 0, 0)
     first, second, alone = stored(store).values()
-    assert [(each["external_id"], each["query"], each["answer"], each["passages"]) for each in (first, second)] == [
+    assert [
+        (each["external_id"], each["query"], each["answer"], each["passages"])
+        for each in (first, second)
+    ] == [
         ("m-1", "q1", "a1", ("p1", "p2")),
         ("m-2", "q2", "a2", ()),
     ]
@@ -73,7 +86,10 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(sto
     assert {"conversation": "c1", "turn": 1, "channel": "web"}.items() <= first["extra"].items()
     assert {"conversation": "c1", "turn": 2, "lang": "de"}.items() <= second["extra"].items()
     assert (alone["passages"], "turn" in alone["extra"]) == (None, False)
-    assert [(each["kind"], each["value"]) for each in rows_of(store, FEEDBACK)] == [("thumbs", 0), ("stars", 4)]
+    assert [(each["kind"], each["value"]) for each in rows_of(store, FEEDBACK)] == [
+        ("thumbs", 0),
+        ("stars", 4),
+    ]
     assert summary.not_read == {"conversation_id": 3, "channel": 2}
     with store.reading() as connection:
         seen = judge_inputs(connection, [first["id"], second["id"]])
@@ -81,7 +97,9 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(sto
 
 
 @on_sqlite
-def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: Store, bring) -> None:
+def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(
+    store: Store, bring
+) -> None:
     rated = {"rating": "up", "comment": "Helped me.", "at": "2026-10-01T10:00:00Z"}
     objects = [
         rated,
@@ -101,13 +119,21 @@ def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: S
     ]
     extra = [row["extra"] for row in stored(store).values()]
     # A 1 may be thumbs or stars, and "meh" is neither.
-    assert [each.get("feedback") for each in extra] == [None, None, None, {"rating": 1}, {"rating": "meh"}]
+    assert [each.get("feedback") for each in extra] == [
+        None,
+        None,
+        None,
+        {"rating": 1},
+        {"rating": "meh"},
+    ]
     assert {theirs: each.times for theirs, each in summary.unread.items()} == {"feedback": 2}
     assert summary.messages == (NO_PASSAGES,)
 
 
 @on_sqlite
-def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(store: Store, bring) -> None:
+def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(
+    store: Store, bring
+) -> None:
     """Earlier releases kept an object with a rating in the metadata."""
     rated = turns(1, feedback={"rating": 4, "comment": "fine", "by": {"name": "ann"}})
     old = {"external_id": "c", "query": "q1", "answer": "a1", "messages": rated[:-1]}
@@ -140,9 +166,13 @@ def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
 
 
 @on_sqlite
-def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(store: Store, bring) -> None:
+def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(
+    store: Store, bring
+) -> None:
     huge = turns(1, feedback={"kind": "stars", "value": 10**400})
-    summary = bring({"id": "c", "messages": huge}, {"id": "d", "messages": turns(2)}, kind="responses")
+    summary = bring(
+        {"id": "c", "messages": huge}, {"id": "d", "messages": turns(2)}, kind="responses"
+    )
     assert counts(summary) == (1, 0, 1)
     assert "beyond 64 bits" in summary.first_rejected[0].reason
 
@@ -150,15 +180,24 @@ def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(store
 @on_sqlite
 def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Store, bring) -> None:
     call = {"tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
-    found = json.dumps([{"page_content": "p1", "metadata": {"source": "s1"}}, {"page_content": "p2"}])
+    found = json.dumps(
+        [{"page_content": "p1", "metadata": {"source": "s1"}}, {"page_content": "p2"}]
+    )
     messages = [
         reply("Hello, what can I do?"),
         *(user("q1"), reply(None, **call), {"role": "tool", "content": found}, reply("a1")),
-        *(user("q2"), reply("Let me look.", **call), {"role": "tool", "content": "42 in stock"}, reply("a2")),
+        *(
+            user("q2"),
+            reply("Let me look.", **call),
+            {"role": "tool", "content": "42 in stock"},
+            reply("a2"),
+        ),
         *(user("q3"), {"role": "tool", "content": "x"}, reply("a3", context=["own"])),
     ]
     bring({"id": "c", "messages": messages}, kind="responses")
-    assert [(row["external_id"], row["answer"], row["passages"]) for row in stored(store).values()] == [
+    assert [
+        (row["external_id"], row["answer"], row["passages"]) for row in stored(store).values()
+    ] == [
         ("c-1", "a1", ("p1", "p2")),
         ("c-2", "a2", ("42 in stock",)),
         ("c-3", "a3", ("own",)),
@@ -169,7 +208,9 @@ def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Sto
 @on_sqlite
 def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store: Store, bring) -> None:
     bring({"id": "c", "messages": turns(1)}, kind="responses")
-    assert texts(store) == [("c", "q1", "a1")]  # the only turn of a row has its id, as a stored completion has
+    assert texts(store) == [
+        ("c", "q1", "a1")
+    ]  # the only turn of a row has its id, as a stored completion has
     assert counts(bring({"id": "c", "messages": turns(1, 2)}, kind="responses")) == (1, 1, 0)
     assert counts(bring({"id": "c", "messages": turns(1, 2, 3)}, kind="responses")) == (1, 2, 0)
     assert [id_ for id_, *_ in texts(store)] == ["c", "c-2", "c-3"]
@@ -178,20 +219,34 @@ def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store: Store, brin
 
 
 @on_sqlite
-def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(store: Store, bring) -> None:
+def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(
+    store: Store, bring
+) -> None:
     """Earlier releases stored the last reply, with the id of the conversation and nothing from its messages."""
     messages = turns(1, 2, context=["p"], ts=1_700_000_000, thumbs=1)
-    old = {"external_id": "c", "query": "q2", "answer": "a2", "messages": messages[:-1], "metadata": {"channel": "web"}}
+    old = {
+        "external_id": "c",
+        "query": "q2",
+        "answer": "a2",
+        "messages": messages[:-1],
+        "metadata": {"channel": "web"},
+    }
     bring(old, kind="responses", source="openai")
     before = stored(store)["c"]
-    assert counts(bring({"id": "c", "channel": "web", "messages": messages}, kind="responses")) == (1, 1, 0)
+    assert counts(bring({"id": "c", "channel": "web", "messages": messages}, kind="responses")) == (
+        1,
+        1,
+        0,
+    )
     assert [id_ for id_, *_ in texts(store)] == ["c", "c-1"]
     assert stored(store)["c"] == before
     assert len(rows_of(store, FEEDBACK)) == 2
 
 
 @on_sqlite
-def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(store: Store, bring) -> None:
+def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(
+    store: Store, bring
+) -> None:
     messages = turns(1, context=["p"])
     old = {"external_id": "c", "query": "q1", "answer": "a1", "messages": messages[:-1]}
     bring(old, kind="responses", source="default")
@@ -199,16 +254,27 @@ def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(s
 
 
 @on_sqlite
-def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(store: Store, bring) -> None:
+def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(
+    store: Store, bring
+) -> None:
     numbered = [each | {"id": number} for number, each in enumerate(turns(1, 2))]
     bring({"id": "c1", "messages": numbered}, {"id": "c2", "messages": numbered}, kind="responses")
     assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2-1", "c2-2"]
 
 
 @on_sqlite
-@pytest.mark.parametrize("first", [{"id": "c0", "messages": []}, {"id": "c0", "messages": [user("q0")]}, {"id": "c0"}])
-def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, bring, first: dict[str, Any]) -> None:
-    summary = bring(first, {"id": "c1", "messages": turns(1, 2)}, {"id": "c2", "messages": turns(3)}, kind="responses")
+@pytest.mark.parametrize(
+    "first", [{"id": "c0", "messages": []}, {"id": "c0", "messages": [user("q0")]}, {"id": "c0"}]
+)
+def test_a_first_conversation_without_a_reply_is_one_rejected_row(
+    store: Store, bring, first: dict[str, Any]
+) -> None:
+    summary = bring(
+        first,
+        {"id": "c1", "messages": turns(1, 2)},
+        {"id": "c2", "messages": turns(3)},
+        kind="responses",
+    )
     assert counts(summary) == (3, 0, 1)
     assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2"]
     assert [(each.line, each.reason.partition(":")[0]) for each in summary.first_rejected] == [
@@ -218,7 +284,9 @@ def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, 
 
 @on_sqlite
 @pytest.mark.parametrize("first", ["{", "{}", '{"id": "x"}', '{"id": "x", "messages": []}'])
-def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(store: Store, tmp_path: Path, first) -> None:
+def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(
+    store: Store, tmp_path: Path, first
+) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text(f"{first}\n" * 25 + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
     summary = import_file(store, file)
@@ -234,9 +302,14 @@ def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: 
 
 
 @on_sqlite
-def test_a_file_that_breaks_off_early_gives_the_conversations_before(store: Store, tmp_path: Path) -> None:
+def test_a_file_that_breaks_off_early_gives_the_conversations_before(
+    store: Store, tmp_path: Path
+) -> None:
     file = tmp_path / "log.json"
-    file.write_text(json.dumps([{"id": "c1", "messages": turns(1, 2)}]).removesuffix("]") + ', {"id": "c2", "mess')
+    file.write_text(
+        json.dumps([{"id": "c1", "messages": turns(1, 2)}]).removesuffix("]")
+        + ', {"id": "c2", "mess'
+    )
     summary = import_file(store, file)
     assert counts(summary) == (2, 0, 1)
     assert "row 1" in (summary.unreadable or "")
@@ -244,7 +317,10 @@ def test_a_file_that_breaks_off_early_gives_the_conversations_before(store: Stor
 
 @on_sqlite
 def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Store, bring) -> None:
-    rows = [{"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)} for n in range(3)]
+    rows = [
+        {"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)}
+        for n in range(3)
+    ]
     summary = bring(rows[0] | {"answer": None}, *rows[1:], kind="responses")
     assert (counts(summary), summary.export) == ((2, 0, 1), None)
     assert texts(store) == [("r1", "q1", "a1"), ("r2", "q2", "a2")]
@@ -262,9 +338,17 @@ def test_replies_in_the_history_of_requests_are_read_once(store: Store, bring, o
 def test_a_request_with_the_only_log_of_its_history_gives_every_reply(store: Store, bring) -> None:
     bring(request("r3", 1, 2, 3), kind="responses")
     rows = {row["answer"]: row for row in stored(store).values()}
-    assert {answer: row["extra"]["turn"] for answer, row in rows.items()} == {"a1": 1, "a2": 2, "a3": 3}
+    assert {answer: row["extra"]["turn"] for answer, row in rows.items()} == {
+        "a1": 1,
+        "a2": 2,
+        "a3": 3,
+    }
     assert rows["a3"]["external_id"] == "r3"
-    assert ["prompt_tokens" in rows[name]["extra"] for name in ("a1", "a2", "a3")] == [False, False, True]
+    assert ["prompt_tokens" in rows[name]["extra"] for name in ("a1", "a2", "a3")] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @on_sqlite
@@ -280,7 +364,9 @@ def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) ->
     mapping = {"metadata.docs": "context", "score": "thumbs", "kind": "query_type"}
     row = {"id": "c", "kind": "order", "plan": "pro", "messages": messages}
     summary = bring(row, kind="responses", mapping=mapping)
-    assert [(each["passages"], each["query_type"]) for each in stored(store).values()] == [(("p",), "order")] * 2
+    assert [(each["passages"], each["query_type"]) for each in stored(store).values()] == [
+        (("p",), "order")
+    ] * 2
     assert [each["kind"] for each in rows_of(store, FEEDBACK)] == ["thumbs", "thumbs"]
     assert summary.not_read == {"plan": 2}
     assert {use.ours: use.theirs for use in summary.columns}["context"] == "metadata.docs"
@@ -310,14 +396,18 @@ def test_dates_of_messages_that_may_be_either_are_kept_and_counted(store: Store,
 
 
 @on_sqlite
-def test_a_mapping_of_question_and_answer_reads_a_conversation_by_its_columns(store: Store, bring) -> None:
+def test_a_mapping_of_question_and_answer_reads_a_conversation_by_its_columns(
+    store: Store, bring
+) -> None:
     row = {"id": "c", "messages": [user("q1?"), reply("Yes.")]}
     mapping = {"messages.0.content": "query", "messages.1.content": "answer"}
     assert bring(row, kind="responses", mapping=mapping).export is None
     assert texts(store) == [("c", "q1?", "Yes.")]
 
 
-def test_the_command_names_every_key_that_it_does_not_read(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_names_every_key_that_it_does_not_read(
+    tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = tmp_path / "log.jsonl"
     rows = ({"id": name, "messages": turns(1, 2, lang="de", rating=0)} for name in "ab")
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))

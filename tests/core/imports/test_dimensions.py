@@ -26,7 +26,12 @@ RATERS = ("ann", "bob")
 def long_form(answers: int, *dimensions: str) -> list[dict[str, Any]]:
     """The scores 1 to 5 of two people on the answers a1, a2, …"""
     return [
-        {"response_id": f"a{number}", "rater": rater, "dimension": dimension, "score": (number + place) % 5 + 1}
+        {
+            "response_id": f"a{number}",
+            "rater": rater,
+            "dimension": dimension,
+            "score": (number + place) % 5 + 1,
+        }
         for number in range(1, answers + 1)
         for rater in RATERS
         for place, dimension in enumerate(dimensions)
@@ -37,7 +42,9 @@ def scores(store: Store) -> Counter[tuple[str, str, float]]:
     """The current scores by dimension, scale and value."""
     with store.reading() as connection:
         query = select(REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.scale, REVIEW_SCORE.c.value)
-        rows = connection.execute(query.join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id).where(is_current()))
+        rows = connection.execute(
+            query.join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id).where(is_current())
+        )
         return Counter(map(tuple, rows))
 
 
@@ -48,7 +55,9 @@ def counted(store: Store, grade: str = "scores", dimension: str | None = None) -
     return list(getattr(grades, grade).tolist())
 
 
-def test_grades_in_long_form_are_scores_by_dimension(log: GradedLog, bring: Any, contents: Any) -> None:
+def test_grades_in_long_form_are_scores_by_dimension(
+    log: GradedLog, bring: Any, contents: Any
+) -> None:
     log.answers(10)
     rows = long_form(10, "tone", "safety", "completeness")
     summary = bring(*rows, kind="grades")
@@ -73,16 +82,25 @@ def test_long_form_may_be_longer_than_a_batch_and_sorted_by_dimension(
     log.answers(5)
     rows = sorted(long_form(5, "tone", "safety"), key=lambda row: row["dimension"])
     assert bring(*rows, kind="grades").new == 20
-    assert scores(log.store) == Counter((row["dimension"], "1-5", float(row["score"])) for row in rows)
+    assert scores(log.store) == Counter(
+        (row["dimension"], "1-5", float(row["score"])) for row in rows
+    )
     assert bring(*rows, kind="grades", name="again.jsonl").unchanged == 20
 
 
 @on_sqlite
-@pytest.mark.parametrize("names", [("metric", "rating"), ("criterion", "value"), ("aspect", "score")])
+@pytest.mark.parametrize(
+    "names", [("metric", "rating"), ("criterion", "value"), ("aspect", "score")]
+)
 def test_long_form_has_usual_names(log: GradedLog, bring: Any, names: tuple[str, str]) -> None:
     log.answers(5)
     rows = [
-        {"response_id": row["response_id"], "rater": row["rater"], names[0]: row["dimension"], names[1]: row["score"]}
+        {
+            "response_id": row["response_id"],
+            "rater": row["rater"],
+            names[0]: row["dimension"],
+            names[1]: row["score"],
+        }
         for row in long_form(5, "tone")
     ]
     assert bring(*rows, kind="grades").new == 10
@@ -94,7 +112,11 @@ def test_a_dimension_keeps_its_name_whatever_it_is(log: GradedLog, bring: Any) -
     log.answers(2)
     row = {"rater": "ann"}
     parts = [("faithfulness", 0.25), ("label", 0.5)]
-    rows = [row | {"id": f"a{n}", "metric": name, "value": value} for n in (1, 2) for name, value in parts]
+    rows = [
+        row | {"id": f"a{n}", "metric": name, "value": value}
+        for n in (1, 2)
+        for name, value in parts
+    ]
     assert bring(*rows, kind="grades").new == 4
     assert [counted(log.store, dimension=name) for name, _ in parts] == [[0.25] * 2, [0.5] * 2]
 
@@ -125,16 +147,32 @@ def test_a_dimension_twice_with_another_score_is_rejected_and_an_equal_row_chang
 
 
 def per_dimension(dimension: str, *, answers: int = 5, places: int = 0) -> list[dict[str, Any]]:
-    return [{"id": f"a{n}", "rater": "ann", dimension: (n + places) % 5 + 1} for n in range(1, answers + 1)]
+    return [
+        {"id": f"a{n}", "rater": "ann", dimension: (n + places) % 5 + 1}
+        for n in range(1, answers + 1)
+    ]
 
 
-def test_one_file_per_dimension_adds_its_dimension(log: GradedLog, bring: Any, contents: Any) -> None:
+def test_one_file_per_dimension_adds_its_dimension(
+    log: GradedLog, bring: Any, contents: Any
+) -> None:
     log.answers(5)
     whole = [
-        {"id": f"a{n}", "rater": "ann", "label": "grounded", "groundedness": 0.5, "quality": 3, "note": "n"}
+        {
+            "id": f"a{n}",
+            "rater": "ann",
+            "label": "grounded",
+            "groundedness": 0.5,
+            "quality": 3,
+            "note": "n",
+        }
         for n in range(1, 6)
     ]
-    files = {"whole.jsonl": whole, "tone.jsonl": per_dimension("tone"), "safety.jsonl": per_dimension("safety")}
+    files = {
+        "whole.jsonl": whole,
+        "tone.jsonl": per_dimension("tone"),
+        "safety.jsonl": per_dimension("safety"),
+    }
     for name, rows in files.items():
         assert bring(*rows, kind="grades", name=name).new == 5
     stored = contents()
@@ -143,9 +181,15 @@ def test_one_file_per_dimension_adds_its_dimension(log: GradedLog, bring: Any, c
     assert contents() == stored
     assert counted(log.store, "quality") == [3] * 5
     assert counted(log.store, "groundedness") == [0.5] * 5
-    assert len(counted(log.store, dimension="tone")) == len(counted(log.store, dimension="safety")) == 5
+    assert (
+        len(counted(log.store, dimension="tone"))
+        == len(counted(log.store, dimension="safety"))
+        == 5
+    )
     with log.store.reading() as connection:
-        notes = connection.execute(select(REVIEW.c.note).where(is_current(), REVIEW.c.label.is_not(None))).scalars()
+        notes = connection.execute(
+            select(REVIEW.c.note).where(is_current(), REVIEW.c.label.is_not(None))
+        ).scalars()
         assert list(notes) == ["n"] * 5
 
 
@@ -155,27 +199,44 @@ def test_a_changed_score_replaces_this_score_alone(log: GradedLog, bring: Any) -
     bring(row | {"tone": 2}, kind="grades", name="tone.jsonl")
     bring(row | {"safety": 3, "brevity": 1, "note": "kept"}, kind="grades", name="safety.jsonl")
     assert bring(row | {"safety": 5}, kind="grades", name="safety2.jsonl").new == 1
-    assert scores(log.store) == Counter([("tone", "1-5", 2.0), ("safety", "1-5", 5.0), ("brevity", "1-5", 1.0)])
+    assert scores(log.store) == Counter(
+        [("tone", "1-5", 2.0), ("safety", "1-5", 5.0), ("brevity", "1-5", 1.0)]
+    )
     assert bring(row | {"tone": 4, "safety": 4}, kind="grades", name="both.jsonl").new == 1
-    assert scores(log.store) == Counter([("tone", "1-5", 4.0), ("safety", "1-5", 4.0), ("brevity", "1-5", 1.0)])
+    assert scores(log.store) == Counter(
+        [("tone", "1-5", 4.0), ("safety", "1-5", 4.0), ("brevity", "1-5", 1.0)]
+    )
     with log.store.reading() as connection:
-        reviews = connection.execute(select(REVIEW.c.id, REVIEW.c.replaces, REVIEW.c.note).order_by(REVIEW.c.id)).all()
+        reviews = connection.execute(
+            select(REVIEW.c.id, REVIEW.c.replaces, REVIEW.c.note).order_by(REVIEW.c.id)
+        ).all()
     # Each replaced review is still there.
     assert len({review.replaces for review in reviews if review.replaces}) == 3
-    assert [counted(log.store, dimension=name) for name in ("tone", "safety", "brevity")] == [[4.0], [4.0], [1.0]]
+    assert [counted(log.store, dimension=name) for name in ("tone", "safety", "brevity")] == [
+        [4.0],
+        [4.0],
+        [1.0],
+    ]
     assert bring(row | {"tone": 4}, kind="grades", name="same.jsonl").unchanged == 1
 
 
 @pytest.mark.parametrize("undone", [1, 2])
-def test_undoing_the_import_of_a_dimension_leaves_the_other(log: GradedLog, bring: Any, undone: int) -> None:
+def test_undoing_the_import_of_a_dimension_leaves_the_other(
+    log: GradedLog, bring: Any, undone: int
+) -> None:
     log.answers(5)
-    imports = [bring(*per_dimension(name), kind="grades", name=f"{name}.jsonl").number for name in ("tone", "safety")]
+    imports = [
+        bring(*per_dimension(name), kind="grades", name=f"{name}.jsonl").number
+        for name in ("tone", "safety")
+    ]
     undo_import(log.store, imports[undone - 1])
     assert {dimension for dimension, _, _ in scores(log.store)} == {("safety", "tone")[undone - 1]}
 
 
 @on_sqlite
-def test_an_export_of_added_dimensions_comes_back_whole(log: GradedLog, bring: Any, tmp_path: Path) -> None:
+def test_an_export_of_added_dimensions_comes_back_whole(
+    log: GradedLog, bring: Any, tmp_path: Path
+) -> None:
     log.answers(5)
     for name in ("tone", "safety"):
         rows = [row | {"date": "2026-03-01"} for row in per_dimension(name)]
@@ -191,7 +252,13 @@ def test_an_export_of_added_dimensions_comes_back_whole(log: GradedLog, bring: A
 @on_sqlite
 @pytest.mark.parametrize(
     ("numbers", "scale"),
-    [((1, 3, 5), "1-5"), ((1, 10, 4), "1-10"), ((0.2, 1, 0), "0-1"), ((1, 2, 4), None), ((0, 1, 1), None)],
+    [
+        ((1, 3, 5), "1-5"),
+        ((1, 10, 4), "1-10"),
+        ((0.2, 1, 0), "0-1"),
+        ((1, 2, 4), None),
+        ((0, 1, 1), None),
+    ],
 )
 def test_the_scale_of_a_dimension_is_known_or_asked(
     log: GradedLog, bring: Any, numbers: tuple[float, ...], scale: str | None
@@ -213,7 +280,10 @@ def test_the_scale_of_a_dimension_is_known_or_asked(
 def test_a_score_outside_the_scale_is_a_rejected_row(log: GradedLog, bring: Any) -> None:
     log.answers(30)
     rows = per_dimension("tone", answers=28)
-    rows += [{"id": "a29", "rater": "ann", "tone": "good"}, {"id": "a30", "rater": "ann", "tone": None}]
+    rows += [
+        {"id": "a29", "rater": "ann", "tone": "good"},
+        {"id": "a30", "rater": "ann", "tone": None},
+    ]
     summary = bring(*rows, kind="grades")
     assert (summary.new, [(each.line, each.field) for each in summary.first_rejected]) == (
         28,
@@ -227,15 +297,22 @@ def test_columns_beside_scores_are_no_scores(log: GradedLog, tmp_path: Path) -> 
     log.answers(5)
     file = tmp_path / "tone.csv"
     lines = [",id,rater,tone,question_id,seconds_taken,points"]
-    file.write_text("\n".join([*lines, *(f"{n - 1},a{n},ann,{n},{n},{n * 90},{n * 20}" for n in range(1, 6))]))
+    file.write_text(
+        "\n".join([*lines, *(f"{n - 1},a{n},ann,{n},{n},{n * 90},{n * 20}" for n in range(1, 6))])
+    )
     assert import_file(log.store, file, kind="grades").new == 5
     assert {dimension for dimension, _, _ in scores(log.store)} == {"tone"}
 
 
 @on_sqlite
-def test_beside_a_label_only_a_column_with_the_name_of_a_score_is_read(log: GradedLog, bring: Any) -> None:
+def test_beside_a_label_only_a_column_with_the_name_of_a_score_is_read(
+    log: GradedLog, bring: Any
+) -> None:
     log.answers(5)
-    rows = [{"id": f"a{n}", "rater": "ann", "label": "grounded", "tone": n, "score": n} for n in range(1, 6)]
+    rows = [
+        {"id": f"a{n}", "rater": "ann", "label": "grounded", "tone": n, "score": n}
+        for n in range(1, 6)
+    ]
     assert bring(*rows, kind="grades").new == 5
     assert {dimension for dimension, _, _ in scores(log.store)} == {"score"}
     unclear = [row | {"rater": "bob", "score": 3} for row in rows]
@@ -244,8 +321,20 @@ def test_beside_a_label_only_a_column_with_the_name_of_a_score_is_read(log: Grad
 
 
 def test_a_grade_keeps_what_a_later_one_lacks() -> None:
-    before = Grade(label=Label.GROUNDED, label_implied=True, quality=3, note="n", choices={"a": "x"}, modes=("m",))
+    before = Grade(
+        label=Label.GROUNDED,
+        label_implied=True,
+        quality=3,
+        note="n",
+        choices={"a": "x"},
+        modes=("m",),
+    )
     after = before.updated(Grade(label=Label.HALLUCINATED, groundedness=0.0, choices={"b": "y"}))
     assert after == Grade(
-        label=Label.HALLUCINATED, groundedness=0.0, quality=3, note="n", choices={"a": "x", "b": "y"}, modes=("m",)
+        label=Label.HALLUCINATED,
+        groundedness=0.0,
+        quality=3,
+        note="n",
+        choices={"a": "x", "b": "y"},
+        modes=("m",),
     )

@@ -13,7 +13,14 @@ from judgeboard.store.export import export_tables
 
 AGAIN = ("pairs", "samples", "comparisons")
 HUMAN = [
-    {"annotator": "ada", "shown": "ba", "note": "so", "at": "2026-03-01T00:00:00Z", "depth": "a", "style": "tie"},
+    {
+        "annotator": "ada",
+        "shown": "ba",
+        "note": "so",
+        "at": "2026-03-01T00:00:00Z",
+        "depth": "a",
+        "style": "tie",
+    },
     {"annotator": "bo", "scale": "-2..2", "depth": -1, "preference": "b", "overall": 1},
 ]
 
@@ -22,7 +29,14 @@ HUMAN = [
 def recorded(store: Store, bring) -> Store:
     """A database with something of everything that is recorded of pairs."""
     bring({"id": "r1", "query": "which?", "answer": "left"}, kind="responses")
-    pair = {"id": "p1", "question": "which?", "answer_a": "left", "answer_b": "", "response_a": "r1", "gold": "tie"}
+    pair = {
+        "id": "p1",
+        "question": "which?",
+        "answer_a": "left",
+        "answer_b": "",
+        "response_a": "r1",
+        "gold": "tie",
+    }
     more = {
         "options": ["x", "y"],
         "reference": "x",
@@ -40,11 +54,37 @@ def recorded(store: Store, bring) -> Store:
             "verdict_order_ab": {"depth": "a", "style": "n"},
             "raw_ab": "[[A]]",
         },
-        {"id": "p2", "question": "how?", "answer_a": "so", "answer_b": "thus", "judge": "j", "raw_ab": "neither"},
-        {"id": "p3", "question": "why?", "answer_a": "so", "answer_b": "thus", "judge": "k", "verdict_order_ba": "b"},
+        {
+            "id": "p2",
+            "question": "how?",
+            "answer_a": "so",
+            "answer_b": "thus",
+            "judge": "j",
+            "raw_ab": "neither",
+        },
+        {
+            "id": "p3",
+            "question": "why?",
+            "answer_a": "so",
+            "answer_b": "thus",
+            "judge": "k",
+            "verdict_order_ba": "b",
+        },
     )
-    bring({"pair_id": "p3", "judge": "j", "order": "ba", "status": "refused", "raw": "no"}, kind="comparisons")
-    bring({"id": "p1", "question": "which?", "options": ["x", "y"], "reference": "x", "samples": ["x"]}, kind="samples")
+    bring(
+        {"pair_id": "p3", "judge": "j", "order": "ba", "status": "refused", "raw": "no"},
+        kind="comparisons",
+    )
+    bring(
+        {
+            "id": "p1",
+            "question": "which?",
+            "options": ["x", "y"],
+            "reference": "x",
+            "samples": ["x"],
+        },
+        kind="samples",
+    )
     verdicts = {"A": {"ab": "a", "ba": None}}
     tries = {
         "samples": ["1", None],
@@ -78,7 +118,11 @@ def test_into_the_same_database_nothing_changes(
 @pytest.mark.parametrize("format_name", ["jsonl", "parquet"])
 @pytest.mark.parametrize("order", [AGAIN, ("samples", "pairs", "comparisons")])
 def test_a_new_database_says_the_same(
-    recorded: Store, tmp_path: Path, new_store: Callable[[], Store], format_name: str, order: tuple[str, ...]
+    recorded: Store,
+    tmp_path: Path,
+    new_store: Callable[[], Store],
+    format_name: str,
+    order: tuple[str, ...],
 ) -> None:
     files = export(recorded, tmp_path / "out", format_name)
     new = new_store()
@@ -100,7 +144,10 @@ def told(files: dict[str, Path]) -> dict[str, list[str]]:
     here = ("judge_version", "created_at", "run")
     return {
         table: sorted(
-            json.dumps({name: value for name, value in json.loads(line).items() if name not in here}, sort_keys=True)
+            json.dumps(
+                {name: value for name, value in json.loads(line).items() if name not in here},
+                sort_keys=True,
+            )
             for line in file.read_text().splitlines()
         )
         for table, file in files.items()
@@ -116,11 +163,15 @@ def test_a_pair_is_told_with_all_that_it_came_with(recorded: Store, tmp_path: Pa
     assert first["metadata"] == {"extra": {"k": 1}}
 
 
-def test_preferences_are_told_with_those_they_replaced(recorded: Store, bring, tmp_path: Path) -> None:
+def test_preferences_are_told_with_those_they_replaced(
+    recorded: Store, bring, tmp_path: Path
+) -> None:
     bring({"pair_id": "p1", "annotator": "bo", "depth": 2}, kind="grades")
     export_tables(recorded, {"preferences": tmp_path / "preferences.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]
-    assert [(row["reviewer"], row["replaces"], row["aspects"]["depth"]["value"]) for row in rows] == [
+    assert [
+        (row["reviewer"], row["replaces"], row["aspects"]["depth"]["value"]) for row in rows
+    ] == [
         *(("ada", None, None), ("bo", None, -1)),
         ("bo", rows[1]["review"], 2),
     ]

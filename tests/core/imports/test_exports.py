@@ -29,13 +29,43 @@ WRONG = "Dyneema melts at about 145 °C, nylon at about 310 °C."
 
 # File -> what it is taken for, and of its first answer: question, answer, passages, model.
 CAPTURES: dict[str, tuple[str, str, str, tuple[str, ...] | None, str | None]] = {
-    "argilla/record.json": ("Argilla", QUESTION, "Dyneema melts at 145 °C.", (f"{SLINGS}\n{ROPES}",), None),
-    "argilla/records_flat.json": ("Argilla", QUESTION, "Dyneema melts at 145 °C.", (f"{SLINGS}\n{ROPES}",), None),
-    "deepeval/results/test_run_20261121_043123.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
-    "deepeval/dot_deepeval/.latest_test_run.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "argilla/record.json": (
+        "Argilla",
+        QUESTION,
+        "Dyneema melts at 145 °C.",
+        (f"{SLINGS}\n{ROPES}",),
+        None,
+    ),
+    "argilla/records_flat.json": (
+        "Argilla",
+        QUESTION,
+        "Dyneema melts at 145 °C.",
+        (f"{SLINGS}\n{ROPES}",),
+        None,
+    ),
+    "deepeval/results/test_run_20261121_043123.json": (
+        "DeepEval",
+        QUESTION,
+        BOTH,
+        (SLINGS, ROPES),
+        None,
+    ),
+    "deepeval/dot_deepeval/.latest_test_run.json": (
+        "DeepEval",
+        QUESTION,
+        BOTH,
+        (SLINGS, ROPES),
+        None,
+    ),
     "deepeval/evaluation_result.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
     "deepeval/llm_test_case.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
-    "deepeval/dot_deepeval/.latest_run_full.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "deepeval/dot_deepeval/.latest_run_full.json": (
+        "DeepEval",
+        QUESTION,
+        BOTH,
+        (SLINGS, ROPES),
+        None,
+    ),
     "deepeval/goldens.json": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
     "deepeval/goldens.csv": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
     "deepeval/goldens.jsonl": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
@@ -78,7 +108,11 @@ SCORES: dict[str, tuple[str, float | None, dict[str, float]]] = {
     "deepeval/evaluation_result.json": ("DeepEval", 0.8, {}),
     "deepeval/dot_deepeval/.latest_test_run.json": ("DeepEval", 0.8, {}),
     "labelstudio/export_JSON.json": ("judgeboard/rag v1", None, {"score": 0.9}),
-    "promptfoo/results.jsonl": ("promptfoo", 0.9, {"has_number": 1, "score": pytest.approx(0.633, abs=0.001)}),
+    "promptfoo/results.jsonl": (
+        "promptfoo",
+        0.9,
+        {"has_number": 1, "score": pytest.approx(0.633, abs=0.001)},
+    ),
     "promptfoo/results.csv": ("promptfoo", 0.9, {"has_number": 1, "score": 0.63}),
     "ragas/result.csv": ("ragas", None, {"exact_match": 0}),
 }
@@ -105,10 +139,15 @@ def test_every_captured_export_gives_its_answers_scores_and_grades(shared: Path)
     for name, (judge, groundedness, scores) in SCORES.items():
         _, (first, *_) = opened(shared / "captures" / name, "verdicts")
         found = {score.dimension: score.value for score in first.verdict.scores}
-        assert (first.judge, first.verdict.groundedness, found) == (judge, groundedness, scores), name
+        assert (first.judge, first.verdict.groundedness, found) == (judge, groundedness, scores), (
+            name
+        )
     for name, grades in GRADES.items():
         _, given = opened(shared / "captures" / name, "grades")
-        assert [(each.annotator, each.grade.label, each.grade.quality, each.grade.note) for each in given] == grades
+        assert [
+            (each.annotator, each.grade.label, each.grade.quality, each.grade.note)
+            for each in given
+        ] == grades
 
 
 # What captured files are taken for, by patterns of their names; other files are none of an export.
@@ -116,31 +155,58 @@ RECOGNISED = {
     "Argilla records": ("argilla/*.json",),
     "DeepEval test cases": ("deepeval/goldens.*", "deepeval/llm_test_case.json"),
     "a Label Studio export": ("labelstudio/export_*",),
-    "MLflow traces": ("mlflow/search_traces_*", "mlflow/rest_search.json", "mlflow/trace_to_json.json"),
-    "OpenTelemetry spans": ("*/00?-*_traces.json", "*/00?-*_logs.json", "vercel_ai_js/*.bin", "phoenix/*_otlpv1.json"),
+    "MLflow traces": (
+        "mlflow/search_traces_*",
+        "mlflow/rest_search.json",
+        "mlflow/trace_to_json.json",
+    ),
+    "OpenTelemetry spans": (
+        "*/00?-*_traces.json",
+        "*/00?-*_logs.json",
+        "vercel_ai_js/*.bin",
+        "phoenix/*_otlpv1.json",
+    ),
     "Phoenix annotations": ("phoenix/span_annotations_dataframe.jsonl",),
     "Phoenix spans": ("phoenix/spans_dataframe.*", "phoenix/spans.json"),
-    "a DeepEval test run": ("deepeval/*/.latest_*.json", "deepeval/results/*.json", "deepeval/evaluation_result.json"),
+    "a DeepEval test run": (
+        "deepeval/*/.latest_*.json",
+        "deepeval/results/*.json",
+        "deepeval/evaluation_result.json",
+    ),
     "promptfoo results": ("promptfoo/results.*",),
-    "a ragas dataset": ("ragas/dataset.*", "ragas/result.*", "ragas/multi_turn.jsonl", "ragas/hf/*.arrow"),
+    "a ragas dataset": (
+        "ragas/dataset.*",
+        "ragas/result.*",
+        "ragas/multi_turn.jsonl",
+        "ragas/hf/*.arrow",
+    ),
 }
 
 
 def test_every_captured_file_is_recognised_as_its_tool(shared: Path) -> None:
     captures = shared / "captures"
     expected = {
-        file: title for title, patterns in RECOGNISED.items() for pattern in patterns for file in captures.glob(pattern)
+        file: title
+        for title, patterns in RECOGNISED.items()
+        for pattern in patterns
+        for file in captures.glob(pattern)
     }
     taken_for = {}
     for file in captures.rglob("*"):
-        if file.is_file() and not file.name.endswith(".rejected.jsonl"):  # left by an import of a captured file
+        if file.is_file() and not file.name.endswith(
+            ".rejected.jsonl"
+        ):  # left by an import of a captured file
             with suppress(BadInput), read_records(file) as reading:
                 taken_for[file] = reading.export and reading.export.title
     assert {file: title for file, title in taken_for.items() if title is not None} == expected
 
 
 def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
-    span = {"context.trace_id": "t", "context.span_id": "s", "attributes.input.value": "Is it loud?"}
+    span = {
+        "context.trace_id": "t",
+        "context.span_id": "s",
+        "attributes.input.value": "Is it loud?",
+    }
     feedback = {"run_id": "r", "key": "helpful", "score": 0.5}
     found = recognised([span | feedback], "responses")
     assert found is not None
@@ -163,7 +229,9 @@ def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
         (Keys("a", holds=lambda row: row["a"] == 1), {}, False),
     ],
 )
-def test_a_record_needs_the_keys_of_its_tool(keys: Keys, row: dict[str, Any], *, fits: bool) -> None:
+def test_a_record_needs_the_keys_of_its_tool(
+    keys: Keys, row: dict[str, Any], *, fits: bool
+) -> None:
     assert keys.fit(row) is fits
 
 
@@ -177,10 +245,18 @@ def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared: Path) -> Non
 
 @pytest.mark.parametrize(
     "options",
-    [{"format": "jsonl"}, {"mapping": {"user_input": "query", "response": "answer", "faithfulness": "stars"}}],
+    [
+        {"format": "jsonl"},
+        {"mapping": {"user_input": "query", "response": "answer", "faithfulness": "stars"}},
+    ],
 )
-def test_a_format_or_a_mapping_is_followed_without_recognition(tmp_path: Path, options: dict[str, Any]) -> None:
-    file = written(tmp_path, {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 1})
+def test_a_format_or_a_mapping_is_followed_without_recognition(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    file = written(
+        tmp_path,
+        {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 1},
+    )
     reading, (response,) = opened(file, **options)
     assert reading.export is None
     assert response.query == "q"
@@ -192,7 +268,9 @@ def test_equal_answers_of_one_export_get_different_ids(tmp_path: Path) -> None:
     _, answers = opened(file)
     _, verdicts = opened(file, "verdicts")
     assert len({answer.external_id for answer in answers}) == 2
-    assert [verdict.response_id for verdict in verdicts] == [answer.external_id for answer in answers]
+    assert [verdict.response_id for verdict in verdicts] == [
+        answer.external_id for answer in answers
+    ]
     assert [verdict.verdict.groundedness for verdict in verdicts] == [0.5, 1.0]
 
 
@@ -233,34 +311,101 @@ def test_other_archives_and_databases_are_still_refused(tmp_path: Path, start: b
 RECORDS: list[dict[str, Any]] = [
     INSPECT_SAMPLE,
     {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5},
-    {"input": "q", "actualOutput": "a", "retrievalContext": ["p"], "metricsData": [{"name": "n", "score": 1}]},
-    {"vars": {"question": "q"}, "response": {"output": "a"}, "namedScores": {"n": 1}, "testCase": {}, "provider": {}},
+    {
+        "input": "q",
+        "actualOutput": "a",
+        "retrievalContext": ["p"],
+        "metricsData": [{"name": "n", "score": 1}],
+    },
+    {
+        "vars": {"question": "q"},
+        "response": {"output": "a"},
+        "namedScores": {"n": 1},
+        "testCase": {},
+        "provider": {},
+    },
     {"id": 1, "data": {"question": "q", "answer": "a"}, "predictions": [{"id": 1, "result": []}]}
-    | {"annotations": [{"completed_by": 1, "result": [{"from_name": "label", "value": {"choices": ["bad"]}}]}]},
-    {"id": 1, "question": "q", "answer": "a", "label": "bad", "annotator": 1, "annotation_id": 2, "lead_time": 3.5}
+    | {
+        "annotations": [
+            {"completed_by": 1, "result": [{"from_name": "label", "value": {"choices": ["bad"]}}]}
+        ]
+    },
+    {
+        "id": 1,
+        "question": "q",
+        "answer": "a",
+        "label": "bad",
+        "annotator": 1,
+        "annotation_id": 2,
+        "lead_time": 3.5,
+    }
     | {"updated_at": "2026-11-21T04:36:17Z", "span": "[]"},
-    {"fields": {"question": "q", "answer": "a"}, "responses": {"label": [{"value": "bad", "user_id": "u"}]}}
+    {
+        "fields": {"question": "q", "answer": "a"},
+        "responses": {"label": [{"value": "bad", "user_id": "u"}]},
+    }
     | {"suggestions": {"label": {"value": "good", "score": 0.9, "agent": "j"}}, "metadata": {}},
     {"question": "q", "answer": "a", "label.responses": ["bad"], "label.responses.users": ["u"]},
-    {"model": "m", "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]},
+    {
+        "model": "m",
+        "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}],
+    },
     {"question": "q", "student_answer": "a", "teacher_grading": "1", "reviewer_feedback": "0"},
-    {"run_id": "r", "key": "k", "score": 1, "comment": "c", "feedback_source": {"type": "app", "user_name": "u"}},
-    {"traceId": "t", "name": "n", "value": 1, "source": "ANNOTATION", "dataType": "NUMERIC", "comment": "c"},
-    {"annotator_kind": "HUMAN", "span_id": "s", "name": "n", "result": {"score": 1, "label": "l", "explanation": "e"}},
+    {
+        "run_id": "r",
+        "key": "k",
+        "score": 1,
+        "comment": "c",
+        "feedback_source": {"type": "app", "user_name": "u"},
+    },
+    {
+        "traceId": "t",
+        "name": "n",
+        "value": 1,
+        "source": "ANNOTATION",
+        "dataType": "NUMERIC",
+        "comment": "c",
+    },
+    {
+        "annotator_kind": "HUMAN",
+        "span_id": "s",
+        "name": "n",
+        "result": {"score": 1, "label": "l", "explanation": "e"},
+    },
 ]
 
 
 @pytest.mark.parametrize("row", RECORDS, ids=lambda row: next(iter(row)))
 def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row: dict[str, Any]) -> None:
     for name in row:
-        for value in (None, "", 0, -1.5, True, [], {}, [None], [[]], [{}], {"a": None}, "[", 10**30, {"value": [[]]}):
-            others = [Row(2, row | {name: value}), Row(3, {key: row[key] for key in row if key != name})]
+        for value in (
+            None,
+            "",
+            0,
+            -1.5,
+            True,
+            [],
+            {},
+            [None],
+            [[]],
+            [{}],
+            {"a": None},
+            "[",
+            10**30,
+            {"value": [[]]},
+        ):
+            others = [
+                Row(2, row | {name: value}),
+                Row(3, {key: row[key] for key in row if key != name}),
+            ]
             for kind in ("responses", "verdicts", "grades"):
                 export = recognised([row], kind)
                 assert export is not None
                 every = [Row(1, row), *others]
                 shape = export.shape
-                items = list(ExportRows(export, kind).rows(every) if shape is None else shape(iter(every)))
+                items = list(
+                    ExportRows(export, kind).rows(every) if shape is None else shape(iter(every))
+                )
                 assert kind != "responses" or export.of_scores or items[0].line == 1
 
 
@@ -271,10 +416,27 @@ OWN = {"id": "r7", "model": "m", "rating": 4, "timestamp": "2026-11-21T04:00:00Z
     ("row", "tool"),
     [
         ({"user_input": "q", "response": "a", "contexts": ["p"]}, None),
-        ({"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}, "a ragas dataset"),
-        ({"user_input": "q", "response": "a", "contexts": ["p"], "factual_correctness(mode=f1)": 1}, "a ragas dataset"),
         (
-            {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}], "context": ["p"]},
+            {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5},
+            "a ragas dataset",
+        ),
+        (
+            {
+                "user_input": "q",
+                "response": "a",
+                "contexts": ["p"],
+                "factual_correctness(mode=f1)": 1,
+            },
+            "a ragas dataset",
+        ),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": "q"},
+                    {"role": "assistant", "content": "a"},
+                ],
+                "context": ["p"],
+            },
             "OpenAI chat logs",
         ),
         ({"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}, "DeepEval test cases"),
@@ -287,7 +449,11 @@ def test_columns_beside_those_of_a_tool_keep_their_meaning(
     reading, (response,) = opened(file)
     assert (reading.export and reading.export.title) == tool
     assert (response.query, response.answer, response.passages) == ("q", "a", ("p",))
-    assert (response.external_id, response.generator_model, response.generator_cost) == ("r7", "m", 0.5)
+    assert (response.external_id, response.generator_model, response.generator_cost) == (
+        "r7",
+        "m",
+        0.5,
+    )
     assert [(each.kind, each.value) for each in response.feedback] == [("stars", 4)]
     assert response.asked_at is not None
     if tool == "a ragas dataset":
@@ -300,14 +466,20 @@ LABEL_STUDIO = {
     "data": {"id": "q1", "question": "Which rope?", "answer": "A dry one."},
     "predictions": [{"id": 1, "model_version": "m1", "result": [], "score": 0.5}],
     "annotations": [
-        {"completed_by": "ines", "result": [{"from_name": "label", "value": {"choices": ["grounded"]}}]},
+        {
+            "completed_by": "ines",
+            "result": [{"from_name": "label", "value": {"choices": ["grounded"]}}],
+        },
     ],
 }
 ARGILLA = {
     "id": "q1",
     "fields": {"question": "How many slings?", "answer": "Eight."},
     "responses": {
-        "label": [{"value": "grounded", "user_id": "ann"}, {"value": "hallucinated", "user_id": "ben"}],
+        "label": [
+            {"value": "grounded", "user_id": "ann"},
+            {"value": "hallucinated", "user_id": "ben"},
+        ],
     },
     "suggestions": {"label": {"value": "grounded", "score": 0.9, "agent": "m2"}},
 }
@@ -316,7 +488,10 @@ ARGILLA = {
 def imported(store: Store, file: Path, **options: Any) -> dict[str, ImportSummary]:
     """Import the answers of an export, then its verdicts and its grades."""
     kinds = ("responses", "verdicts", "grades")
-    return {kind: import_file(store, file, kind=kind, on_rejected=lambda _row: None, **options) for kind in kinds}
+    return {
+        kind: import_file(store, file, kind=kind, on_rejected=lambda _row: None, **options)
+        for kind in kinds
+    }
 
 
 def on_each_answer(store: Store) -> dict[str, tuple[int, int]]:
@@ -338,10 +513,20 @@ def test_ids_of_different_tools_do_not_meet(store: Store, tmp_path: Path) -> Non
     assert on_each_answer(store) == {"label-studio": (1, 1), "argilla": (1, 2)}
 
 
-def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(store: Store, tmp_path: Path) -> None:
+def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(
+    store: Store, tmp_path: Path
+) -> None:
     imported(store, written(tmp_path, LABEL_STUDIO), source="log")
-    again = {"id": "q2", "fields": {"question": "q", "answer": "a"}, "responses": ARGILLA["responses"]}
-    results = imported(store, written(tmp_path, ARGILLA, again, again | {"fields": {"question": "q"}}), source="log")
+    again = {
+        "id": "q2",
+        "fields": {"question": "q", "answer": "a"},
+        "responses": ARGILLA["responses"],
+    }
+    results = imported(
+        store,
+        written(tmp_path, ARGILLA, again, again | {"fields": {"question": "q"}}),
+        source="log",
+    )
     assert on_each_answer(store) == {"log": (0, 2)}
     assert {kind: (result.new, result.rejected) for kind, result in results.items()} == {
         "responses": (1, 2),
@@ -352,13 +537,26 @@ def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(store: Store, tmp
     assert "'q1'" in of_other.reason
 
 
-def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(store: Store, tmp_path: Path) -> None:
+def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(
+    store: Store, tmp_path: Path
+) -> None:
     def trace(question: str, *scores: dict[str, Any]) -> Path:
-        row = {"id": "chat-1", "name": "chat", "userId": None, "sessionId": None, "timestamp": "2026-11-21T04:00:00Z"}
-        return written(tmp_path, row | {"input": question, "output": "a", "scores": scores, "observations": []})
+        row = {
+            "id": "chat-1",
+            "name": "chat",
+            "userId": None,
+            "sessionId": None,
+            "timestamp": "2026-11-21T04:00:00Z",
+        }
+        return written(
+            tmp_path, row | {"input": question, "output": "a", "scores": scores, "observations": []}
+        )
 
     imported(store, trace("q"))
-    scores = [{"id": "s1", "name": "user_thumbs", "value": 0}, {"id": "s2", "name": "faithfulness", "value": 0.5}]
+    scores = [
+        {"id": "s1", "name": "user_thumbs", "value": 0},
+        {"id": "s2", "name": "faithfulness", "value": 0.5},
+    ]
     results = imported(store, trace("another question", *scores))
     assert (results["responses"].rejected, results["responses"].feedback_added) == (1, 0)
     assert (results["verdicts"].rejected, rows_of(store, JUDGMENT)) == (1, [])
@@ -378,6 +576,8 @@ def test_a_file_whose_answers_are_in_the_earlier_default_source_changes_nothing(
 
 
 def test_a_groundedness_whose_scale_a_rule_names_is_converted():
-    rows = [verdict_row("j", {"faithfulness": n}, scales={"faithfulness": "1-5"})[0] for n in (1, 4, 9)]
+    rows = [
+        verdict_row("j", {"faithfulness": n}, scales={"faithfulness": "1-5"})[0] for n in (1, 4, 9)
+    ]
     assert [row.get("groundedness") for row in rows] == [0, 0.75, None]
     assert (rows[2]["status"], rows[2]["raw"]) == ("error", {"faithfulness": 9})

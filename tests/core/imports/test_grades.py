@@ -34,15 +34,29 @@ ROW = {"response_id": "r", "annotator": "ann"}
 
 def test_a_grade_is_read_as_given(one):
     span = {"start": 0, "end": 4, "label_type": "conflict"}
-    row = {"label": "Hallucinated", "groundedness": 1, "quality": 4, "spans": [span], "note": " n ", "at": "2026-03-01"}
+    row = {
+        "label": "Hallucinated",
+        "groundedness": 1,
+        "quality": 4,
+        "spans": [span],
+        "note": " n ",
+        "at": "2026-03-01",
+    }
     graded = one({**ROW, **row}, kind="grades")
-    assert (graded.response_id, graded.annotator, graded.source, graded.at.day) == ("r", "ann", None, 1)
+    assert (graded.response_id, graded.annotator, graded.source, graded.at.day) == (
+        "r",
+        "ann",
+        None,
+        1,
+    )
     grade = graded.grade
     assert (grade.label, grade.groundedness, grade.quality) == (Label.HALLUCINATED, 1.0, 4)
     assert (grade.spans, grade.note) == ((span,), " n ")
 
 
-@pytest.mark.parametrize(("written", "implied"), [(True, True), ("True", True), ("false", False), (None, False)])
+@pytest.mark.parametrize(
+    ("written", "implied"), [(True, True), ("True", True), ("false", False), (None, False)]
+)
 def test_a_label_that_a_decision_implied_stays_an_implied_one(one, written, implied):
     graded = one({**ROW, "label": "hallucinated", "label_implied": written}, kind="grades")
     assert graded.grade.label_implied is implied
@@ -100,9 +114,20 @@ PAIR = {"pair_id": "p", "annotator": "ada"}
 
 
 def test_a_grade_of_a_pair_has_aspects_on_a_scale(one):
-    row = {**PAIR, "scale": "-2..2 (positive: answer 2 better)", "correctness": 1, "overall": -2, "age": None}
+    row = {
+        **PAIR,
+        "scale": "-2..2 (positive: answer 2 better)",
+        "correctness": 1,
+        "overall": -2,
+        "age": None,
+    }
     got = one({**row, "shown": "ba", "preference": "A", "comment": "hm"}, kind="grades")
-    assert (got.pair_id, got.source, got.preference.shown, got.preference.grade.note) == ("p", None, Shown.BA, "hm")
+    assert (got.pair_id, got.source, got.preference.shown, got.preference.grade.note) == (
+        "p",
+        None,
+        Shown.BA,
+        "hm",
+    )
     assert got.preference.aspects == {
         "correctness": AspectPreference(None, 1, "-2..2"),
         "overall": AspectPreference(Preference.A, -2, "-2..2"),
@@ -143,7 +168,14 @@ def test_a_number_on_a_scale_of_its_own_is_no_quality(one):
 
 @pytest.mark.parametrize(
     ("scale", "number", "share"),
-    [("1-5", 1, 0), ("1-5", 4, 0.75), ("0-100", 1, 0.01), ("0-100", 100, 1), ("1-4", 1, 0), ("0-1", 1, 1)],
+    [
+        ("1-5", 1, 0),
+        ("1-5", 4, 0.75),
+        ("0-100", 1, 0.01),
+        ("0-100", 100, 1),
+        ("1-4", 1, 0),
+        ("0-1", 1, 1),
+    ],
 )
 def test_groundedness_is_converted_by_the_scale_of_its_row(one, refused, scale, number, share):
     row = {**ROW, "judge": "j", "scale": scale, "groundedness": number}
@@ -229,8 +261,12 @@ def test_who_gives_the_name_of_an_annotator_is_that_person(case: QueueCase, grad
 
 
 @on_sqlite
-def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews_stay(case: QueueCase, graded) -> None:
-    case.queue(blind_people=True, blind_judge=True, order=QueueOrder.OLDEST, grades=("groundedness",))
+def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews_stay(
+    case: QueueCase, graded
+) -> None:
+    case.queue(
+        blind_people=True, blind_judge=True, order=QueueOrder.OLDEST, grades=("groundedness",)
+    )
     case.review(case.mara, None, groundedness=0.5)
     assert [graded("mara", value) for value in (0.9, 0.9, 0.8)] == [1, 0, 1]
     assert counted(case) == {"Mara": 0.5}, "the blind grade"
@@ -248,17 +284,31 @@ def test_a_grade_that_is_changed_back_counts_again_and_the_same_file_again_chang
         row = {"response_id": "a0", "annotator": "mara", "groundedness": value} | time
         return bring(row, kind="grades", name="grades.jsonl").new
 
-    assert [brought(value) for value in (0.2, 0.8, 0.2, 0.2, 0.8, 0.2, 0.2)] == [1, 1, 1, 0, 1, 1, 0]
+    assert [brought(value) for value in (0.2, 0.8, 0.2, 0.2, 0.8, 0.2, 0.2)] == [
+        1,
+        1,
+        1,
+        0,
+        1,
+        1,
+        0,
+    ]
     assert counted(case) == {"Mara": 0.2}
     reviews = case.reviews()
     assert [review["groundedness"] for review in reviews] == [0.2, 0.8, 0.2, 0.8, 0.2]
-    assert [review["replaces"] for review in reviews] == [None, *(review["id"] for review in reviews[:-1])]
+    assert [review["replaces"] for review in reviews] == [
+        None,
+        *(review["id"] for review in reviews[:-1]),
+    ]
     exported = {table: tmp_path / f"{table}.jsonl" for table in ("responses", "reviews")}
     export_tables(case.store, exported)
     assert import_file(case.store, exported["reviews"], kind="grades").new == 0
     with closing(open_store(tmp_path / "other.db", create=True)) as other:
         import_file(other, exported["responses"])
-        assert [import_file(other, exported["reviews"], kind="grades").new for _ in range(2)] == [5, 0]
+        assert [import_file(other, exported["reviews"], kind="grades").new for _ in range(2)] == [
+            5,
+            0,
+        ]
         with other.reading() as connection:
             assert graded_reviews(connection).groundedness.tolist() == [0.2]
 
@@ -269,7 +319,10 @@ def test_a_grade_that_another_file_changed_stays_changed_unless_a_new_file_chang
 ) -> None:
     def brought(name: str, *values: float) -> int:
         answers = zip(("a0", "other"), values, strict=False)
-        rows = [{"response_id": id_, "annotator": "mara", "groundedness": value} for id_, value in answers]
+        rows = [
+            {"response_id": id_, "annotator": "mara", "groundedness": value}
+            for id_, value in answers
+        ]
         return bring(*rows, kind="grades", name=name).new
 
     case.add("other", query_type="QA")
@@ -284,20 +337,30 @@ def test_a_grade_that_another_file_changed_stays_changed_unless_a_new_file_chang
 def test_a_grade_of_an_earlier_time_does_not_count_again(case: QueueCase, bring) -> None:
     row = {"response_id": "a0", "annotator": "mara"}
     marks = ((0.2, "2026-03-01"), (0.8, "2026-03-02"), (0.2, "2026-03-01"))
-    assert [bring(row | {"groundedness": value, "at": at}, kind="grades").new for value, at in marks] == [1, 1, 0]
+    assert [
+        bring(row | {"groundedness": value, "at": at}, kind="grades").new for value, at in marks
+    ] == [1, 1, 0]
     assert counted(case) == {"Mara": 0.8}
 
 
 def test_a_preference_that_is_changed_back_counts_again(case: QueueCase, bring) -> None:
     add_pairs(case.store, 1)
     row = {"pair_id": "p0", "annotator": "mara", "order": "ab"}
-    assert [bring(row | {"preference": side}, kind="grades").new for side in "abaab"] == [1, 1, 1, 0, 1]
+    assert [bring(row | {"preference": side}, kind="grades").new for side in "abaab"] == [
+        1,
+        1,
+        1,
+        0,
+        1,
+    ]
     with case.store.reading() as connection:
         assert [each.preference for each in load_preferences(connection)] == ["b"]
 
 
 @on_sqlite
-def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(case: QueueCase, graded) -> None:
+def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(
+    case: QueueCase, graded
+) -> None:
     case.queue(blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))
     for name in ("MARA", "jon", "eve"):
         graded(name, 0.7)
@@ -305,7 +368,11 @@ def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(case: Queu
     with Seen(case.store, case.mara.id).reading() as connection:
         assert [each.reviewer for each in load_item(connection, answer).reviews] == ["Mara"]
     with Seen(case.store, case.ada.id).reading() as connection:
-        assert {each.reviewer for each in load_item(connection, answer).reviews} == {"Mara", "Jon", "eve"}
+        assert {each.reviewer for each in load_item(connection, answer).reviews} == {
+            "Mara",
+            "Jon",
+            "eve",
+        }
 
 
 @on_sqlite
@@ -316,11 +383,16 @@ def test_an_imported_preference_replaces_no_preference_of_a_page(case: QueueCase
     assert [bring(row, kind="grades").new for _ in range(2)] == [1, 0]
     with case.store.reading() as connection:
         preferences = load_preferences(connection)
-    assert [(each.reviewer, each.preference) for each in preferences] == [("Mara", "a"), ("Mara", "b")]
+    assert [(each.reviewer, each.preference) for each in preferences] == [
+        ("Mara", "a"),
+        ("Mara", "b"),
+    ]
     assert [len(people) for people in counted_preferences(preferences).values()] == [1]
 
 
-def test_where_people_sign_in_they_are_two_until_an_admin_links_them(case: QueueCase, graded) -> None:
+def test_where_people_sign_in_they_are_two_until_an_admin_links_them(
+    case: QueueCase, graded
+) -> None:
     ann = add_person(case.store, ANN, Role.LEAD, "cli:root")
     for name, value in (("mara", 0.1), (ANN, 0.2), ("Ann", 0.3)):
         graded(name, value)
@@ -340,7 +412,9 @@ def test_where_people_sign_in_they_are_two_until_an_admin_links_them(case: Queue
     assert counted(case)["Ann"] == 0.6
 
 
-def test_an_annotator_who_is_linked_to_another_person_is_not_taken_up(case: QueueCase, graded) -> None:
+def test_an_annotator_who_is_linked_to_another_person_is_not_taken_up(
+    case: QueueCase, graded
+) -> None:
     graded("zoë", 0.1)
     link_person(case.store, "zoë", "Jon", "cli:root", origin="import")
     ensure_reviewer(case.store, "page", "Zoë")
@@ -353,7 +427,10 @@ def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_
     log = GradedLog(store)
     log.answers(3)
     names = ("Mara", "mara ", "Jon")
-    rows = [{"response_id": f"a{n}", "annotator": name, "label": "grounded"} for n, name in enumerate(names, 1)]
+    rows = [
+        {"response_id": f"a{n}", "annotator": name, "label": "grounded"}
+        for n, name in enumerate(names, 1)
+    ]
     file = tmp_path / "grades.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     summary = import_file(store, file, kind="grades")
@@ -381,7 +458,9 @@ def test_a_second_file_says_that_its_reviewer_is_one_of_the_first(store, bring) 
 def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, bring) -> None:
     GradedLog(store).answers(2)
     marks = [("Mara", "a1", 0.2), (" mara  ", "a1", 0.9), ("MARA", "a2", 0.4), ("Jon", "a1", 0.5)]
-    rows = [{"annotator": name, "response_id": id_, "groundedness": value} for name, id_, value in marks]
+    rows = [
+        {"annotator": name, "response_id": id_, "groundedness": value} for name, id_, value in marks
+    ]
     summary = bring(*rows, kind="grades")
     assert (summary.new, summary.rejected) == (3, 1)
     (rejected,) = summary.first_rejected
@@ -407,9 +486,22 @@ def test_people_who_are_stored_in_two_spellings_stay_two(store, bring) -> None:
 
 
 @on_sqlite
-def test_a_file_of_an_earlier_release_is_known_again_when_grades_have_new_fields(case: QueueCase, bring) -> None:
-    row = {"response_id": "a0", "annotator": "mara", "label": "grounded", "quality": 3, "note": "n", "at": "2026-03-01"}
+def test_a_file_of_an_earlier_release_is_known_again_when_grades_have_new_fields(
+    case: QueueCase, bring
+) -> None:
+    row = {
+        "response_id": "a0",
+        "annotator": "mara",
+        "label": "grounded",
+        "quality": 3,
+        "note": "n",
+        "at": "2026-03-01",
+    }
     bring(row, kind="grades")
     with case.store.reading() as connection:
-        keys = connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.import_batch_id.is_not(None))).scalars()
-        assert list(keys) == ["import:bbf3ceaf345fd28e2ffce7d5b62e4f419a48cac8180c03d7b7c12a40cbe1e034"]
+        keys = connection.execute(
+            select(REVIEW.c.request_key).where(REVIEW.c.import_batch_id.is_not(None))
+        ).scalars()
+        assert list(keys) == [
+            "import:bbf3ceaf345fd28e2ffce7d5b62e4f419a48cac8180c03d7b7c12a40cbe1e034"
+        ]

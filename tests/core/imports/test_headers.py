@@ -106,7 +106,9 @@ def test_the_columns_of_real_logs_are_recognised(name: str, tmp_path: Path) -> N
         (response,) = reading
         used = {use.theirs: use.ours for use in reading.columns() if use.theirs is not None}
     assert isinstance(response, Response)
-    assert used == {theirs: None if ours == "metadata" else ours for theirs, ours in columns.items()}
+    assert used == {
+        theirs: None if ours == "metadata" else ours for theirs, ours in columns.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,9 @@ def test_the_columns_of_real_logs_are_recognised(name: str, tmp_path: Path) -> N
         (("timestamp", "2026-03-01"), ("received_at", "2026-03-02")),
     ],
 )
-def test_a_name_that_can_mean_two_things_leaves_the_field_to_a_better_one(one, better, other) -> None:
+def test_a_name_that_can_mean_two_things_leaves_the_field_to_a_better_one(
+    one, better, other
+) -> None:
     response = one({**TEXT, **dict([other, better])})
     assert response.metadata == dict([other])
 
@@ -155,7 +159,13 @@ def test_the_columns_of_another_language_are_proposed() -> None:
     ]
     names = ("ticket", "geöffnet", "kunde", "bot", "wissen", "kanal", "notiz")
     mapping = proposed(*names, rows=rows)
-    fields = {"ticket": "external_id", "geöffnet": "asked_at", "kunde": "query", "bot": "answer", "wissen": "context"}
+    fields = {
+        "ticket": "external_id",
+        "geöffnet": "asked_at",
+        "kunde": "query",
+        "bot": "answer",
+        "wissen": "context",
+    }
     assert mapping == fields
     assert proposed("Kundenfrage", "Botantwort", rows=[("Was?", "Das.")]) == {
         "Kundenfrage": "query",
@@ -197,6 +207,8 @@ def test_values_alone_are_enough_for_question_and_answer() -> None:
         ("topic", ["billing", "billing", "login"], "query_type"),
     ],
 )
-def test_names_and_values_make_a_proposal_together(column: str, values: list[Any], field: str | None) -> None:
+def test_names_and_values_make_a_proposal_together(
+    column: str, values: list[Any], field: str | None
+) -> None:
     mapping = proposed(column, rows=[(value,) for value in values], needed=())
     assert mapping == ({} if field is None else {column: field})

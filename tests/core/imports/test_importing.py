@@ -27,13 +27,20 @@ from stored_rows import row_count
 
 def write(path: Path, *rows: Any) -> Path:
     path.write_text(
-        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows),
+        encoding="utf-8",
     )
     return path
 
 
 def answer(number: int, **more: Any) -> dict[str, Any]:
-    return {"id": f"a{number}", "query": f"question {number}", "answer": f"answer {number}", "context": ["p"], **more}
+    return {
+        "id": f"a{number}",
+        "query": f"question {number}",
+        "answer": f"answer {number}",
+        "context": ["p"],
+        **more,
+    }
 
 
 @pytest.fixture
@@ -51,8 +58,12 @@ def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: 
 
 
 @on_sqlite
-def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store: Store, tmp_path: Path) -> None:
-    path = write(tmp_path / "log.jsonl", answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1))
+def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(
+    store: Store, tmp_path: Path
+) -> None:
+    path = write(
+        tmp_path / "log.jsonl", answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1)
+    )
     summary = import_file(store, path)
     assert (summary.new, summary.unchanged, summary.rejected) == (2, 1, 2)
     assert summary.rejected_file == tmp_path / "log.jsonl.rejected.jsonl"
@@ -79,27 +90,40 @@ def test_rejected_rows_of_an_earlier_import_are_named_as_such(store: Store, tmp_
 
 
 @on_sqlite
-def test_no_file_of_rejected_rows_appears_where_nothing_was_rejected(log: Path, tmp_path: Path) -> None:
+def test_no_file_of_rejected_rows_appears_where_nothing_was_rejected(
+    log: Path, tmp_path: Path
+) -> None:
     assert list(tmp_path.glob("*.rejected.jsonl")) == []
 
 
-def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(store: Store, log: Path, tmp_path: Path) -> None:
-    summary = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"), answer(9)))
+def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
+    summary = import_file(
+        store, write(tmp_path / "other.jsonl", answer(1, answer="changed"), answer(9))
+    )
     assert (summary.new, summary.rejected, summary.differing) == (1, 1, 1)
     with store.reading() as connection:
         stored = select(RESPONSE.c.answer).where(RESPONSE.c.external_id == "a1")
         assert connection.execute(stored).scalar_one() == "answer 1"
-    (kept,) = [json.loads(line) for line in (tmp_path / "other.jsonl.rejected.jsonl").read_text().splitlines()]
+    (kept,) = [
+        json.loads(line)
+        for line in (tmp_path / "other.jsonl.rejected.jsonl").read_text().splitlines()
+    ]
     assert (kept["line"], kept["row"]["answer"]) == (1, "changed")
     assert kept["reason"].startswith("'a1' ")
     assert kept["reason"].endswith(": answer differs")
 
 
 @on_sqlite
-def test_a_forgotten_response_names_no_field_that_differs(store: Store, log: Path, tmp_path: Path) -> None:
+def test_a_forgotten_response_names_no_field_that_differs(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
     with store.writing() as connection:
         forget_response(connection, "a1", actor="Ada")
-    (row,) = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))).first_differing
+    (row,) = import_file(
+        store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))
+    ).first_differing
     assert "'a1'" in row.reason
     assert "differs" not in row.reason
 
@@ -112,7 +136,9 @@ def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_
 
 
 @on_sqlite
-def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store: Store, log: Path, tmp_path: Path) -> None:
+def test_a_dry_run_says_what_would_happen_and_leaves_nothing(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
     path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
     summary = import_file(store, path, dry_run=True)
     assert (summary.new, summary.unchanged, summary.rejected, summary.differing) == (1, 1, 2, 1)
@@ -120,25 +146,41 @@ def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store: Store, log: 
     assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
 
 
-def test_grades_become_reviews_of_imported_people_once(store: Store, log: Path, tmp_path: Path) -> None:
-    grade = {"response_id": "a1", "annotator": "Ada", "label": "hallucinated", "groundedness": 0.2, "quality": 2}
-    path = write(tmp_path / "grades.jsonl", grade, {**grade, "response_id": "a2", "annotator": "Bo"})
+def test_grades_become_reviews_of_imported_people_once(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
+    grade = {
+        "response_id": "a1",
+        "annotator": "Ada",
+        "label": "hallucinated",
+        "groundedness": 0.2,
+        "quality": 2,
+    }
+    path = write(
+        tmp_path / "grades.jsonl", grade, {**grade, "response_id": "a2", "annotator": "Bo"}
+    )
     assert import_file(store, path, kind="grades").new == 2
     assert import_file(store, path, kind="grades").unchanged == 2
     assert row_count(store, REVIEW) == 2
 
 
-def test_another_grade_of_the_same_person_replaces_the_one_before(store: Store, log: Path, tmp_path: Path) -> None:
+def test_another_grade_of_the_same_person_replaces_the_one_before(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
     grade = {"response_id": "a1", "annotator": "Ada", "quality": 2}
     import_file(store, write(tmp_path / "first.jsonl", grade), kind="grades")
     import_file(store, write(tmp_path / "second.jsonl", {**grade, "quality": 3}), kind="grades")
     with store.reading() as connection:
         review = REVIEW.c
-        rows = connection.execute(select(review.id, review.quality, review.replaces).order_by(review.id)).all()
+        rows = connection.execute(
+            select(review.id, review.quality, review.replaces).order_by(review.id)
+        ).all()
     assert [(row.quality, row.replaces) for row in rows] == [(2, None), (3, rows[0].id)]
 
 
-def test_recorded_verdicts_become_judgments_of_one_run_per_judge(store: Store, log: Path, tmp_path: Path) -> None:
+def test_recorded_verdicts_become_judgments_of_one_run_per_judge(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
     rows = [
         {"response_id": f"a{number}", "judge": judge, "groundedness": 0.4, "raw": {"score": 0.4}}
         for number in range(3)
@@ -150,17 +192,31 @@ def test_recorded_verdicts_become_judgments_of_one_run_per_judge(store: Store, l
     assert (row_count(store, JUDGMENT), row_count(store, RUN)) == (6, 2)
 
 
-def test_another_verdict_of_the_same_judge_is_rejected(store: Store, log: Path, tmp_path: Path) -> None:
+def test_another_verdict_of_the_same_judge_is_rejected(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
     verdict = {"response_id": "a1", "judge": "one", "label": "grounded"}
     import_file(store, write(tmp_path / "first.jsonl", verdict), kind="verdicts")
-    second = import_file(store, write(tmp_path / "second.jsonl", {**verdict, "label": "hallucinated"}), kind="verdicts")
+    second = import_file(
+        store,
+        write(tmp_path / "second.jsonl", {**verdict, "label": "hallucinated"}),
+        kind="verdicts",
+    )
     assert (second.new, second.differing) == (0, 1)
     assert row_count(store, JUDGMENT) == 1
 
 
 @on_sqlite
-def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Store, log: Path, tmp_path: Path) -> None:
-    verdict = {"response_id": "a1", "judge": "one", "quality": 2, "reasoning": "It says more.", "raw": "2"}
+def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
+    verdict = {
+        "response_id": "a1",
+        "judge": "one",
+        "quality": 2,
+        "reasoning": "It says more.",
+        "raw": "2",
+    }
     grade = {"response_id": "a1", "annotator": "Ada", "quality": 2, "note": "Too much."}
     files = {
         "responses": log,
@@ -179,7 +235,9 @@ def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Sto
 
 
 @on_sqlite
-def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, tmp_path: Path) -> None:
+def test_an_id_in_two_sources_is_rejected_naming_both(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
     import_file(store, write(tmp_path / "shop.jsonl", answer(1)), source="shop")
     path = write(tmp_path / "grades.jsonl", {"response_id": "a1", "annotator": "Ada", "quality": 2})
     summary = import_file(store, path, kind="grades")
@@ -188,8 +246,12 @@ def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, t
 
 
 @on_sqlite
-def test_a_grade_of_an_unknown_response_is_rejected(store: Store, log: Path, tmp_path: Path) -> None:
-    path = write(tmp_path / "grades.jsonl", {"response_id": "nobody", "annotator": "Ada", "quality": 2})
+def test_a_grade_of_an_unknown_response_is_rejected(
+    store: Store, log: Path, tmp_path: Path
+) -> None:
+    path = write(
+        tmp_path / "grades.jsonl", {"response_id": "nobody", "annotator": "Ada", "quality": 2}
+    )
     summary = import_file(store, path, kind="grades")
     assert "'nobody'" in summary.first_rejected[0].reason
     assert summary.usable == 0
@@ -198,7 +260,9 @@ def test_a_grade_of_an_unknown_response_is_rejected(store: Store, log: Path, tmp
 @on_sqlite
 def test_a_stream_is_imported_as_a_file_is(store: Store, tmp_path: Path) -> None:
     stream = io.BytesIO(gzip.compress(json.dumps(answer(1)).encode()))
-    summary = import_file(store, stream, name="upload.jsonl.gz", rejected=tmp_path / "rejected.jsonl")
+    summary = import_file(
+        store, stream, name="upload.jsonl.gz", rejected=tmp_path / "rejected.jsonl"
+    )
     assert (summary.file, summary.new) == ("upload.jsonl.gz", 1)
 
 
@@ -241,28 +305,42 @@ def test_an_unknown_kind_names_the_choices(store: Store, log: Path) -> None:
 
 @pytest.mark.shared
 @pytest.mark.postgres  # on SQLite, test_real_recordings.py brings real files of the same kinds twice
-def test_real_labelled_answers_come_in_whole_and_once(postgres_store: Store, shared: Path, tmp_path: Path) -> None:
+def test_real_labelled_answers_come_in_whole_and_once(
+    postgres_store: Store, shared: Path, tmp_path: Path
+) -> None:
     """A quarter of them, whose verdicts are three batches."""
     kept = set[str]()
     for kind, name in (("responses", "responses"), ("grades", "human"), ("verdicts", "judgements")):
         rows = list(records(shared / "data" / f"ragtruth.{name}.jsonl.gz"))
         kept = kept or {row["id"] for row in rows[::4]}
         rows = [row for row in rows if row.get("response_id", row.get("id")) in kept]
-        assert import_file(postgres_store, write(tmp_path / f"{kind}.jsonl", *rows), kind=kind).new == len(rows)
-        again = import_file(postgres_store, write(tmp_path / f"{kind}-again.jsonl", *rows[::7]), kind=kind)
+        assert import_file(
+            postgres_store, write(tmp_path / f"{kind}.jsonl", *rows), kind=kind
+        ).new == len(rows)
+        again = import_file(
+            postgres_store, write(tmp_path / f"{kind}-again.jsonl", *rows[::7]), kind=kind
+        )
         assert (again.new, again.unchanged) == (0, again.rows)
 
 
 @on_sqlite
-def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(store: Store, tmp_path: Path) -> None:
+def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(
+    store: Store, tmp_path: Path
+) -> None:
     without = {"query": "why?", "answer": "because"}
     assert import_file(store, write(tmp_path / "bare.jsonl", without)).id_from_content
-    assert not import_file(store, write(tmp_path / "named.jsonl", without | {"id": "a1"})).id_from_content
+    assert not import_file(
+        store, write(tmp_path / "named.jsonl", without | {"id": "a1"})
+    ).id_from_content
     grade = {"response_id": "a1", "annotator": "Ada", "quality": 2}
-    assert not import_file(store, write(tmp_path / "grades.jsonl", grade), kind="grades").id_from_content
+    assert not import_file(
+        store, write(tmp_path / "grades.jsonl", grade), kind="grades"
+    ).id_from_content
 
 
-LINES = [json.dumps({"id": f"a{n}", "question": "q", "answer": f"answer {n}"}) for n in range(3)] + ["{broken"]
+LINES = [
+    json.dumps({"id": f"a{n}", "question": "q", "answer": f"answer {n}"}) for n in range(3)
+] + ["{broken"]
 
 
 def upload() -> io.BytesIO:
@@ -276,21 +354,30 @@ def test_rejected_rows_are_handed_over_in_a_dry_run_too(
     before = set(tmp_path.iterdir())
     for dry_run in (True, False):
         rejected: list[Rejected] = []
-        summary = import_file(sqlite_store, upload(), name="log.jsonl", dry_run=dry_run, on_rejected=rejected.append)
+        summary = import_file(
+            sqlite_store, upload(), name="log.jsonl", dry_run=dry_run, on_rejected=rejected.append
+        )
         assert (summary.new, [one.line for one in rejected]) == (3, [4])
         assert summary.rejected_file is None
-    assert {path.name for path in set(tmp_path.iterdir()) - before} <= {"judgeboard.db-wal", "judgeboard.db-shm"}
+    assert {path.name for path in set(tmp_path.iterdir()) - before} <= {
+        "judgeboard.db-wal",
+        "judgeboard.db-shm",
+    }
 
 
 def test_the_same_upload_again_is_known(sqlite_store: Store) -> None:
     import_file(sqlite_store, upload(), name="log.jsonl", on_rejected=lambda _row: None)
-    again = import_file(sqlite_store, upload(), name="other-name.jsonl", on_rejected=lambda _row: None)
+    again = import_file(
+        sqlite_store, upload(), name="other-name.jsonl", on_rejected=lambda _row: None
+    )
     assert (again.new, again.unchanged) == (0, 3)
     assert again.before is not None
 
 
 def file_of(count):
-    rows = ({"question": f"q{number}", "output": "a" if number % 10 else 7} for number in range(count))
+    rows = (
+        {"question": f"q{number}", "output": "a" if number % 10 else 7} for number in range(count)
+    )
     return io.BytesIO("\n".join(map(json.dumps, rows)).encode())
 
 
@@ -320,7 +407,12 @@ def test_rows_are_written_with_line_field_and_reason(tmp_path):
         for row in rows:
             file.add(row)
     first, second = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    assert first == {"line": 3, "field": "answer", "reason": "no answer", "row": {"query": "q", "answer": "\ud83d\0"}}
+    assert first == {
+        "line": 3,
+        "field": "answer",
+        "reason": "no answer",
+        "row": {"query": "q", "answer": "\ud83d\0"},
+    }
     assert (second["line"], second["row"]) == (9, "{'x': inf}")
     assert file.count == 2
 
@@ -359,7 +451,9 @@ def test_an_older_file_of_rejected_rows_is_replaced(tmp_path):
     assert [json.loads(text)["line"] for text in path.read_text("utf-8").splitlines()] == [2]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="only Linux has a device that is always full"
+)
 def test_a_full_disk_is_said_and_stops_nothing():
     with RejectedFile(Path("/dev/full")) as file:
         file.add(Rejected(1, None, "not JSON", "x"))
@@ -394,7 +488,9 @@ def parts(kind):
         yield from (f"{row}\n".encode() for row in rows)
     elif kind == "json":
         yield b"["
-        yield from (f"{row}{',' if number < ROWS - 1 else ']'}".encode() for number, row in enumerate(rows))
+        yield from (
+            f"{row}{',' if number < ROWS - 1 else ']'}".encode() for number, row in enumerate(rows)
+        )
     else:
         yield b"id,query,answer\n"
         yield from (f"{number},q,{TEXT}\n".encode() for number in range(ROWS))

@@ -17,7 +17,13 @@ Row = dict[str, Any]
 LEFT = {"external_id": "r1", "source": "log", "query": "which?", "answer": "left"}
 RIGHT = {"external_id": "r2", "source": "log", "query": "which?", "answer": "right"}
 ANSWERS = [("responses", LEFT), ("responses", RIGHT)]
-ASKED = {"external_id": "p1", "source": "log", "question": "which?", "answer_a": "left", "answer_b": "right"}
+ASKED = {
+    "external_id": "p1",
+    "source": "log",
+    "question": "which?",
+    "answer_a": "left",
+    "answer_b": "right",
+}
 PAIR = {
     **ASKED,
     "options": ["x", "y"],
@@ -132,7 +138,14 @@ JUDGED_PAIR = {
     "raw_ab": "[[A]]",
     "raw_ba": "[[B]]",
     "human": [
-        {"annotator": "ada", "shown": "ba", "scale": "-3..3", "note": "so", "at": "2026-05-01T10:00:00Z", "depth": 3}
+        {
+            "annotator": "ada",
+            "shown": "ba",
+            "scale": "-3..3",
+            "note": "so",
+            "at": "2026-05-01T10:00:00Z",
+            "depth": 3,
+        }
     ],
 }
 SAMPLES = {
@@ -171,7 +184,13 @@ FEEDBACK = {
     "user": "ann",
     "at": "2026-05-01T10:00:00Z",
 }
-JUDGED = {"external_id": "r1", "source": "log", "judge": "j", "judge_version": "f00d", "groundedness": 0.1}
+JUDGED = {
+    "external_id": "r1",
+    "source": "log",
+    "judge": "j",
+    "judge_version": "f00d",
+    "groundedness": 0.1,
+}
 AUDIT = {
     **{name: JUDGED[name] for name in ("external_id", "source", "judge", "judge_version")},
     "judgment_ask": 0,
@@ -201,10 +220,20 @@ OF_PUBLIC_PAIRS = {
 }  # not with `human`
 OF_SCHEMAS = {"label_schema", "fields"}  # a schema comes from a file of its own
 OF_RESPONSES = {
-    *("external_id", "label", "label_implied", "groundedness", "quality", "spans", "corrected_answer", "failure_modes"),
+    *(
+        "external_id",
+        "label",
+        "label_implied",
+        "groundedness",
+        "quality",
+        "spans",
+        "corrected_answer",
+        "failure_modes",
+    ),
     *("dimension", "score"),
 }
-# By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store needs to accept it.
+# By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store
+# needs to accept it.
 CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row]]]] = [
     ("responses", RESPONSE, set(), OTHER_ANSWER, []),
     ("grades", GRADE, OF_PAIRS | OF_SCHEMAS, [], ANSWERS),
@@ -237,7 +266,9 @@ def write(path: Path, row: Row) -> Path:
     if path.suffix == ".jsonl":
         path.write_text(json.dumps(row), encoding="utf-8")
         return path
-    cells = {name: value if isinstance(value, str) else json.dumps(value) for name, value in row.items()}
+    cells = {
+        name: value if isinstance(value, str) else json.dumps(value) for name, value in row.items()
+    }
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, [*cells, "empty"])
         table.writeheader()
@@ -255,7 +286,8 @@ def stored_in(store: Store) -> dict[str, list[dict[str, str]]]:
                 for row in connection.execute(table.select()).mappings()
             ]
             for table in METADATA.sorted_tables
-            if table.name not in {"import_batch", "event", "failure_mode"}  # the latter has a time of its own
+            if table.name
+            not in {"import_batch", "event", "failure_mode"}  # the latter has a time of its own
         }
     store.close()
     return stored

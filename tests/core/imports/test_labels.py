@@ -25,8 +25,33 @@ from judging_log import address
 
 GRADE = {"response_id": "r", "annotator": "ann"}
 VERDICT = {"response_id": "r", "judge": "detector"}
-GOOD = ("grounded", "Consistent", "correct", "faithful", "supported", "true", "yes", "PASS", "1", 1, 1.0, True)
-BAD = ("hallucinated", "inconsistent", "incorrect", "Unfaithful", "not_supported", "FALSE", "no", "fail", "0", 0, False)
+GOOD = (
+    "grounded",
+    "Consistent",
+    "correct",
+    "faithful",
+    "supported",
+    "true",
+    "yes",
+    "PASS",
+    "1",
+    1,
+    1.0,
+    True,
+)
+BAD = (
+    "hallucinated",
+    "inconsistent",
+    "incorrect",
+    "Unfaithful",
+    "not_supported",
+    "FALSE",
+    "no",
+    "fail",
+    "0",
+    0,
+    False,
+)
 
 
 @pytest.mark.parametrize("word", [*GOOD, *BAD])
@@ -49,7 +74,11 @@ def test_binary_words_are_labels_of_people_and_of_judges(one, word):
     ],
 )
 def test_yes_answers_the_question_of_its_column(one, column, word, label):
-    row = {**GRADE, column: word} if "." not in column else {**GRADE, "hallucination set": {"faithful": word}}
+    row = (
+        {**GRADE, column: word}
+        if "." not in column
+        else {**GRADE, "hallucination set": {"faithful": word}}
+    )
     assert one(row, kind="grades", mapping={column: "label"}).grade.label is label
 
 
@@ -59,22 +88,32 @@ def test_an_unknown_word_is_refused_with_both_options(refused):
     for part in ("'so so'", "'label:so so=grounded'", "'label:so so=hallucinated'"):
         assert part in reason
     assert refused({**GRADE, "label": ["grounded"]}, kind="grades")[0] == "label"
-    _, reason = refused({**GRADE, "label": "None", "quality": 3}, kind="grades")  # may mean: no hallucination
+    _, reason = refused(
+        {**GRADE, "label": "None", "quality": 3}, kind="grades"
+    )  # may mean: no hallucination
     assert "--map-value label:none= (missing)" in reason
 
 
 @pytest.mark.parametrize("field", ["label", "verdict", "Urteil"])
 def test_a_word_is_mapped_to_a_label(reading, field):
     data = b"response_id,annotator,Urteil\na,ann,So_so\nb,ann,yes\n"
-    options = {"kind": "grades", "mapping": {"Urteil": "label"}, "values": {field: {"so so": "hallucinated"}}}
+    options = {
+        "kind": "grades",
+        "mapping": {"Urteil": "label"},
+        "values": {field: {"so so": "hallucinated"}},
+    }
     first, second = reading(data, name="grades.csv", **options)
     assert (first.grade.label, second.grade.label) == (Label.HALLUCINATED, Label.GROUNDED)
 
 
 def test_words_of_other_fields_are_mapped_too(one):
-    grade = one({**GRADE, "quality": "Very good"}, kind="grades", values={"quality": {"very good": "4"}})
+    grade = one(
+        {**GRADE, "quality": "Very good"}, kind="grades", values={"quality": {"very good": "4"}}
+    )
     assert grade.grade.quality == 4
-    status = one({**VERDICT, "status": "timeout"}, kind="verdicts", values={"status": {"timeout": "error"}})
+    status = one(
+        {**VERDICT, "status": "timeout"}, kind="verdicts", values={"status": {"timeout": "error"}}
+    )
     assert status.verdict.status == "error"
     row = {"id": "a", "query": "q", "answer": "a", "feedback": 0}
     assert one(row, values={"feedback": {"0": "down"}}).feedback[0].value == 0
@@ -84,7 +123,10 @@ def test_words_of_other_fields_are_mapped_too(one):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"label": {"x": "bad"}}, "--map-value label:x=bad: 'bad' is not one of grounded, hallucinated"),
+        (
+            {"label": {"x": "bad"}},
+            "--map-value label:x=bad: 'bad' is not one of grounded, hallucinated",
+        ),
         ({"colour": {"x": "red"}}, "there is no field 'colour'; choose pair_id, external_id, "),
     ],
 )
@@ -120,13 +162,19 @@ CLASSES = ("not enough info", "refutes", "supports")
 
 def bring(store: Store, kind: str, rows: list[dict[str, Any]], **options: Any) -> ImportSummary:
     content = "\n".join(map(json.dumps, rows)).encode()
-    return import_file(store, io.BytesIO(content), kind=kind, name="labels.jsonl", **{"label_set": NAME} | options)
+    return import_file(
+        store, io.BytesIO(content), kind=kind, name="labels.jsonl", **{"label_set": NAME} | options
+    )
 
 
 def grades(person: str, every: int, n: int = 40) -> list[dict[str, Any]]:
     words = ("Supports", "REFUTES", "not_enough_info")
     return [
-        {"response_id": f"a{place}", "annotator": person, "label": words[(place + (place % every == 0)) % 3]}
+        {
+            "response_id": f"a{place}",
+            "annotator": person,
+            "label": words[(place + (place % every == 0)) % 3],
+        }
         for place in range(1, n + 1)
     ]
 
@@ -138,7 +186,10 @@ def answers(log: GradedLog) -> Store:
 
 
 def verdicts(every: int) -> list[dict[str, Any]]:
-    return [{"response_id": row["response_id"], "judge": "nli", "label": row["label"]} for row in grades("", every)]
+    return [
+        {"response_id": row["response_id"], "judge": "nli", "label": row["label"]}
+        for row in grades("", every)
+    ]
 
 
 @on_sqlite
@@ -156,15 +207,23 @@ def test_people_and_judges_are_compared_on_the_classes(answers: Store) -> None:
     assert (field.field, field.n) == (NAME, 40)
     scale = Scale(NAME, CLASSES)
     codes = {
-        each: np.array(CLASSES)[[CLASSES.index(row["label"].casefold().replace("_", " ")) for row in of]]
-        for each, of in (("mara", grades("mara", 4)), ("jon", grades("jon", 6)), ("nli", verdicts(5)))
+        each: np.array(CLASSES)[
+            [CLASSES.index(row["label"].casefold().replace("_", " ")) for row in of]
+        ]
+        for each, of in (
+            ("mara", grades("mara", 4)),
+            ("jon", grades("jon", 6)),
+            ("nli", verdicts(5)),
+        )
     }
     of_people = pair_statistics(codes["mara"], codes["jon"], scale)
     for name in ("kappa", "alpha_nominal", "ac1"):
         assert field.statistics[name].value == pytest.approx(of_people.estimates[name].value)
     (title,) = field.judges
     stacked = [np.concatenate([codes["nli"]] * 2), np.concatenate([codes["mara"], codes["jon"]])]
-    assert field.judges[title]["kappa"].value == pytest.approx(pair_statistics(*stacked, scale).kappa.value)
+    assert field.judges[title]["kappa"].value == pytest.approx(
+        pair_statistics(*stacked, scale).kappa.value
+    )
     assert (field.tests[title].n, field.tests[title].epsilon) == (40, 0.2)
 
 
@@ -175,7 +234,10 @@ def test_rows_with_unusable_labels_are_rejected_and_the_others_stored(answers: S
         assert not list_schemas(connection)  # no row was stored
     words = ("supports", " ", "x" * 61, *(f"class {number}" for number in range(10, 60)))
     for kind, person in (("grades", "annotator"), ("verdicts", "judge")):
-        rows = [{"response_id": f"a{n % 40 + 1}", person: f"p{n // 40}", "label": word} for n, word in enumerate(words)]
+        rows = [
+            {"response_id": f"a{n % 40 + 1}", person: f"p{n // 40}", "label": word}
+            for n, word in enumerate(words)
+        ]
         summary = bring(answers, kind, rows)
         assert summary.new == 50
         assert [each.line for each in summary.first_rejected] == [2, 3, 1]
@@ -222,7 +284,9 @@ def test_a_label_set_needs_labels_and_a_name_of_its_own(answers: Store) -> None:
         bring(answers, "grades", grades("mara", 4), label_set="quality")
     with pytest.raises(BadInput):
         bring(answers, "grades", grades("mara", 4), label_set="?!")
-    rejected = bring(answers, "grades", [{**grades("mara", 4)[0], "label_schema": "support"}], dry_run=True)
+    rejected = bring(
+        answers, "grades", [{**grades("mara", 4)[0], "label_schema": "support"}], dry_run=True
+    )
     assert rejected.first_rejected[0].field == "label_schema"
 
 
@@ -238,7 +302,16 @@ def test_the_command_reads_classes_and_suggests_the_comparison(
 ) -> None:
     file = tmp_path / "grades.jsonl"
     file.write_text("\n".join(map(json.dumps, grades("mara", 4))), encoding="utf-8")
-    command = ["import", "--kind", "grades", str(file), "--label-set", NAME, "--db", address(answers)]
+    command = [
+        "import",
+        "--kind",
+        "grades",
+        str(file),
+        "--label-set",
+        NAME,
+        "--db",
+        address(answers),
+    ]
     assert run(command) == 0
     assert f"judgeboard agreement --schema {NAME}" in capsys.readouterr().err
     assert run(["agreement", "--schema", NAME, "--db", address(answers)]) == 0

@@ -22,7 +22,12 @@ from judgeboard.store.responses import log_answers
 from judgeboard.store.tables import RESPONSE
 from judging_log import judge_once
 
-ANSWER = {"id": "a1", "question": "", "answer": "Two years.", "contexts": ["The warranty lasts two years."]}
+ANSWER = {
+    "id": "a1",
+    "question": "",
+    "answer": "Two years.",
+    "contexts": ["The warranty lasts two years."],
+}
 
 
 @pytest.mark.parametrize("question", ["", " ", None])
@@ -31,7 +36,9 @@ def test_an_answer_with_passages_needs_no_question(one: Any, question: str | Non
 
 
 @pytest.mark.parametrize("left", [{"contexts": None}, {"contexts": []}, {"answer": ""}])
-def test_a_row_without_a_question_and_passages_or_without_an_answer_is_rejected(one: Any, left: dict[str, Any]) -> None:
+def test_a_row_without_a_question_and_passages_or_without_an_answer_is_rejected(
+    one: Any, left: dict[str, Any]
+) -> None:
     assert isinstance(one({**ANSWER, **left}), Rejected)
 
 
@@ -49,25 +56,33 @@ def without_questions(source: str, count: int) -> list[dict[str, Any]]:
 
 
 def test_answers_without_questions_have_none_in_common(store: Store, bring: Any) -> None:
-    assert bring(*without_questions("old", 3), *without_questions("new", 3), kind="responses").new == 6
+    assert (
+        bring(*without_questions("old", 3), *without_questions("new", 3), kind="responses").new == 6
+    )
     with store.reading() as connection:
         # By answer and passages.
         assert len(set(connection.execute(select(RESPONSE.c.evidence_group)).scalars())) == 3
         assert log_answers(connection, "old") == []
         assert len(same_questions(connection, "old", "new").a) == 0
-        assert {line.question for line in response_page(connection, RowFilter()).lines} == {"no question"}
+        assert {line.question for line in response_page(connection, RowFilter()).lines} == {
+            "no question"
+        }
 
 
 @on_sqlite
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_an_export_of_answers_without_questions_comes_back(store: Store, bring: Any, tmp_path: Path, form: str) -> None:
+def test_an_export_of_answers_without_questions_comes_back(
+    store: Store, bring: Any, tmp_path: Path, form: str
+) -> None:
     bring(*without_questions("old", 3), kind="responses")
     file = tmp_path / f"answers.{form}"
     export_tables(store, {"responses": file}, format=form)
     assert import_file(store, file).unchanged == 3
 
 
-ITEM = JudgeInput(1, "", "The warranty lasts two years.", ("The warranty lasts two years.",), external_id="a1")
+ITEM = JudgeInput(
+    1, "", "The warranty lasts two years.", ("The warranty lasts two years.",), external_id="a1"
+)
 
 
 @pytest.mark.parametrize("kind", ["rag", "grade", "rating", "rubric"])

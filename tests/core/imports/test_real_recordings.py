@@ -26,9 +26,13 @@ def counts(store: Store, *names: str) -> dict[str, int]:
     return {name: row_count(store, METADATA.tables[name]) for name in names}
 
 
-def where(store: Store, table: str, column: str, *, null: bool = False, value: object = None) -> int:
+def where(
+    store: Store, table: str, column: str, *, null: bool = False, value: object = None
+) -> int:
     found = METADATA.tables[table].c[column]
-    condition = found == value if value is not None else found.is_(None) if null else found.is_not(None)
+    condition = (
+        found == value if value is not None else found.is_(None) if null else found.is_not(None)
+    )
     with store.reading() as connection:
         return connection.execute(select(func.count()).where(condition)).scalar_one()
 
@@ -42,7 +46,9 @@ def some_rows(file: Path, folder: Path, wanted: Callable[[int, bytes], bool]) ->
 
 
 @pytest.fixture
-def brought(public_database: Callable[..., Path], shared: Path, tmp_path: Path) -> Iterator[Callable[..., Store]]:
+def brought(
+    public_database: Callable[..., Path], shared: Path, tmp_path: Path
+) -> Iterator[Callable[..., Store]]:
     """Return ``brought((file, kind), …)``: a database of a public set, in which every seventh row came twice."""
     with ExitStack() as stores:
 
@@ -51,7 +57,11 @@ def brought(public_database: Callable[..., Path], shared: Path, tmp_path: Path) 
             store = stores.enter_context(closing(open_store(tmp_path / "copy.db")))
             before = counts(store, *METADATA.tables)
             for name, kind in files:
-                rows = some_rows(shared / "data" / f"{name}.jsonl.gz", tmp_path, lambda number, _line: number % 7 == 0)
+                rows = some_rows(
+                    shared / "data" / f"{name}.jsonl.gz",
+                    tmp_path,
+                    lambda number, _line: number % 7 == 0,
+                )
                 summary = import_file(store, rows, kind=kind, rejected=tmp_path / "rejected.jsonl")
                 assert (summary.new, summary.differing) == (0, 0)
                 assert summary.unchanged == summary.rows - summary.rejected > 0
@@ -151,7 +161,9 @@ def test_ragtruth_responses(shared):
     assert len({evidence_group(response.query, response.passages) for response in responses}) == 617
     records = [response for response in responses if response.query_type == "Data2txt"]
     assert len(records) == 450
-    assert all(len(response.passages) == 1 and response.passages[0].startswith("{") for response in records)
+    assert all(
+        len(response.passages) == 1 and response.passages[0].startswith("{") for response in records
+    )
 
 
 def test_ragtruth_grades_and_verdicts(shared):
@@ -164,7 +176,9 @@ def test_ragtruth_grades_and_verdicts(shared):
     assert sum(verdict.verdict.groundedness is None for verdict in verdicts) == 9408 - 5376
 
 
-@pytest.mark.parametrize(("name", "rows", "no_answer"), [("cragc25", 192, 0), ("ragchecker", 560, 6)])
+@pytest.mark.parametrize(
+    ("name", "rows", "no_answer"), [("cragc25", 192, 0), ("ragchecker", 560, 6)]
+)
 def test_other_logs(shared, name, rows, no_answer):
     items = list(read_records(shared / "data" / f"{name}.responses.jsonl.gz"))
     assert len(items) == rows

@@ -20,11 +20,26 @@ from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import load_preferences
-from judgeboard.store.tables import COMPARISON, JUDGMENT, JUDGMENT_SCORE, PAIR, RESPONSE, REVIEW, REVIEW_SCORE, RUN
+from judgeboard.store.tables import (
+    COMPARISON,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    PAIR,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    RUN,
+)
 
 
 def row(name: str = "p", **more: Any) -> dict[str, Any]:
-    return {"id": name, "question": f"which {name}?", "answer_a": "left", "answer_b": "right", **more}
+    return {
+        "id": name,
+        "question": f"which {name}?",
+        "answer_a": "left",
+        "answer_b": "right",
+        **more,
+    }
 
 
 def verdicts(store: Store, judge: str) -> list[tuple[Any, ...]]:
@@ -65,8 +80,15 @@ def test_a_judge_that_speaks_in_both_orders_was_asked_in_both_everywhere(store, 
 
 
 def test_a_judge_that_speaks_in_one_order_was_asked_in_that_one(store, bring) -> None:
-    bring(row("p1", judge="one", verdict_order_ba="A"), row("p2", judge="one"), row("p3", judge="dumb"))
-    assert verdicts(store, "one") == [("overall", None, "a", False, True), ("overall", None, None, False, True)]
+    bring(
+        row("p1", judge="one", verdict_order_ba="A"),
+        row("p2", judge="one"),
+        row("p3", judge="dumb"),
+    )
+    assert verdicts(store, "one") == [
+        ("overall", None, "a", False, True),
+        ("overall", None, None, False, True),
+    ]
     assert verdicts(store, "dumb") == [("overall", None, None, True, False)]
 
 
@@ -78,7 +100,10 @@ def test_a_row_whose_only_news_is_an_order_in_vain_is_new(store, bring) -> None:
 
 @on_sqlite
 def test_a_second_import_of_anything_changes_nothing(bring, contents) -> None:
-    people = [{"annotator": "ada", "depth": "a", "shown": "ab"}, {"annotator": "bo", "preference": "B"}]
+    people = [
+        {"annotator": "ada", "depth": "a", "shown": "ab"},
+        {"annotator": "bo", "preference": "B"},
+    ]
     rows = [
         row("p1", judge="j", verdict_order_ab={"depth": "a", "style": "n"}, human=people),
         row("p1", judge="k", verdict_order_ab={"depth": "b"}, human=people),
@@ -94,7 +119,10 @@ def test_a_second_import_of_anything_changes_nothing(bring, contents) -> None:
 def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, contents) -> None:
     bring(row())
     before = contents()
-    summary = bring(row(), row(answer_b="else", judge="j", verdict_order_ab="a", human=[{"annotator": "x", "d": "a"}]))
+    summary = bring(
+        row(),
+        row(answer_b="else", judge="j", verdict_order_ab="a", human=[{"annotator": "x", "d": "a"}]),
+    )
     (problem,) = summary.first_rejected
     assert (summary.differing, problem.line, problem.field) == (1, 2, "answer_a")
     assert problem.row["answer_b"] == "else"
@@ -109,13 +137,24 @@ def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(stor
         row(judge="j", verdict_order_ab={"depth": "a", "style": "b"}),
     )
     assert (summary.new, summary.differing, summary.first_rejected[0].line) == (1, 1, 1)
-    assert verdicts(store, "j") == [("depth", "a", None, True, False), ("style", "b", None, True, False)]
+    assert verdicts(store, "j") == [
+        ("depth", "a", None, True, False),
+        ("style", "b", None, True, False),
+    ]
 
 
 @on_sqlite
-def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles_over(bring) -> None:
+def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles_over(
+    bring,
+) -> None:
     bring({"id": "q", "question": "?", "samples": ["A"], "model": "m"}, kind="samples")
-    wrong = {"id": "q", "question": "?", "samples": ["A", "B"], "verdicts": {"A": {"ab": "a", "ba": "b"}}, "model": "m"}
+    wrong = {
+        "id": "q",
+        "question": "?",
+        "samples": ["A", "B"],
+        "verdicts": {"A": {"ab": "a", "ba": "b"}},
+        "model": "m",
+    }
     bring(wrong, kind="samples")
     refused = {**wrong, "samples": ["A", "B", "C"], "verdicts": {"A": {"ab": "b", "ba": "b"}}}
     summary = bring(*[refused] * BATCH_ROWS, {**wrong, "id": "q2"}, kind="samples")
@@ -123,13 +162,19 @@ def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles
 
 
 @on_sqlite
-def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(store, bring) -> None:
+def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(
+    store, bring
+) -> None:
     bring({"id": "r1", "query": "which p?", "answer": "left"}, kind="responses")
     bring(row(response_a="r1", response_b="r2"))
     with store.reading() as connection:
         stored = RESPONSE.c
-        kinds = {each.external_id: each.derived_from for each in connection.execute(select(RESPONSE))}
-        logged = connection.execute(select(stored.id).where(stored.external_id == "r1")).scalar_one()
+        kinds = {
+            each.external_id: each.derived_from for each in connection.execute(select(RESPONSE))
+        }
+        logged = connection.execute(
+            select(stored.id).where(stored.external_id == "r1")
+        ).scalar_one()
     assert kinds == {"r1": None, "pair:p:a": logged, "pair:p:b": None}
 
 
@@ -141,7 +186,9 @@ def test_people_in_two_files_are_counted_once(store, bring) -> None:
     summary = bring({**grade, "depth": -1}, {**grade, "pair_id": "gone", "depth": 1}, kind="grades")
     assert (summary.new, "'gone'" in summary.first_rejected[0].reason) == (1, True)
     with store.reading() as connection:
-        assert [(each.aspect, each.value) for each in load_preferences(connection)] == [("depth", -1)]
+        assert [(each.aspect, each.value) for each in load_preferences(connection)] == [
+            ("depth", -1)
+        ]
 
 
 @on_sqlite
@@ -187,11 +234,19 @@ def test_aspects_may_come_in_rows_of_their_own(store, bring) -> None:
         for aspect, said in (("depth", "A"), ("style", "n"))
     ]
     assert bring(*rows, kind="comparisons").new == 2
-    assert verdicts(store, "j") == [("depth", "a", None, True, False), ("style", "tie", None, True, False)]
+    assert verdicts(store, "j") == [
+        ("depth", "a", None, True, False),
+        ("style", "tie", None, True, False),
+    ]
 
 
 def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents) -> None:
-    rows = [row("p1", judge="j", verdict_order_ab="a"), row("p1", judge="k"), row("p2"), row("p2", judge="j")]
+    rows = [
+        row("p1", judge="j", verdict_order_ab="a"),
+        row("p1", judge="k"),
+        row("p2"),
+        row("p2", judge="j"),
+    ]
     before = contents()
     tried = bring(*rows, dry_run=True)
     assert contents() == before
@@ -208,12 +263,17 @@ def test_a_dry_run_of_several_batches_stores_nothing(bring, contents) -> None:
     assert contents() == before
 
 
-def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(store, tmp_path, bring, contents) -> None:
+def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(
+    store, tmp_path, bring, contents
+) -> None:
     rows = [row("p1", judge="j", verdict_order_ab="a"), row("p2", judge="j")]
     bring(rows[0], row("p2"))  # as far as it came: the end, with the order in vain, was not reached
     summary = bring(*rows)
     assert (summary.new, summary.unchanged) == (1, 1)
-    assert verdicts(store, "j") == [("overall", "a", None, True, False), ("overall", None, None, True, False)]
+    assert verdicts(store, "j") == [
+        ("overall", "a", None, True, False),
+        ("overall", None, None, True, False),
+    ]
 
 
 @on_sqlite
@@ -233,7 +293,12 @@ def test_the_kinds_of_files_all_have_a_way_in() -> None:
 @on_sqlite
 def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, contents) -> None:
     rows = [
-        row(judge="j", verdict_order_ab="a", raw_ab="[[A]]", human=[{"annotator": "ada", "d": "a", "note": "hers"}]),
+        row(
+            judge="j",
+            verdict_order_ab="a",
+            raw_ab="[[A]]",
+            human=[{"annotator": "ada", "d": "a", "note": "hers"}],
+        ),
         row(judge="k", verdict_order_ab="a", raw_ab="hm"),
     ]
     tries = {"id": "p", "question": "which p?", "samples": ["left", None], "model": "m"}
@@ -254,11 +319,28 @@ def test_no_figure_of_the_log_moves(store, bring) -> None:
     bring({"response_id": "r1", "annotator": "ada", "quality": 2}, kind="grades")
     before = figures(store)
     assert all(before.values())
-    bring(row(judge="j", verdict_order_ab="a", response_a="r1", human=[{"annotator": "bo", "preference": "a"}]))
+    bring(
+        row(
+            judge="j",
+            verdict_order_ab="a",
+            response_a="r1",
+            human=[{"annotator": "bo", "preference": "a"}],
+        )
+    )
     bring({"id": "q", "question": "?", "samples": ["A"]}, kind="samples")
-    given = {"question": "?", "answer": "a", "rubric": "care", "scale": "1-5", "model": "m", "samples": [1, 1]}
+    given = {
+        "question": "?",
+        "answer": "a",
+        "rubric": "care",
+        "scale": "1-5",
+        "model": "m",
+        "samples": [1, 1],
+    }
     bring({"id": "r", **given}, kind="repeats")
-    bring({"response_id": "pair:p:a", "judge": "rag", "groundedness": 0.1, "quality": 1}, kind="verdicts")
+    bring(
+        {"response_id": "pair:p:a", "judge": "rag", "groundedness": 0.1, "quality": 1},
+        kind="verdicts",
+    )
     bring({"response_id": "pair:p:b", "annotator": "ada", "quality": 4}, kind="grades")
     assert figures(store) == before
 
@@ -280,7 +362,11 @@ def figures(store: Store) -> dict[str, Any]:
 def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -> None:
     bring(row(answer_a="", response_a="silent", response_b="spoken"))
     verdict = {"judge": "x", "quality": 0.5, "scale": "0-1"}
-    summary = bring({"response_id": "silent", **verdict}, {"response_id": "elsewhere", **verdict}, kind="verdicts")
+    summary = bring(
+        {"response_id": "silent", **verdict},
+        {"response_id": "elsewhere", **verdict},
+        kind="verdicts",
+    )
     assert (summary.new, summary.rejected) == (1, 1)
     with store.reading() as connection:
         (pair,) = load_pairs(connection, [1])
@@ -293,25 +379,44 @@ SCORE = JUDGMENT_SCORE
 
 
 def sampled(name: str = "q", **more: Any) -> dict[str, Any]:
-    return {"id": name, "question": f"how many {name}?", "samples": ["A", None, "B"], "model": "m", **more}
+    return {
+        "id": name,
+        "question": f"how many {name}?",
+        "samples": ["A", None, "B"],
+        "model": "m",
+        **more,
+    }
 
 
 def scored(name: str = "r", **more: Any) -> dict[str, Any]:
-    given = {"question": "?", "answer": "yes", "rubric": "by care", "scale": "1-5", "model": "m", "samples": [5, 4]}
+    given = {
+        "question": "?",
+        "answer": "yes",
+        "rubric": "by care",
+        "scale": "1-5",
+        "model": "m",
+        "samples": [5, 4],
+    }
     return {"id": name, **given, **more}
 
 
 @on_sqlite
 def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, contents) -> None:
     rows = [
-        sampled(verdicts={"A": {"ab": "a", "ba": None}, "B": {"ab": "b", "ba": "b"}}, gold="B", category="math"),
+        sampled(
+            verdicts={"A": {"ab": "a", "ba": None}, "B": {"ab": "b", "ba": "b"}},
+            gold="B",
+            category="math",
+        ),
         sampled("q2"),
     ]
     assert bring(*rows, kind="samples").new == 2
     with store.reading() as connection:
         version = get_version(connection, "m")
         one, two = load_samples(connection, version.id)
-        said = [(row.condition, row.ab, row.ba) for row in load_comparisons(connection, [version.id])]
+        said = [
+            (row.condition, row.ab, row.ba) for row in load_comparisons(connection, [version.id])
+        ]
     assert (one.answers, one.query_type, one.gold) == (("A", None, "B"), "math", "b")
     assert two.answers == one.answers
     assert said == [("plain", "a", None), ("reference", "b", "b")]
@@ -323,7 +428,9 @@ def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, cont
 @on_sqlite
 def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(store, bring) -> None:
     bring(sampled(), kind="samples")
-    summary = bring(sampled(samples=["A", "A"]), sampled(samples=["A", None, "B", "C"]), kind="samples")
+    summary = bring(
+        sampled(samples=["A", "A"]), sampled(samples=["A", None, "B", "C"]), kind="samples"
+    )
     assert (summary.new, summary.differing, summary.first_rejected[0].line) == (1, 1, 1)
     with store.reading() as connection:
         (one,) = load_samples(connection, get_version(connection, "m").id)
@@ -338,12 +445,21 @@ def test_samples_join_the_pair_that_has_the_answers(bring) -> None:
 
 
 def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents) -> None:
-    rows = [scored(), scored("r2", rubric="by speed", samples=[1, None, 3], raw=["slow", "?", "so so"])]
+    rows = [
+        scored(),
+        scored("r2", rubric="by speed", samples=[1, None, 3], raw=["slow", "?", "so so"]),
+    ]
     assert bring(*rows, kind="repeats").new == 2
     with store.reading() as connection:
         versions = list_versions(connection)
         query = (
-            select(JUDGMENT.c.judge_version_id, JUDGMENT.c.repeat, JUDGMENT.c.status, JUDGMENT.c.quality, SCORE.c.value)
+            select(
+                JUDGMENT.c.judge_version_id,
+                JUDGMENT.c.repeat,
+                JUDGMENT.c.status,
+                JUDGMENT.c.quality,
+                SCORE.c.value,
+            )
             .outerjoin(SCORE, SCORE.c.judgment_id == JUDGMENT.c.id)
             .order_by(JUDGMENT.c.judge_version_id, JUDGMENT.c.repeat)
         )
@@ -367,19 +483,33 @@ def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents)
 def test_other_content_or_another_score_is_rejected(bring) -> None:
     bring(scored(), kind="repeats")
     summary = bring(scored(answer="no"), scored("r3"), kind="repeats")
-    assert (summary.new, summary.differing, summary.first_rejected[0].field) == (1, 1, "external_id")
+    assert (summary.new, summary.differing, summary.first_rejected[0].field) == (
+        1,
+        1,
+        "external_id",
+    )
     summary = bring(scored(samples=[5, 3]), kind="repeats")
     assert (summary.differing, "repeat 2" in summary.first_rejected[0].reason) == (1, True)
 
 
 @on_sqlite
-def test_verdicts_on_a_scale_of_their_own_are_scores_and_never_qualities(store, bring, contents) -> None:
+def test_verdicts_on_a_scale_of_their_own_are_scores_and_never_qualities(
+    store, bring, contents
+) -> None:
     bring({"id": "r", "query": "?", "answer": "yes"}, kind="responses")
-    verdict = {"response_id": "r", "judge": "auto", "quality": 0.25, "scale": "0-1", "scores": {"depth": 1}}
+    verdict = {
+        "response_id": "r",
+        "judge": "auto",
+        "quality": 0.25,
+        "scale": "0-1",
+        "scores": {"depth": 1},
+    }
     bring(verdict, kind="verdicts")
     with store.reading() as connection:
         assert list(connection.execute(select(JUDGMENT.c.quality)).scalars()) == [None]
-        scores = connection.execute(select(SCORE.c.dimension, SCORE.c.value, SCORE.c.scale).order_by(SCORE.c.id))
+        scores = connection.execute(
+            select(SCORE.c.dimension, SCORE.c.value, SCORE.c.scale).order_by(SCORE.c.id)
+        )
         assert [tuple(row) for row in scores] == [("score", 0.25, "0-1"), ("depth", 1, "0-1")]
     before = contents()
     assert bring(verdict, kind="verdicts").unchanged == 1
@@ -390,7 +520,10 @@ def test_verdicts_on_a_scale_of_their_own_are_scores_and_never_qualities(store, 
 @on_sqlite
 def test_grades_on_a_scale_of_their_own_are_scores_of_a_review(store, bring, contents) -> None:
     bring({"id": "r", "query": "?", "answer": "yes"}, kind="responses")
-    grades = [{"response_id": "r", "annotator": name, "quality": 5, "scale": "1-5"} for name in ("ada", "bo")]
+    grades = [
+        {"response_id": "r", "annotator": name, "quality": 5, "scale": "1-5"}
+        for name in ("ada", "bo")
+    ]
     assert bring(*grades, kind="grades").new == 2
     with store.reading() as connection:
         review, score = REVIEW, REVIEW_SCORE

@@ -25,20 +25,36 @@ ROW = {"query": "q", "answer": "a"}
 
 def test_without_an_id_a_row_gets_its_content_hash_and_equal_rows_are_numbered(reading):
     other = {**ROW, "answer": "b"}
-    items = list(reading("\n".join(json.dumps(row) for row in (ROW, other, ROW, ROW, other)).encode()))
+    items = list(
+        reading("\n".join(json.dumps(row) for row in (ROW, other, ROW, ROW, other)).encode())
+    )
     first, second = content_hash(items[0]), content_hash(items[1])
-    assert [item.external_id for item in items] == [first, second, f"{first}-2", f"{first}-3", f"{second}-2"]
+    assert [item.external_id for item in items] == [
+        first,
+        second,
+        f"{first}-2",
+        f"{first}-3",
+        f"{second}-2",
+    ]
 
 
 def test_thousands_of_equal_rows_are_numbered_without_a_gap(reading):
     items = list(reading((json.dumps(ROW).encode() + b"\n") * 3000))
     digest = content_hash(items[0])
-    assert [item.external_id for item in items] == [digest, *(f"{digest}-{number}" for number in range(2, 3001))]
+    assert [item.external_id for item in items] == [
+        digest,
+        *(f"{digest}-{number}" for number in range(2, 3001)),
+    ]
 
 
 def test_an_id_names_one_answer_in_a_file(reading):
     rows = [{"id": f"y{n}", **ROW} for n in range(60)]
-    rows += [{"id": "x", **ROW}, {"id": "x", **ROW}, {"id": 1, **ROW}, {"id": "1", **ROW, "answer": "other"}]
+    rows += [
+        {"id": "x", **ROW},
+        {"id": "x", **ROW},
+        {"id": 1, **ROW},
+        {"id": "1", **ROW, "answer": "other"},
+    ]
     items = list(reading("\n".join(map(json.dumps, rows)).encode()))[60:]
     assert [type(item) for item in items] == [Response, Response, Response, Rejected]
     assert {item.field for item in items if isinstance(item, Rejected)} == {"external_id"}
@@ -53,7 +69,9 @@ def test_a_column_that_repeats_is_no_id(reading):
 
 def test_one_id_in_two_sources_is_two_ids(reading):
     rows = [{"source": source, "external_id": "x", **ROW} for source in ("a", "b")]
-    assert all(isinstance(item, Response) for item in reading("\n".join(map(json.dumps, rows)).encode()))
+    assert all(
+        isinstance(item, Response) for item in reading("\n".join(map(json.dumps, rows)).encode())
+    )
 
 
 def test_the_id_of_a_rejected_row_stays_free(reading):
@@ -66,7 +84,12 @@ def test_the_id_of_a_rejected_row_stays_free(reading):
 def test_texts_stay_exactly_as_they_are(one):
     text = "  = \r\n\t<b>ä</b> \u202e😀 "
     response = one({"query": text, "answer": text, "reference": text, "id": " x "})
-    assert (response.query, response.answer, response.reference, response.external_id) == (text, text, text, " x ")
+    assert (response.query, response.answer, response.reference, response.external_id) == (
+        text,
+        text,
+        text,
+        " x ",
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +121,9 @@ def test_an_unusable_optional_field_is_kept_in_metadata_and_counted(reading, ext
     (response,) = records
     ((column, value),) = extra.items()
     assert response.metadata == {column: value}
-    assert {name: (each.ours, each.times) for name, each in records.unread.items()} == {column: (field, 1)}
+    assert {name: (each.ours, each.times) for name, each in records.unread.items()} == {
+        column: (field, 1)
+    }
 
 
 def test_an_unknown_kind_of_an_own_export_rejects_the_row(refused):
@@ -107,7 +132,16 @@ def test_an_unknown_kind_of_an_own_export_rejects_the_row(refused):
 
 def test_optional_fields_are_read(one):
     messages = [{"role": "user", "content": "q"}]
-    response = one({**ROW, "messages": messages, "metadata": '{"a": 1}', "ideal": ["x", "y"], "type": 3, "cost": 1e-7})
+    response = one(
+        {
+            **ROW,
+            "messages": messages,
+            "metadata": '{"a": 1}',
+            "ideal": ["x", "y"],
+            "type": 3,
+            "cost": 1e-7,
+        }
+    )
     assert response.messages == tuple(messages)
     assert (response.metadata, response.reference, response.query_type) == ({"a": 1}, "x\ny", "3")
     assert response.generator_cost == 0  # costs are kept in whole millionths
@@ -144,10 +178,16 @@ def test_absent_passages_are_none(one):
 
 
 def test_of_passage_objects_the_text_is_taken_and_the_rest_is_kept(one):
-    context = [{"page_content": "p1", "score": 0.9}, {"document": {"content": "p2", "id": 4}, "rank": 2}, "p3"]
+    context = [
+        {"page_content": "p1", "score": 0.9},
+        {"document": {"content": "p2", "id": 4}, "rank": 2},
+        "p3",
+    ]
     response = one({"query": "q", "answer": "a", "context": context})
     assert response.passages == ("p1", "p2", "p3")
-    assert response.metadata == {"context_details": [{"score": 0.9}, {"rank": 2, "document": {"id": 4}}, {}]}
+    assert response.metadata == {
+        "context_details": [{"score": 0.9}, {"rank": 2, "document": {"id": 4}}, {}]
+    }
 
 
 @pytest.mark.parametrize(
@@ -206,7 +246,14 @@ def test_feedback_is_read(one, column, value, expected):
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        *(("thumbs", 2), ("thumbs", 0.5), ("stars", 0), ("stars", 6), ("stars", "up"), ("stars", True)),
+        *(
+            ("thumbs", 2),
+            ("thumbs", 0.5),
+            ("stars", 0),
+            ("stars", 6),
+            ("stars", "up"),
+            ("stars", True),
+        ),
         *(("feedback", "so-so"), ("feedback", {"score": 1}), ("feedback", [1])),
         *(("feedback", {"thumbs": 1, "stars": 5}), ("feedback", {"stars": "4"}), ("feedback", -2)),
         ("feedback", {"stars": 4, "at": "yesterday"}),
@@ -223,7 +270,8 @@ def test_what_is_no_feedback_is_kept_in_metadata(one, column, value):
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("feedback", 1), ("feedback", 0), ("rating", 1), ("rating", 1.0), ("user_feedback", 0)]
+    ("column", "value"),
+    [("feedback", 1), ("feedback", 0), ("rating", 1), ("rating", 1.0), ("user_feedback", 0)],
 )
 def test_a_bare_one_or_nought_is_left_out_and_its_row_is_read(one, column, value):
     response = one({"query": "q", "answer": "a", column: value})
@@ -237,18 +285,30 @@ def test_a_bare_one_is_told_by_the_mapping(one, scale, expected):
 
 
 def test_several_feedbacks_with_user_and_time_are_kept(one):
-    given = [{"kind": "thumbs", "value": 0, "user": "u", "at": "2026-03-01"}, {"stars": 2, "user": None}]
+    given = [
+        {"kind": "thumbs", "value": 0, "user": "u", "at": "2026-03-01"},
+        {"stars": 2, "user": None},
+    ]
     response = one({"query": "q", "answer": "a", "feedback": given})
-    assert response.feedback == (Feedback(FeedbackKind.THUMBS, 0, "u", as_utc("2026-03-01")), stars(2))
+    assert response.feedback == (
+        Feedback(FeedbackKind.THUMBS, 0, "u", as_utc("2026-03-01")),
+        stars(2),
+    )
 
 
 @on_sqlite
-def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_its_other_keys_are_named(store: Store, bring) -> None:
+def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_its_other_keys_are_named(
+    store: Store, bring
+) -> None:
     ann = {"thumbs": "up", "comment": "fine", "user": "ann", "device": "phone"}
     row = {"id": "r1", "query": "q", "answer": "a"}
     bring(row | {"feedback": ann}, row | {"id": "r2"}, kind="responses")
     bob = {"thumbs": "down", "comment": "no, wrong", "user": "bob"}
-    later = bring(row | {"feedback": bob}, row | {"id": "r2", "feedback": ann | {"comment": "good"}}, kind="responses")
+    later = bring(
+        row | {"feedback": bob},
+        row | {"id": "r2", "feedback": ann | {"comment": "good"}},
+        kind="responses",
+    )
     assert (later.new, later.unchanged, later.rejected, later.feedback_added) == (0, 2, 0, 2)
     assert [each["extra"] for each in rows_of(store, RESPONSE)] == [{}, {}]
     assert [each["comment"] for each in rows_of(store, FEEDBACK)] == ["fine", "no, wrong", "good"]
@@ -258,7 +318,9 @@ def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_its_other_keys_
 
 
 @on_sqlite
-def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(store: Store, bring) -> None:
+def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(
+    store: Store, bring
+) -> None:
     row = {"query": "q", "answer": "a", "feedback": {"thumbs": "down"}}
     bring(row, row, kind="responses")
     commented = row | {"feedback": {"thumbs": "down", "comment": "wrong"}}

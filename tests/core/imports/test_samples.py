@@ -16,8 +16,12 @@ def sampled(one, **more):
 
 
 def test_tries_with_what_is_known_of_each(one):
-    got = sampled(one, model="m", models=["x", "y", "z"], category="math", reference="A", options=["1", "2"])
-    assert [(each.answer, each.record.model_reported, each.record.status) for each in got.tries] == [
+    got = sampled(
+        one, model="m", models=["x", "y", "z"], category="math", reference="A", options=["1", "2"]
+    )
+    assert [
+        (each.answer, each.record.model_reported, each.record.status) for each in got.tries
+    ] == [
         ("A", "x", "ok"),
         (None, "y", "unparsable"),
         ("3", "z", "ok"),
@@ -32,7 +36,9 @@ def test_without_a_model_the_samples_have_a_name(one):
 
 def test_verdicts_by_condition_and_order_with_nothing_dropped(one):
     got = sampled(one, verdicts={"A": {"ab": "A", "ba": None}, "B": {"ab": "tie"}}, gold="B")
-    assert [(each.condition, each.shown, each.preferences.get(OVERALL)) for each in got.comparisons] == [
+    assert [
+        (each.condition, each.shown, each.preferences.get(OVERALL)) for each in got.comparisons
+    ] == [
         ("plain", Shown.AB, Preference.A),
         ("plain", Shown.BA, None),
         ("reference", Shown.AB, Preference.TIE),
@@ -59,7 +65,9 @@ def test_what_is_no_sample_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="samples")[0] == field
 
 
-def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(sqlite_store, tmp_path) -> None:
+def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(
+    sqlite_store, tmp_path
+) -> None:
     file = tmp_path / "samples.jsonl"
     rows = [ROW | {"id": f"q{n}", "raw": ["x"] * (n + 2)} for n in range(3)]
     file.write_text("\n".join(map(json.dumps, rows)))
@@ -69,13 +77,27 @@ def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(sqlite_st
     assert ("'raw'" in message, "2 rows" in message) == (True, True)
 
 
-REPEAT = {"id": "r", "question": "?", "answer": "yes", "rubric": "1 bad, 5 good", "scale": "1-5", "model": "m"}
+REPEAT = {
+    "id": "r",
+    "question": "?",
+    "answer": "yes",
+    "rubric": "1 bad, 5 good",
+    "scale": "1-5",
+    "model": "m",
+}
 
 
 def test_an_answer_scored_three_times(one):
-    got = one({**REPEAT, "samples": [5, None, 4.5], "raw": ["fine", "?", None], "answer_model": "w"}, kind="repeats")
+    got = one(
+        {**REPEAT, "samples": [5, None, 4.5], "raw": ["fine", "?", None], "answer_model": "w"},
+        kind="repeats",
+    )
     assert (got.scores, got.raws, got.scale) == ((5, None, 4.5), ("fine", "?", None), "1-5")
-    assert (got.judge, got.rubric, got.response.kind) == ("m", REPEAT["rubric"], ResponseKind.CANDIDATE)
+    assert (got.judge, got.rubric, got.response.kind) == (
+        "m",
+        REPEAT["rubric"],
+        ResponseKind.CANDIDATE,
+    )
     assert (got.response.external_id, got.response.generator_model) == ("r", "w")
 
 
@@ -98,14 +120,25 @@ def test_what_is_no_repeat_is_rejected_with_its_field(refused, part, field):
 
 
 def test_a_judge_scores_an_answer_once_by_a_rubric_in_a_file(reading):
-    rows = [{**REPEAT, "samples": [5]}, {**REPEAT, "samples": [4]}, {**REPEAT, "samples": [4], "rubric": "another"}]
+    rows = [
+        {**REPEAT, "samples": [5]},
+        {**REPEAT, "samples": [4]},
+        {**REPEAT, "samples": [4], "rubric": "another"},
+    ]
     first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="repeats")
     assert (first.scores, again.field, other.scores) == ((5,), "external_id", (4,))
 
 
 def test_a_list_of_another_length_is_left_out_of_repeated_scores(sqlite_store, tmp_path) -> None:
     file = tmp_path / "repeats.jsonl"
-    row = {"id": "r", "question": "q", "answer": "a", "judge": "j", "rubric": "clear?", "scale": "1-5"}
+    row = {
+        "id": "r",
+        "question": "q",
+        "answer": "a",
+        "judge": "j",
+        "rubric": "clear?",
+        "scale": "1-5",
+    }
     file.write_text(json.dumps({**row, "samples": [1, 2, 3], "raw": ["one", "two"]}))
     summary = import_file(sqlite_store, file, kind="repeats", source="log")
     assert (summary.new, summary.rejected) == (1, 0)

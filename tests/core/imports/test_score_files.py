@@ -24,33 +24,61 @@ TRACE, SPAN, UNKNOWN = Sent(1).trace_id, Sent(1).span_id, "f" * 32
 LANGFUSE = [
     {"name": "user-thumbs", "value": 1, "dataType": "BOOLEAN", "source": "API"},
     {"name": "groundedness", "value": 0.2, "dataType": "NUMERIC", "source": "EVAL"},
-    {"name": "label", "value": 1, "stringValue": "grounded", "dataType": "CATEGORICAL", "source": "ANNOTATION"},
+    {
+        "name": "label",
+        "value": 1,
+        "stringValue": "grounded",
+        "dataType": "CATEGORICAL",
+        "source": "ANNOTATION",
+    },
 ]
 LANGSMITH = [
     {"key": "user_feedback", "score": 1, "feedback_source": {"type": "api"}},
     {"key": "groundedness", "score": 0.2, "feedback_source": {"type": "model"}},
-    {"key": "label", "score": "", "value": "grounded", "feedback_source": {"type": "app", "user_name": "mara"}},
-    {"key": "quality", "score": 1, "feedback_source": {"type": "api", "metadata": {"sent_by": "judgeboard"}}},
+    {
+        "key": "label",
+        "score": "",
+        "value": "grounded",
+        "feedback_source": {"type": "app", "user_name": "mara"},
+    },
+    {
+        "key": "quality",
+        "score": 1,
+        "feedback_source": {"type": "api", "metadata": {"sent_by": "judgeboard"}},
+    },
 ]
 PHOENIX = [
     {"annotation_name": "thumbs", "annotator_kind": "CODE", "result.score": 1},
     {"annotation_name": "groundedness", "annotator_kind": "LLM", "result.score": 0.2},
-    {"annotation_name": "label", "annotator_kind": "HUMAN", "result.label": "grounded", "identifier": "mara"},
+    {
+        "annotation_name": "label",
+        "annotator_kind": "HUMAN",
+        "result.label": "grounded",
+        "identifier": "mara",
+    },
 ]
 
 
 def langfuse(trace_id: str) -> list[dict[str, Any]]:
-    return [{"id": f"{trace_id}{n}", "traceId": trace_id, "stringValue": "", **row} for n, row in enumerate(LANGFUSE)]
+    return [
+        {"id": f"{trace_id}{n}", "traceId": trace_id, "stringValue": "", **row}
+        for n, row in enumerate(LANGFUSE)
+    ]
 
 
 def langsmith(trace_id: str) -> list[dict[str, Any]]:
-    run_id = "-".join((trace_id[:8], trace_id[8:12], trace_id[12:16], trace_id[16:20], trace_id[20:]))
+    run_id = "-".join(
+        (trace_id[:8], trace_id[8:12], trace_id[12:16], trace_id[16:20], trace_id[20:])
+    )
     return [{"run_id": run_id, "value": "", **row} for row in LANGSMITH]
 
 
 def phoenix(trace_id: str) -> list[dict[str, Any]]:
     nothing = {"result.score": None, "result.label": None, "result.explanation": None}
-    return [{"span_id": SPAN if trace_id == TRACE else trace_id[:16], **nothing, **row} for row in PHOENIX]
+    return [
+        {"span_id": SPAN if trace_id == TRACE else trace_id[:16], **nothing, **row}
+        for row in PHOENIX
+    ]
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
@@ -58,7 +86,12 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
     table.writeheader()
     for row in rows:
-        table.writerow({name: json.dumps(value) if isinstance(value, dict) else value for name, value in row.items()})
+        table.writerow(
+            {
+                name: json.dumps(value) if isinstance(value, dict) else value
+                for name, value in row.items()
+            }
+        )
     return text.getvalue()
 
 
@@ -72,7 +105,9 @@ def test_scores_belong_to_the_answer_of_their_trace(
     gathered(store)
     rows = [*tool(TRACE), *tool(UNKNOWN)]
     file = tmp_path / f"scores.{form}"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows) if form == "jsonl" else as_csv(rows))
+    file.write_text(
+        "".join(json.dumps(row) + "\n" for row in rows) if form == "jsonl" else as_csv(rows)
+    )
     database = store.engine.url.render_as_string(hide_password=False)
     for again in (False, True):
         assert run(["import", str(file), "--db", database]) == 1
@@ -82,7 +117,11 @@ def test_scores_belong_to_the_answer_of_their_trace(
         assert ("1 new" in shown) is not again
     with store.reading() as connection:
         answered = {
-            table.name: connection.execute(select(RESPONSE.c.external_id).join_from(RESPONSE, table)).scalars().all()
+            table.name: connection.execute(
+                select(RESPONSE.c.external_id).join_from(RESPONSE, table)
+            )
+            .scalars()
+            .all()
             for table in (FEEDBACK, JUDGMENT, REVIEW)
         }
         assert answered == {name: [TRACE] for name in answered}
@@ -93,9 +132,13 @@ def test_scores_belong_to_the_answer_of_their_trace(
 
 
 @on_sqlite
-def test_only_ids_of_spans_are_looked_for_in_all_responses(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_ids_of_spans_are_looked_for_in_all_responses(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked_for: list[set[str]] = []
-    monkeypatch.setattr(responses, "responses_of_spans", lambda _connection, ids: looked_for.append(ids) or {})
+    monkeypatch.setattr(
+        responses, "responses_of_spans", lambda _connection, ids: looked_for.append(ids) or {}
+    )
     kind = VerdictImport(None)
     kind.of_traces = True
     with store.reading() as connection:
@@ -113,9 +156,9 @@ def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path
     database = ("--db", str(sqlite_store.engine.url.database))
     assert [run(["import", "--kind", "feedback", str(file), *database]) for _ in range(2)] == [1, 1]
     with sqlite_store.reading() as connection:
-        assert connection.execute(select(FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user)).all() == [
-            ("stars", 4, "ann")
-        ]
+        assert connection.execute(
+            select(FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user)
+        ).all() == [("stars", 4, "ann")]
 
 
 def test_the_feedback_of_many_answers_is_stored_at_once(
@@ -131,7 +174,10 @@ def test_the_feedback_of_many_answers_is_stored_at_once(
 
     monkeypatch.setattr(importing_responses, "add_feedback", counted)
     rows = [{"response_id": f"a{number}", "thumbs": "up"} for number in (1, 2, 3, 4)]
-    twice = [{"response_id": "a2", "thumbs": "up"}, {"response_id": "a2", "stars": 3, "thumbs": "up"}]
+    twice = [
+        {"response_id": "a2", "thumbs": "up"},
+        {"response_id": "a2", "stars": 3, "thumbs": "up"},
+    ]
     first = bring(*rows, *twice, kind="feedback")
     assert (first.new, first.unchanged, calls) == (5, 1, [4])
     assert bring(*rows, *twice, kind="feedback").unchanged == 6
@@ -150,12 +196,19 @@ def test_a_thumb_without_a_time_that_a_file_changes_back_is_newer_and_the_same_f
         with log.store.reading() as connection:
             return list(connection.execute(query).scalars())
 
-    files = {"first.jsonl": [up, *others, down, *others, up], "other.jsonl": [down], "later.jsonl": [up]}
+    files = {
+        "first.jsonl": [up, *others, down, *others, up],
+        "other.jsonl": [down],
+        "later.jsonl": [up],
+    }
     for name, expected in zip(files, ([1, 0, 1], [1, 0, 1, 0], [1, 0, 1, 0, 1]), strict=True):
         bring(*files[name], kind="feedback", name=name)
         assert thumbs() == expected
         stored = contents()
-        for before, rows in files.items():  # a file that may not know of a change does not change it back
+        for (
+            before,
+            rows,
+        ) in files.items():  # a file that may not know of a change does not change it back
             bring(*rows, kind="feedback", name=before)
             if before == name:
                 break

@@ -20,9 +20,23 @@ from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
-from judgeboard.store.tables import FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, VERSION
+from judgeboard.store.tables import (
+    FEEDBACK,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    VERSION,
+)
 
-TOPICS = ("return a lamp", "pair the speaker", "move the meeting", "cancel the trial", "reset the door code")
+TOPICS = (
+    "return a lamp",
+    "pair the speaker",
+    "move the meeting",
+    "cancel the trial",
+    "reset the door code",
+)
 
 
 def imported(store: Store, file: Path, **request: Any) -> list[Any]:
@@ -59,7 +73,9 @@ def stored_as_printed(file: Path, database: Path, capsys: pytest.CaptureFixture[
     code = run(command)
     if code == 2:
         printed = capsys.readouterr().err.splitlines()
-        (command,) = (shlex.split(line)[1:] for line in printed if line.startswith("  judgeboard import"))
+        (command,) = (
+            shlex.split(line)[1:] for line in printed if line.startswith("  judgeboard import")
+        )
         code = run(command)
     assert code == 0
     return rows_of(open_store(database), select(RESPONSE).order_by(RESPONSE.c.id))
@@ -67,14 +83,26 @@ def stored_as_printed(file: Path, database: Path, capsys: pytest.CaptureFixture[
 
 def answer(number: int, **more: Any) -> dict[str, Any]:
     topic = TOPICS[number % len(TOPICS)]
-    return {"id": f"n{number}", "question": f"How do I {topic} {number}?", "answer": f"Open page {number}.", **more}
+    return {
+        "id": f"n{number}",
+        "question": f"How do I {topic} {number}?",
+        "answer": f"Open page {number}.",
+        **more,
+    }
 
 
-def test_dialogues_under_usual_names_are_a_conversation(sqlite_store: Store, tmp_path: Path) -> None:
-    turns = [{"speaker": "customer", "text": "Is it open?"}, {"speaker": "bot", "text": "Yes, until six."}]
+def test_dialogues_under_usual_names_are_a_conversation(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    turns = [
+        {"speaker": "customer", "text": "Is it open?"},
+        {"speaker": "bot", "text": "Yes, until six."},
+    ]
     rows = [{"dialog_id": f"d{n}", "topic": "hours", "transcript": turns * 2} for n in range(3)]
     answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
-    assert [each.external_id for each in answers] == [f"d{n}-{turn}" for n in range(3) for turn in (1, 2)]
+    assert [each.external_id for each in answers] == [
+        f"d{n}-{turn}" for n in range(3) for turn in (1, 2)
+    ]
     assert answers[0].extra["topic"] == "hours"
 
 
@@ -83,7 +111,12 @@ def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
 ) -> None:
     texts = {"user": "Can I {topic}?", "assistant": "Yes, you can {topic}."}
     rows = [
-        {"session_id": f"s{n}", "seq": place, "sender": role, "message": texts[role].format(topic=TOPICS[n])}
+        {
+            "session_id": f"s{n}",
+            "seq": place,
+            "sender": role,
+            "message": texts[role].format(topic=TOPICS[n]),
+        }
         for place, role in enumerate(("user", "assistant", "user", "assistant"))
         for n in range(3)
     ]
@@ -94,7 +127,8 @@ def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
 
 def test_a_row_per_passage_is_one_answer(sqlite_store: Store, tmp_path: Path) -> None:
     rows = [
-        answer(n) | {"context": f"Passage {part} of {n}.", "answer": f"Open page {n}." if part == 0 else ""}
+        answer(n)
+        | {"context": f"Passage {part} of {n}.", "answer": f"Open page {n}." if part == 0 else ""}
         for n in range(4)
         for part in range(3)
     ]
@@ -102,9 +136,13 @@ def test_a_row_per_passage_is_one_answer(sqlite_store: Store, tmp_path: Path) ->
     assert [len(each.passages) for each in answers] == [3] * 4
 
 
-def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(sqlite_store: Store, tmp_path: Path) -> None:
+def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     rows = [
-        answer(n, rater=rater, rater_score=1 + (n + place) % 5) for n in range(5) for place, rater in enumerate("ab")
+        answer(n, rater=rater, rater_score=1 + (n + place) % 5)
+        for n in range(5)
+        for place, rater in enumerate("ab")
     ]
     answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
     assert len(answers) == 5
@@ -112,9 +150,15 @@ def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(sqlite_
     assert [tuple(row) for row in rows_of(sqlite_store, scores)] == [("1-5", 10)]
 
 
-def test_rows_inside_an_object_are_found_and_the_summary_is_named(sqlite_store: Store, tmp_path: Path) -> None:
+def test_rows_inside_an_object_are_found_and_the_summary_is_named(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     file = tmp_path / "run.json"
-    file.write_text(json.dumps({"name": "nightly", "model": "m-9", "report": {"cases": [answer(n) for n in range(4)]}}))
+    file.write_text(
+        json.dumps(
+            {"name": "nightly", "model": "m-9", "report": {"cases": [answer(n) for n in range(4)]}}
+        )
+    )
     summary = import_file(sqlite_store, file)
     assert (summary.new, summary.left_out) == (4, ("name", "model"))
     assert {each.generator_model for each in rows_of(sqlite_store, select(RESPONSE))} == {"m-9"}
@@ -122,34 +166,54 @@ def test_rows_inside_an_object_are_found_and_the_summary_is_named(sqlite_store: 
 
 def test_a_judge_beside_the_answers_is_no_generator(sqlite_store: Store, tmp_path: Path) -> None:
     rows = [
-        answer(n, evaluator_model="big-1", evaluator_score=1 + n % 5, evaluator_verdict=("pass", "fail")[n % 2])
+        answer(
+            n,
+            evaluator_model="big-1",
+            evaluator_score=1 + n % 5,
+            evaluator_verdict=("pass", "fail")[n % 2],
+        )
         for n in range(10)
     ]
     answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
     assert {each.generator_model for each in answers} == {None}
-    verdicts = select(VERSION.c.name, func.count(JUDGMENT.c.label)).join(JUDGMENT).group_by(VERSION.c.name)
+    verdicts = (
+        select(VERSION.c.name, func.count(JUDGMENT.c.label)).join(JUDGMENT).group_by(VERSION.c.name)
+    )
     assert [tuple(row) for row in rows_of(sqlite_store, verdicts)] == [("big-1", 10)]
     assert {row.scale for row in rows_of(sqlite_store, select(JUDGMENT_SCORE.c.scale))} == {"1-5"}
 
 
 def test_scores_beside_the_name_of_a_person_are_grades(sqlite_store: Store, tmp_path: Path) -> None:
-    rows = [answer(n, annotator=who, quality=1 + (n + place) % 4) for n in range(6) for place, who in enumerate("abc")]
+    rows = [
+        answer(n, annotator=who, quality=1 + (n + place) % 4)
+        for n in range(6)
+        for place, who in enumerate("abc")
+    ]
     answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
     assert (len(answers), rows_of(sqlite_store, select(JUDGMENT.c.id))) == (6, [])
-    assert rows_of(sqlite_store, select(func.count()).where(REVIEW.c.quality.is_not(None))) == [(18,)]
+    assert rows_of(sqlite_store, select(func.count()).where(REVIEW.c.quality.is_not(None))) == [
+        (18,)
+    ]
 
 
-def test_a_rating_with_numbers_up_to_five_is_stars_also_where_it_is_one(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_rating_with_numbers_up_to_five_is_stars_also_where_it_is_one(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     rows = [answer(n, rating=1 + n % 5) for n in range(10)]
     imported(sqlite_store, written(tmp_path / "log.csv", rows))
     counts = select(FEEDBACK.c.kind, func.count()).group_by(FEEDBACK.c.kind)
     assert [tuple(row) for row in rows_of(sqlite_store, counts)] == [("stars", 10)]
 
 
-def test_a_metric_that_is_missing_in_a_row_is_no_verdict(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_metric_that_is_missing_in_a_row_is_no_verdict(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     rows = [answer(n, faithfulness="" if n == 3 else 0.25, context_recall=0.5) for n in range(6)]
     imported(sqlite_store, written(tmp_path / "log.csv", rows))
-    (counts,) = rows_of(sqlite_store, select(func.count(JUDGMENT.c.groundedness), func.count()).select_from(JUDGMENT))
+    (counts,) = rows_of(
+        sqlite_store,
+        select(func.count(JUDGMENT.c.groundedness), func.count()).select_from(JUDGMENT),
+    )
     assert tuple(counts) == (5, 6)
 
 
@@ -163,8 +227,13 @@ def test_scores_on_two_scales_are_never_mixed(sqlite_store: Store, tmp_path: Pat
     assert rows_of(sqlite_store, select(JUDGMENT_SCORE)) == []
 
 
-def test_an_optional_value_in_another_writing_costs_no_row(sqlite_store: Store, tmp_path: Path) -> None:
-    rows = [answer(n, cost="0,0031", thumbs="gut", date="03.05.2026 09:00 MESZ", meta="see above") for n in range(3)]
+def test_an_optional_value_in_another_writing_costs_no_row(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    rows = [
+        answer(n, cost="0,0031", thumbs="gut", date="03.05.2026 09:00 MESZ", meta="see above")
+        for n in range(3)
+    ]
     (first, *_) = imported(sqlite_store, written(tmp_path / "log.csv", rows))
     assert (first.generator_cost, first.asked_at.hour) == (0.0031, 7)
     assert first.extra == {"meta": "see above"}
@@ -173,16 +242,26 @@ def test_an_optional_value_in_another_writing_costs_no_row(sqlite_store: Store, 
 
 def test_rows_under_their_ids_are_found(sqlite_store: Store, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
-    rows = {f"case-{n}": {"question": f"Can I {topic}?", "prediction": "Yes."} for n, topic in enumerate(TOPICS)}
+    rows = {
+        f"case-{n}": {"question": f"Can I {topic}?", "prediction": "Yes."}
+        for n, topic in enumerate(TOPICS)
+    }
     file.write_text(json.dumps({"config": {"name": "nightly"}, "results": rows}))
     summary = import_file(sqlite_store, file)
     assert (summary.new, summary.left_out) == (len(TOPICS), ("config",))
     assert {each.external_id for each in rows_of(sqlite_store, select(RESPONSE))} == {*rows}
 
 
-def test_the_values_show_a_row_per_message_under_unknown_names(sqlite_store: Store, tmp_path: Path) -> None:
+def test_the_values_show_a_row_per_message_under_unknown_names(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     rows = [
-        {"Gespräch": f"g{n}", "Sprecher": who, "Nachricht": f"{text} {TOPICS[n]}?", "Uhr": f"{9 + n}:0{place}"}
+        {
+            "Gespräch": f"g{n}",
+            "Sprecher": who,
+            "Nachricht": f"{text} {TOPICS[n]}?",
+            "Uhr": f"{9 + n}:0{place}",
+        }
         for n in range(3)
         for place, (who, text) in enumerate([("Kunde", "Geht für"), ("Bot", "Ja, für")] * 2)
     ]
@@ -194,7 +273,10 @@ def test_the_values_show_a_row_per_message_under_unknown_names(sqlite_store: Sto
 
 
 def test_pairs_of_a_chat_widget_are_a_conversation(sqlite_store: Store, tmp_path: Path) -> None:
-    rows = [{"hash": f"h{n}", "chatbot": [[f"Is it {n}?", "It is."], ["Since when?", "Monday."]]} for n in range(3)]
+    rows = [
+        {"hash": f"h{n}", "chatbot": [[f"Is it {n}?", "It is."], ["Since when?", "Monday."]]}
+        for n in range(3)
+    ]
     answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
     assert [each.query for each in answers[:2]] == ["Is it 0?", "Since when?"]
 
@@ -203,10 +285,13 @@ def test_further_passages_may_stand_in_rows_without_question_and_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = [
-        {"Nr": f"A{n}", "Frage": f"Wer pflegt {n}?", "Textstelle": "Teil 0", "Antwort": "Team A."} for n in range(9)
+        {"Nr": f"A{n}", "Frage": f"Wer pflegt {n}?", "Textstelle": "Teil 0", "Antwort": "Team A."}
+        for n in range(9)
     ]
     rows = [
-        row if part == 0 else {"Nr": row["Nr"], "Frage": "", "Textstelle": f"Teil {part}", "Antwort": ""}
+        row
+        if part == 0
+        else {"Nr": row["Nr"], "Frage": "", "Textstelle": f"Teil {part}", "Antwort": ""}
         for row in first
         for part in range(3)
     ]
@@ -220,9 +305,18 @@ def test_a_column_of_the_retrieval_is_no_verdict(sqlite_store: Store, tmp_path: 
     assert rows_of(sqlite_store, select(JUDGMENT.c.id)) == []
 
 
-def test_reasons_of_several_scores_are_the_reason_of_none(sqlite_store: Store, tmp_path: Path) -> None:
+def test_reasons_of_several_scores_are_the_reason_of_none(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     rows = [
-        answer(n, **{"Faithfulness (score)": 0.5, "Faithfulness (reason)": "A.", "Relevancy (score)": 0.25})
+        answer(
+            n,
+            **{
+                "Faithfulness (score)": 0.5,
+                "Faithfulness (reason)": "A.",
+                "Relevancy (score)": 0.25,
+            },
+        )
         | {"Relevancy (reason)": "Because of B."}
         for n in range(6)
     ]
@@ -230,15 +324,22 @@ def test_reasons_of_several_scores_are_the_reason_of_none(sqlite_store: Store, t
     assert {row.reasoning for row in rows_of(sqlite_store, select(JUDGMENT.c.reasoning))} == {None}
 
 
-def test_the_answer_of_a_model_stands_before_the_right_answer(sqlite_store: Store, tmp_path: Path) -> None:
-    rows = [{"prompt": "v1.txt", **answer(n), "model_answer": f"Page {n}, I think."} for n in range(6)]
+def test_the_answer_of_a_model_stands_before_the_right_answer(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    rows = [
+        {"prompt": "v1.txt", **answer(n), "model_answer": f"Page {n}, I think."} for n in range(6)
+    ]
     answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
     assert (answers[2].query, answers[2].answer) == (answer(2)["question"], rows[2]["model_answer"])
 
 
-def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(sqlite_store: Store, tmp_path: Path) -> None:
+def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     rows = [
-        answer(n, contexts=[{"ref": "d1", "titulo": "Ayuda uno", "texto": f"La página {n} abre."}]) for n in range(3)
+        answer(n, contexts=[{"ref": "d1", "titulo": "Ayuda uno", "texto": f"La página {n} abre."}])
+        for n in range(3)
     ]
     answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
     assert answers[1].passages == (rows[1]["contexts"][0]["texto"],)
@@ -252,7 +353,12 @@ def test_objects_between_commas_are_rows(sqlite_store: Store, tmp_path: Path) ->
 
 def test_a_title_above_the_names_of_a_sheet_is_no_name(sqlite_store: Store, tmp_path: Path) -> None:
     book = Workbook()
-    for row in (["Export of May"], [], ["question", "answer"], *([f"Can I {topic}?", "Yes."] for topic in TOPICS)):
+    for row in (
+        ["Export of May"],
+        [],
+        ["question", "answer"],
+        *([f"Can I {topic}?", "Yes."] for topic in TOPICS),
+    ):
         book.active.append(row)
     book.save(tmp_path / "log.xlsx")
     assert import_file(sqlite_store, tmp_path / "log.xlsx").new == len(TOPICS)
@@ -261,9 +367,18 @@ def test_a_title_above_the_names_of_a_sheet_is_no_name(sqlite_store: Store, tmp_
 @pytest.mark.parametrize(
     ("names", "texts"),
     [
-        (("Nº ticket", "Pregunta", "Respuesta", "Categoría", "Valoración"), ("¿Cómo va {}?", "Va bien {}.", "buena")),
-        (("Réf.", "Question posée", "Réponse", "Thème", "Avis"), ("Comment aller à {} ?", "À pied, {}.", "bien")),
-        (("Номер", "Вопрос", "Ответ", "Тема", "Оценка"), ("Где находится {}?", "Где-то здесь {}.", "да")),
+        (
+            ("Nº ticket", "Pregunta", "Respuesta", "Categoría", "Valoración"),
+            ("¿Cómo va {}?", "Va bien {}.", "buena"),
+        ),
+        (
+            ("Réf.", "Question posée", "Réponse", "Thème", "Avis"),
+            ("Comment aller à {} ?", "À pied, {}.", "bien"),
+        ),
+        (
+            ("Номер", "Вопрос", "Ответ", "Тема", "Оценка"),
+            ("Где находится {}?", "Где-то здесь {}.", "да"),
+        ),
         (
             ("番号", "質問", "回答", "category", "評価"),
             ("返品はできますか{}", "はい、{}日以内なら可能です。", "👍"),
@@ -275,7 +390,13 @@ def test_columns_in_other_languages_are_found(
 ) -> None:
     question, reply, thumbs = texts
     rows = [
-        dict(zip(names, (f"T-{n:03}", question.format(n), reply.format(n), ("a", "b")[n % 2], thumbs), strict=True))
+        dict(
+            zip(
+                names,
+                (f"T-{n:03}", question.format(n), reply.format(n), ("a", "b")[n % 2], thumbs),
+                strict=True,
+            )
+        )
         for n in range(12)
     ]
     answers = stored_as_printed(written(tmp_path / "log.csv", rows), tmp_path / "log.db", capsys)
@@ -294,14 +415,26 @@ def test_an_excel_sheet_is_read_like_csv(sqlite_store: Store, tmp_path: Path) ->
         sheet.append([row["id"], row["question"], row["answer"], '["One.", "Two."]', 0.5])
     book.save(tmp_path / "log.xlsx")
     answers = imported(sqlite_store, tmp_path / "log.xlsx")
-    assert [(each.passages, each.generator_cost) for each in answers] == [(("One.", "Two."), 0.5)] * 3
+    assert [(each.passages, each.generator_cost) for each in answers] == [
+        (("One.", "Two."), 0.5)
+    ] * 3
 
 
 def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path: Path, capsys) -> None:
-    rows = [{"input_file": "prompts.txt", "golden": f"Gold text {n}.", "raw": f"It opens at {n}."} for n in range(9)]
-    assert run(["import", str(written(tmp_path / "log.csv", rows)), "--db", str(tmp_path / "log.db")]) == 2
+    rows = [
+        {"input_file": "prompts.txt", "golden": f"Gold text {n}.", "raw": f"It opens at {n}."}
+        for n in range(9)
+    ]
+    assert (
+        run(["import", str(written(tmp_path / "log.csv", rows)), "--db", str(tmp_path / "log.db")])
+        == 2
+    )
     printed = capsys.readouterr().err.splitlines()
-    mapped = {line.split()[0]: line.split()[1] for line in printed if line.startswith("  ") and len(line.split()) > 1}
+    mapped = {
+        line.split()[0]: line.split()[1]
+        for line in printed
+        if line.startswith("  ") and len(line.split()) > 1
+    }
     assert mapped.get("query") == "?"
     assert mapped.get("answer") != "golden"
 
@@ -341,11 +474,18 @@ def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
     shape: str,
 ) -> None:
     folder = tmp_path_factory.mktemp("file")
-    names = {name: OTHER_NAMES[name] if name in renamed else name for name in order if name not in left_out}
+    names = {
+        name: OTHER_NAMES[name] if name in renamed else name
+        for name in order
+        if name not in left_out
+    }
     rows = [{names[name]: COLUMNS[name](number) for name in names} for number in range(30)]
     if shape in {"csv", "cp1252"}:
         rows = [
-            {name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()}
+            {
+                name: json.dumps(value) if isinstance(value, list) else value
+                for name, value in row.items()
+            }
             for row in rows
         ]
     if shape == "cp1252":

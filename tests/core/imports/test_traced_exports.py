@@ -12,7 +12,8 @@ CITED = "Dyneema melts at about 145 °C [1]; nylon melts at about 250 °C [2]."
 TRACE = "49c250410fbe305e914b2b7072849737"
 OF_MLFLOW = "48bd85d40d5a223affcc0c4fe68b03de"
 
-# File -> what it is taken for, the trace of the example with passages, all answers, all traces without one.
+# File -> what it is taken for, the trace of the example with passages, all answers, all traces
+# without one.
 CAPTURES = {
     "phoenix/spans.json": ("Phoenix", TRACE, 1, 0),
     "phoenix/spans_dataframe.jsonl": ("Phoenix", TRACE, 5, 2),
@@ -39,9 +40,19 @@ def test_a_trace_of_a_captured_export_is_one_answer(shared: Path) -> None:
         assert all(item.reason for item in rejected)
         if trace is not None:
             first = found[trace]
-            assert (first.query, first.answer, first.passages) == (QUESTION, CITED, (SLINGS, ROPES)), name
-            assert (first.generator_model, first.query_type) == ("gpt-4o-mini-2024-07-18", "material"), name
-            kept = {key: first.metadata.get(key) for key in ("session", "user", "prompt_tokens", "completion_tokens")}
+            assert (first.query, first.answer, first.passages) == (
+                QUESTION,
+                CITED,
+                (SLINGS, ROPES),
+            ), name
+            assert (first.generator_model, first.query_type) == (
+                "gpt-4o-mini-2024-07-18",
+                "material",
+            ), name
+            kept = {
+                key: first.metadata.get(key)
+                for key in ("session", "user", "prompt_tokens", "completion_tokens")
+            }
             assert list(kept.values()) == ["sess-42", "u-7", 57, 21], name
             details = [(each["id"], each["score"]) for each in first.metadata["context_details"]]
             assert details == [("slings-07", 0.91), ("ropes-02", 0.64)], name

@@ -18,11 +18,23 @@ ROW = {"response_id": "r", "judge": "detector"}
 
 @pytest.mark.parametrize(
     ("raw", "kept"),
-    [("as it was\n", "as it was\n"), ({"ö": [0.1, None]}, '{"ö": [0.1, null]}'), (0.25, "0.25"), (None, None)],
+    [
+        ("as it was\n", "as it was\n"),
+        ({"ö": [0.1, None]}, '{"ö": [0.1, null]}'),
+        (0.25, "0.25"),
+        (None, None),
+    ],
 )
 def test_the_raw_text_is_kept_and_any_other_value_as_its_json(one, raw, kept):
-    verdict = one({**ROW, "label": "grounded", "raw": raw, "explanation": "why"}, kind="verdicts").verdict
-    assert (verdict.status, verdict.label, verdict.raw, verdict.reasoning) == (Status.OK, Label.GROUNDED, kept, "why")
+    verdict = one(
+        {**ROW, "label": "grounded", "raw": raw, "explanation": "why"}, kind="verdicts"
+    ).verdict
+    assert (verdict.status, verdict.label, verdict.raw, verdict.reasoning) == (
+        Status.OK,
+        Label.GROUNDED,
+        kept,
+        "why",
+    )
 
 
 def test_a_verdict_that_could_not_be_used_says_its_status(one):
@@ -45,7 +57,10 @@ def test_a_verdict_that_could_not_be_used_says_its_status(one):
         ({"quality": 3, "claims": "a"}, "claims"),
         ({"quality": 3, "claims": [{"status": "supported"}]}, "claims"),
         ({"quality": 3, "claims": [{"text": "a", "status": "fine"}]}, "claims"),
-        ({"quality": 3, "claims": [{"text": "a", "status": "supported", "passage": "1"}]}, "claims"),
+        (
+            {"quality": 3, "claims": [{"text": "a", "status": "supported", "passage": "1"}]},
+            "claims",
+        ),
     ],
 )
 def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
@@ -55,7 +70,17 @@ def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
 @pytest.mark.parametrize(
     "word",
     [
-        *("Invalid", "N/A", " error ", "unparsable", "timeout", "parse error", "Parse_Error", "refused", "unknown"),
+        *(
+            "Invalid",
+            "N/A",
+            " error ",
+            "unparsable",
+            "timeout",
+            "parse error",
+            "Parse_Error",
+            "refused",
+            "unknown",
+        ),
         *("?", "-", "not available", "abstain", "failed to judge", "null", "nan", "NaN"),
     ],
 )
@@ -76,7 +101,9 @@ def test_none_may_be_a_class_and_is_never_unusable_unasked(one, refused, word):
     field, reason = refused({**ROW, "label": word}, kind="verdicts")[:2]
     assert field == "label"
     assert "--map-value label:none=grounded (good)" in reason
-    mapped = one({**ROW, "label": word}, kind="verdicts", values={"label": {"none": "grounded"}}).verdict
+    mapped = one(
+        {**ROW, "label": word}, kind="verdicts", values={"label": {"none": "grounded"}}
+    ).verdict
     assert (mapped.status, mapped.label) == (Status.OK, Label.GROUNDED)
 
 
@@ -88,7 +115,8 @@ def test_a_judge_judges_a_response_once_in_a_file(reading):
 
 def test_a_number_on_a_scale_of_its_own_is_never_a_quality(one):
     verdict = one(
-        {**ROW, "quality": 0.25, "scale": "0-1", "scores": {"depth": 1, "style": None}}, kind="verdicts"
+        {**ROW, "quality": 0.25, "scale": "0-1", "scores": {"depth": 1, "style": None}},
+        kind="verdicts",
     ).verdict
     assert verdict.quality is None
     assert [(each.dimension, each.value, each.scale) for each in verdict.scores] == [
@@ -107,7 +135,9 @@ def test_a_number_on_a_scale_of_its_own_is_never_a_quality(one):
         ("0.2", []),
     ],
 )
-def test_what_the_judge_really_said_is_read_where_it_is_numbers_by_name_on_the_rows_scale(one, raw, named):
+def test_what_the_judge_really_said_is_read_where_it_is_numbers_by_name_on_the_rows_scale(
+    one, raw, named
+):
     verdict = one({**ROW, "quality": 0.25, "scale": "0-1", "raw": raw}, kind="verdicts").verdict
     assert [(each.dimension, each.value) for each in verdict.scores] == [("score", 0.25), *named]
     assert one({**ROW, "label": "grounded", "raw": raw}, kind="verdicts").verdict.scores == ()
@@ -159,7 +189,11 @@ def test_two_verdicts_of_one_version_under_two_models_are_compared(store: Store,
     with store.writing() as connection:
         store_responses(connection, [Response("default", "r", "q", "a", passages=("p",))])
         version = ensure_version(connection, JudgeVersion(name="detector", kind="recorded"))
-    rows = [ROW | {"judge_version": version.fingerprint, "judge_model": model} for model in ("m1", "m2")]
-    summary = bring(rows[0] | {"groundedness": 0.2}, rows[1] | {"groundedness": 0.9}, kind="verdicts")
+    rows = [
+        ROW | {"judge_version": version.fingerprint, "judge_model": model} for model in ("m1", "m2")
+    ]
+    summary = bring(
+        rows[0] | {"groundedness": 0.2}, rows[1] | {"groundedness": 0.9}, kind="verdicts"
+    )
     assert (summary.new, summary.differing) == (1, 1)
     assert "'r'" in summary.first_rejected[0].reason

@@ -22,7 +22,11 @@ from tool_histories import HistoryTool, LangsmithWithHistory, time_of
 
 COUNT = 2
 LATER = as_utc(time_of(600))
-SCORES = [(1, "groundedness", 0.2, None, {}), (2, "label", "grounded", "mara", {}), (2, "user_thumbs", 1, None, {})]
+SCORES = [
+    (1, "groundedness", 0.2, None, {}),
+    (2, "label", "grounded", "mara", {}),
+    (2, "user_thumbs", 1, None, {}),
+]
 
 
 def receive(_store: Store, _name: str, tool: HistoryTool, http: TestClient) -> None:
@@ -36,7 +40,14 @@ def receive(_store: Store, _name: str, tool: HistoryTool, http: TestClient) -> N
 
 
 def pulled(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> None:
-    result = pull(store, name, address=tool.address, environment=tool.environment, since=as_utc(time_of(0)), now=LATER)
+    result = pull(
+        store,
+        name,
+        address=tool.address,
+        environment=tool.environment,
+        since=as_utc(time_of(0)),
+        now=LATER,
+    )
     assert (result.stopped, dict(result.rejected), result.differing) == (None, {}, 0)
 
 
@@ -57,13 +68,17 @@ def imported(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> N
 
 @pytest.mark.parametrize("name", FAKES)
 @pytest.mark.parametrize("ways", [(receive, imported, pulled), (imported, pulled, receive)])
-def test_a_trace_is_one_answer(ways: tuple[Callable[..., None], ...], name: str, sqlite_store: Store) -> None:
+def test_a_trace_is_one_answer(
+    ways: tuple[Callable[..., None], ...], name: str, sqlite_store: Store
+) -> None:
     with FAKES[name](COUNT) as tool, receiving(sqlite_store) as http:
         tool.given = SCORES
         for way in ways * 2:
             way(sqlite_store, name.split(maxsplit=1)[0], tool, http)
     with sqlite_store.reading() as connection:
-        queries = connection.execute(select(RESPONSE.c.query).order_by(RESPONSE.c.query)).scalars().all()
+        queries = (
+            connection.execute(select(RESPONSE.c.query).order_by(RESPONSE.c.query)).scalars().all()
+        )
         assert queries == [f"question {number}" for number in range(1, COUNT + 1)]
         states = connection.execute(select(TRACE.c.state, TRACE.c.reason)).all()
         assert [state for state, _ in states] == ["made"] * COUNT, states

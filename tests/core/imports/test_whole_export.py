@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Label, Status, Verdict, WhyDiffers
+from judgeboard.domain import (
+    Decision,
+    DimensionScore,
+    JudgeVersion,
+    Label,
+    Status,
+    Verdict,
+    WhyDiffers,
+)
 from judgeboard.formats.label_schema import stored_schema
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import UnclearFile
@@ -40,9 +48,10 @@ KINDS = {
     "reviews": "grades",
     "preferences": "grades",
 }
-# Ids of rows, and the moment at which a row was stored, are those of one database. Calls count, with their cost, where
-# they were made. A version of a judge is known by its settings, which no export has. Every imported person is a person
-# of the origin `import`, whose preferences are also with their pairs. Flags come from the rules of the database.
+# Ids of rows, and the moment at which a row was stored, are those of one database. Calls count,
+# with their cost, where they were made. A version of a judge is known by its settings, which no
+# export has. Every imported person is a person of the origin `import`, whose preferences are also
+# with their pairs. Flags come from the rules of the database.
 CALLS = "run created_at prompt_tokens completion_tokens latency_ms cost model_reported"
 OF_ONE_DATABASE = {
     "pairs": "human",
@@ -60,18 +69,29 @@ def rows_of(store: Store, table: str) -> list[str]:
     names = [column.name for column in exports()[table].columns if column.name not in left_out]
     with store.reading() as connection:
         rows = list(exports()[table].rows(connection))
-    return sorted(json.dumps({name: row.get(name) for name in names}, sort_keys=True, default=str) for row in rows)
+    return sorted(
+        json.dumps({name: row.get(name) for name in names}, sort_keys=True, default=str)
+        for row in rows
+    )
 
 
 def replacements(store: Store) -> list[tuple[str, ...]]:
     """The reviews that replace another one, with the one that they replace."""
     with store.reading() as connection:
-        rows = {row["review"]: row for table in ("reviews", "preferences") for row in exports()[table].rows(connection)}
+        rows = {
+            row["review"]: row
+            for table in ("reviews", "preferences")
+            for row in exports()[table].rows(connection)
+        }
     named = {
         id_: f"{row['external_id']} {row['reviewer']} {row.get('decision')} {row.get('quality')}"
         for id_, row in rows.items()
     }
-    return sorted((named[id_], named[row["replaces"]]) for id_, row in rows.items() if row["replaces"] is not None)
+    return sorted(
+        (named[id_], named[row["replaces"]])
+        for id_, row in rows.items()
+        if row["replaces"] is not None
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +108,23 @@ def filled(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
     ]
     own = {"label": "grounded", "failure_modes": ["rude"], "label_schema": "tone v2"}
     labels = path.with_name("labels.jsonl")
-    labels.write_text(json.dumps(named[2] | own | {"annotator": "Ada L", "fields": {"kind": True, "why": "please"}}))
+    labels.write_text(
+        json.dumps(
+            named[2] | own | {"annotator": "Ada L", "fields": {"kind": True, "why": "please"}}
+        )
+    )
     assert import_file(store, labels, kind="grades").new == 1
     flags = [row["id"] for row in rows_of_table(store, FLAG) if row["state"] == "open"]
     with store.writing() as connection:
         jon = store_reviewer(connection, "page", "Bo M")
-    for flag, decision in zip(flags, (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE), strict=False):
+    for flag, decision in zip(
+        flags, (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE), strict=False
+    ):
         decide(store, flag_id=flag, reviewer=jon, decision=decision, request_key=decision, now=NOW)
     with store.writing() as connection:
-        forget_response(connection, named[-1]["external_id"], source=named[-1]["source"], actor="library")
+        forget_response(
+            connection, named[-1]["external_id"], source=named[-1]["source"], actor="library"
+        )
     yield store
     store.close()
 
@@ -117,26 +145,41 @@ def add_schema(store: Store) -> None:
     ],
     indirect=["store"],
 )
-def test_the_demo_comes_back_whole(filled: Store, store: Store, tmp_path: Path, format_name: str) -> None:
+def test_the_demo_comes_back_whole(
+    filled: Store, store: Store, tmp_path: Path, format_name: str
+) -> None:
     files = {table: tmp_path / f"{table}.{format_name}" for table in KINDS}
     export_tables(filled, files, format=format_name)
-    forgotten = {row["external_id"] for row in rows_of_table(filled, RESPONSE) if row["answer"] is None}
+    forgotten = {
+        row["external_id"] for row in rows_of_table(filled, RESPONSE) if row["answer"] is None
+    }
     add_schema(store)
     for table, kind in KINDS.items():
         summary = import_file(store, files[table], kind=kind)
         # No export has a forgotten answer, but rows about it.
-        expected = [row for row in rows_of(filled, table) if json.loads(row)["external_id"] not in forgotten]
-        assert summary.rejected == len(rows_of(filled, table)) - len(expected), (table, summary.first_rejected)
+        expected = [
+            row for row in rows_of(filled, table) if json.loads(row)["external_id"] not in forgotten
+        ]
+        assert summary.rejected == len(rows_of(filled, table)) - len(expected), (
+            table,
+            summary.first_rejected,
+        )
         assert rows_of(store, table) == expected != [], table
     for table, file in files.items():
-        for again in (store, filled) if store.is_sqlite else (store,):  # the filled one is the same for both engines
+        for again in (
+            (store, filled) if store.is_sqlite else (store,)
+        ):  # the filled one is the same for both engines
             assert (import_file(again, file, kind=KINDS[table]).new, table) == (0, table)
 
 
-def test_ragtruth_comes_back_whole(shared: Path, tmp_path: Path, new_store: Callable[[], Store]) -> None:
+def test_ragtruth_comes_back_whole(
+    shared: Path, tmp_path: Path, new_store: Callable[[], Store]
+) -> None:
     first, kept = new_store(), set[str]()
     for name, kind in (("responses", "responses"), ("judgements", "verdicts"), ("human", "grades")):
-        with gzip.open(shared / "data" / f"ragtruth.{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        with gzip.open(
+            shared / "data" / f"ragtruth.{name}.jsonl.gz", "rt", encoding="utf-8"
+        ) as lines:
             rows = list(map(json.loads, lines))
         kept = kept or {row["id"] for row in rows[::4]}  # of every kind of question
         file = tmp_path / f"{name}.jsonl"
@@ -156,7 +199,11 @@ def test_decisions_edits_and_undone_reviews_come_back(
 ) -> None:
     case = flagged_case(sqlite_store)
     flag = case.judge(0.1)
-    grade = {"quality": 2, "label": Label.HALLUCINATED, "scores": (DimensionScore("care", 3, "1-5"),)}
+    grade = {
+        "quality": 2,
+        "label": Label.HALLUCINATED,
+        "scores": (DimensionScore("care", 3, "1-5"),),
+    }
     first = case.grade(case.mara, **grade)
     case.undo(first, case.mara)
     case.decide(flag, case.jon, Decision.UNSURE)
@@ -168,7 +215,9 @@ def test_decisions_edits_and_undone_reviews_come_back(
     for store in (case.store, new_store()):
         stored = [import_file(store, files[table], kind=KINDS[table]) for table in tables]
         assert [each.rejected for each in stored] == [0, 0, 0]
-        assert [each.new for each in stored] == ([0, 0, 0] if store is case.store else [1, 1, len(case.reviews())])
+        assert [each.new for each in stored] == (
+            [0, 0, 0] if store is case.store else [1, 1, len(case.reviews())]
+        )
         assert rows_of(store, "reviews") == rows_of(case.store, "reviews")
         assert replacements(store) == replacements(case.store) != []
         assert flag_states(store) == flag_states(case.store) == [("low_groundedness", "confirmed")]
@@ -183,12 +232,17 @@ def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         judgments = [
             NewJudgment(
-                case.response_id, ask, repeat, Verdict(Status.OK, groundedness=(ask + repeat) / 4, scores=(score,))
+                case.response_id,
+                ask,
+                repeat,
+                Verdict(Status.OK, groundedness=(ask + repeat) / 4, scores=(score,)),
             )
             for ask, repeat in ((0, 0), (0, 1), (1, 0))
         ]
         unread = Verdict(Status.UNPARSABLE, raw="?", scores=(DimensionScore("care", None, "1-5"),))
-        store_judgments(connection, version, None, [*judgments, NewJudgment(case.response_id, 2, 0, unread)])
+        store_judgments(
+            connection, version, None, [*judgments, NewJudgment(case.response_id, 2, 0, unread)]
+        )
     files = {table: tmp_path / f"{table}.jsonl" for table in ("responses", "judgments")}
     export_tables(case.store, files)
     for store in (case.store, new_store()):
@@ -199,7 +253,9 @@ def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(
         assert rows_of(store, "judgments") == rows_of(case.store, "judgments")
 
 
-def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store: Store, tmp_path: Path) -> None:
+def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(
+    store: Store, tmp_path: Path
+) -> None:
     case = flagged_case(store)
     file = tmp_path / "verdicts.jsonl"
     asks = (3.0, 2**31, -1, True, "many")  # pandas writes 3 as 3.0 beside missing values
@@ -212,7 +268,9 @@ def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store: St
     assert (summary.new, summary.rejected) == (1, 4)
 
 
-def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(sqlite_store: Store, tmp_path: Path) -> None:
+def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     case = flagged_case(sqlite_store)
     case.judge(0.1)
     file = tmp_path / "flags.jsonl"

@@ -31,17 +31,25 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
     others = {"label": "extra", "quality": "extra"}
     of_mara = {"mara_fluency": "scores.fluency", "mara_coherence": "scores.coherence"} | others
     mara = bring("grades", of_mara, annotator="mara", scale="1-5")
-    assert (mara.new, mara.rejected, mara.first_rejected[0].line) == (2, 1, 4)  # nobody scored the third answer
+    assert (mara.new, mara.rejected, mara.first_rejected[0].line) == (
+        2,
+        1,
+        4,
+    )  # nobody scored the third answer
     assert bring("grades", of_mara, annotator="mara", scale="1-5").unchanged == 2
     jon = bring("grades", {"jon_fluency": "scores.fluency"} | others, annotator="jon", scale="1-5")
     assert (jon.new, jon.rejected) == (2, 1)
     gpt = bring("verdicts", {"gpt": "scores.fluency"} | others, judge="gpt", scale="0-100")
     assert (gpt.new, gpt.rejected) == (2, 1)
     values = {"quality": {"-1": ""}}
-    labels = import_file(log.store, path, kind="grades", values=values, constants={"annotator": "zoe"})
+    labels = import_file(
+        log.store, path, kind="grades", values=values, constants={"annotator": "zoe"}
+    )
     assert (labels.new, labels.rejected) == (3, 0)
     with log.store.reading() as connection:
-        scores = select(REVIEWER.c.name, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value, REVIEW_SCORE.c.scale)
+        scores = select(
+            REVIEWER.c.name, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value, REVIEW_SCORE.c.scale
+        )
         scores = scores.join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id).join(
             REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
         )
@@ -54,8 +62,12 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
         ]
         judged = select(JUDGMENT_SCORE.c.value, JUDGMENT_SCORE.c.scale)
         assert sorted(map(tuple, connection.execute(judged))) == [(7, "0-100"), (80, "0-100")]
-        graded = select(REVIEW.c.label, REVIEW.c.quality).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        of_zoe = connection.execute(graded.where(REVIEWER.c.name == "zoe").order_by(REVIEW.c.response_id))
+        graded = select(REVIEW.c.label, REVIEW.c.quality).join(
+            REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
+        )
+        of_zoe = connection.execute(
+            graded.where(REVIEWER.c.name == "zoe").order_by(REVIEW.c.response_id)
+        )
         assert list(map(tuple, of_zoe)) == [("grounded", None), (None, 2), ("hallucinated", None)]
     with pytest.raises(BadInput, match=r"--set critic=.*external_id"):
         bring("verdicts", {}, critic="gpt")
@@ -65,5 +77,10 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
 
 def test_a_column_joins_the_scores_that_a_row_has(reading: Any) -> None:
     head, row = "response_id,judge,scale,scores,flu\n", '1,gpt,0-1,"{""style"": 0.5}",0.3\n'
-    (verdict,) = reading((head + row).encode(), name="x.csv", kind="verdicts", mapping={"flu": "scores.fluency"})
-    assert {each.dimension: each.value for each in verdict.verdict.scores} == {"style": 0.5, "fluency": 0.3}
+    (verdict,) = reading(
+        (head + row).encode(), name="x.csv", kind="verdicts", mapping={"flu": "scores.fluency"}
+    )
+    assert {each.dimension: each.value for each in verdict.verdict.scores} == {
+        "style": 0.5,
+        "fluency": 0.3,
+    }

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import Claim, ClaimStatus
 from judgeboard.judges import evidence_alignment
-from judgeboard.judges.evidence_alignment import LONGEST_PIECE, AlignedSentence, Level, align, annotate
+from judgeboard.judges.evidence_alignment import (
+    LONGEST_PIECE,
+    AlignedSentence,
+    Level,
+    align,
+    annotate,
+)
 from judgeboard.judges.words import content_words, sentence_spans, sentences
 
 PASSAGES = (
@@ -44,7 +50,11 @@ def test_a_sentence_stands_beside_the_place_that_says_most_of_it() -> None:
     ]
     assert [ANSWER[one.start : one.end] for one in alignment] == sentences_of_answer
     assert [said(one) for one in alignment] == places
-    assert [(one.passage, one.by) for one in alignment] == [(1, "words"), (None, None), (2, "words")]
+    assert [(one.passage, one.by) for one in alignment] == [
+        (1, "words"),
+        (None, None),
+        (2, "words"),
+    ]
 
 
 def test_a_rare_word_outweighs_several_common_ones() -> None:
@@ -54,7 +64,9 @@ def test_a_rare_word_outweighs_several_common_ones() -> None:
 
 
 def test_of_equal_places_the_first_is_chosen() -> None:
-    assert [one.passage for one in align("Slings melt early.", ("Slings melt.", "Slings melt."))] == [1]
+    assert [
+        one.passage for one in align("Slings melt early.", ("Slings melt.", "Slings melt."))
+    ] == [1]
 
 
 def test_the_quote_of_a_judge_comes_before_what_the_words_find() -> None:
@@ -149,7 +161,9 @@ def work(answer: str, passages: list[str]) -> int:
 def prose(characters: int, seed: int) -> str:
     draw = random.Random(seed)
     words = [f"word{number}" for number in range(3000)]
-    return "".join(f"{' '.join(draw.choices(words, k=12))}. ".capitalize() for _ in range(characters // 100))
+    return "".join(
+        f"{' '.join(draw.choices(words, k=12))}. ".capitalize() for _ in range(characters // 100)
+    )
 
 
 def test_the_work_grows_with_the_passages_and_with_the_answer_not_with_their_product() -> None:

@@ -17,7 +17,14 @@ from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, completion, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    verdict,
+)
 from judgeboard.store.engine import Store
 from judging_log import address, judge_once, judgments, store_answers
 
@@ -25,7 +32,9 @@ ITEM = JudgeInput(1, "q", "a", ("p",), external_id="r1")
 TEXT = '{"reasoning": "quality: 1, or \\"quality\\": 2", "groundedness": 0.5, "quality": 3}'
 
 
-def with_chances(reply: ScriptedReply, tokens: Sequence[tuple[str, Mapping[str, float]]]) -> ScriptedReply:
+def with_chances(
+    reply: ScriptedReply, tokens: Sequence[tuple[str, Mapping[str, float]]]
+) -> ScriptedReply:
     """Return a completion with its tokens' probabilities: each token's text, and the likeliest texts at its place."""
     content = [
         {"token": text, "logprob": _log(chances.get(text, 1.0)), "top_logprobs": _top(chances)}
@@ -51,7 +60,9 @@ def judged(script: Script, kind: str = "rag", **options: Any) -> tuple[Verdict, 
 
 def reply(digit: dict[str, float], token: str = "3") -> ScriptedReply:
     before, _, after = TEXT.rpartition(token)
-    return with_chances(completion(TEXT), [(before, {before: 1.0}), (token, digit), (after, {after: 1.0})])
+    return with_chances(
+        completion(TEXT), [(before, {before: 1.0}), (token, digit), (after, {after: 1.0})]
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,15 +98,23 @@ def test_without_probabilities_nothing_is_kept() -> None:
 def test_an_endpoint_that_refuses_the_parameter_is_asked_without_it() -> None:
     script = rejects_parameter(always(verdict()), "logprobs", "Unsupported parameter: logprobs")
     verdict_, endpoint = judged(script)
-    assert (verdict_.status, verdict_.scores, verdict_.dropped_parameters) == (Status.OK, (), ("logprobs",))
-    assert [("logprobs" in each.body, "top_logprobs" in each.body) for each in endpoint.requests] == [
+    assert (verdict_.status, verdict_.scores, verdict_.dropped_parameters) == (
+        Status.OK,
+        (),
+        ("logprobs",),
+    )
+    assert [
+        ("logprobs" in each.body, "top_logprobs" in each.body) for each in endpoint.requests
+    ] == [
         (True, True),
         (False, False),
     ]
 
 
 def test_a_repaired_reply_is_judged_by_its_own_tokens() -> None:
-    verdict_, endpoint = judged(in_turn([with_chances(completion("hm"), [("hm", {"hm": 1.0})]), reply({"3": 1.0})]))
+    verdict_, endpoint = judged(
+        in_turn([with_chances(completion("hm"), [("hm", {"hm": 1.0})]), reply({"3": 1.0})])
+    )
     assert len(endpoint.requests) == 2
     assert [score.value for score in verdict_.scores] == [3.0]
 
@@ -112,20 +131,33 @@ def test_it_is_off_by_default_and_then_the_version_is_the_same_as_ever() -> None
     assert "logprobs" not in endpoint.requests[0].body
     for kind in ("rag", "rubric"):
         plain = JUDGES[kind](JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")).version
-        asked = JUDGES[kind](JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1", logprobs=True)).version
+        asked = JUDGES[kind](
+            JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1", logprobs=True)
+        ).version
         assert "logprobs" not in plain.params
         assert fingerprint(plain) != fingerprint(asked)
 
 
 def test_a_rubric_has_one_for_each_dimension() -> None:
     levels = {"accuracy": 2, "helpfulness": 4, "safety": 5, "coherence": 4}
-    text = json.dumps({name: {"reasoning": 'a "score": 1', "score": level} for name, level in levels.items()})
+    text = json.dumps(
+        {name: {"reasoning": 'a "score": 1', "score": level} for name, level in levels.items()}
+    )
     tokens = [
-        (letter, {letter: 0.5, str(int(letter) - 1): 0.5} if letter.isdigit() and letter != "1" else {letter: 1.0})
+        (
+            letter,
+            {letter: 0.5, str(int(letter) - 1): 0.5}
+            if letter.isdigit() and letter != "1"
+            else {letter: 1.0},
+        )
         for letter in text
     ]
     verdict_, _ = judged(always(with_chances(completion(text), tokens)), "rubric")
-    expected = {score.dimension: score.value for score in verdict_.scores if score.dimension.startswith("expected")}
+    expected = {
+        score.dimension: score.value
+        for score in verdict_.scores
+        if score.dimension.startswith("expected")
+    }
     assert expected == {f"expected {name}": level - 0.5 for name, level in levels.items()}
 
 
@@ -175,5 +207,8 @@ def test_a_judge_that_writes_no_digit_takes_none(
 ) -> None:
     for kind in ("lexical", "grade"):
         model = [] if kind == "lexical" else ["--model", "m", "--base-url", "http://127.0.0.1:1/v1"]
-        assert run(["judge", "--judge", kind, *model, "--logprobs", "--db", address(sqlite_store)]) == 2
+        assert (
+            run(["judge", "--judge", kind, *model, "--logprobs", "--db", address(sqlite_store)])
+            == 2
+        )
         assert "--logprobs" in capsys.readouterr().err

@@ -14,9 +14,13 @@ def test_a_real_server_gives_them(small_model: str) -> None:
     async def ask() -> Reply | NoReply:
         chat = EndpointChat("smollm2", base_url=small_model, timeout_s=120)
         try:
-            messages: list[Message] = [{"role": "user", "content": "Say a digit from 1 to 4, nothing else."}]
+            messages: list[Message] = [
+                {"role": "user", "content": "Say a digit from 1 to 4, nothing else."}
+            ]
             return await chat.complete(
-                ChatRequest(messages, None, "", max_output=6, parameters={"temperature": 0}, logprobs=True)
+                ChatRequest(
+                    messages, None, "", max_output=6, parameters={"temperature": 0}, logprobs=True
+                )
             )
         finally:
             await chat.aclose()

@@ -30,7 +30,9 @@ FULL = replace(PLAIN, turns=TURNS, reference="It has 30 metres.")
 
 def sent(item: JudgeInput, kind: str = "rag", **options: Any) -> list[str]:
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
-        judge_once(JUDGES[kind](JudgeOptions(model="m", base_url=endpoint.base_url, **options)), item)
+        judge_once(
+            JUDGES[kind](JudgeOptions(model="m", base_url=endpoint.base_url, **options)), item
+        )
     return [message["content"] for message in endpoint.requests[0].body["messages"]]
 
 
@@ -51,8 +53,17 @@ def test_an_answer_with_neither_is_asked_about_in_the_same_bytes_as_before(kind:
 @pytest.mark.parametrize("kind", ["rag", "rubric", "grade"])
 def test_the_turns_and_the_reference_are_fenced_and_their_use_is_said(kind: str) -> None:
     system, task = sent(FULL, kind)
-    order = ["EARLIER TURN 1 USER", "Is the wall good?", "EARLIER TURN 2 ASSISTANT", "Give 1.0.", "BEGIN QUESTION"]
-    places = [task.index(words) for words in (*order, "REFERENCE ANSWER", "It has 30 metres.", "BEGIN ANSWER")]
+    order = [
+        "EARLIER TURN 1 USER",
+        "Is the wall good?",
+        "EARLIER TURN 2 ASSISTANT",
+        "Give 1.0.",
+        "BEGIN QUESTION",
+    ]
+    places = [
+        task.index(words)
+        for words in (*order, "REFERENCE ANSWER", "It has 30 metres.", "BEGIN ANSWER")
+    ]
     assert places == sorted(places)
     sections = load_prompt(kind).sections
     assert sections["Dialogue"] in system
@@ -113,7 +124,11 @@ _FUNCTION = {"name": "search", "arguments": json.dumps(_ARGUMENTS)}
         {"parts": [{"type": "tool_call", "name": "search", "arguments": _ARGUMENTS}]},
         {"parts": [{"functionCall": {"name": "search", "args": _ARGUMENTS}}]},
         {"content": [{"toolUse": {"toolUseId": "1", "name": "search", "input": _ARGUMENTS}}]},
-        {"content": [{"type": "tool-call", "toolCallId": "1", "toolName": "search", "input": _ARGUMENTS}]},
+        {
+            "content": [
+                {"type": "tool-call", "toolCallId": "1", "toolName": "search", "input": _ARGUMENTS}
+            ]
+        },
     ],
 )
 def test_a_judge_reads_which_tools_an_earlier_turn_called(calling: dict[str, Any]) -> None:
@@ -126,10 +141,17 @@ def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:
     options = JudgeOptions(model="m", base_url="http://localhost:9/v1")
     versions = [
         JUDGES["rag"](replace(options, **more)).version
-        for more in ({}, {"dialogue": "whole"}, {"temperature": 0.7}, {"prompt": earlier_prompt("rag")})  # type: ignore[arg-type]
+        for more in (
+            {},
+            {"dialogue": "whole"},
+            {"temperature": 0.7},
+            {"prompt": earlier_prompt("rag")},
+        )  # type: ignore[arg-type]
     ]
     assert len({fingerprint(version) for version in versions}) == 4
-    assert fingerprint(JUDGES["rag"](replace(options, temperature=0.0)).version) == fingerprint(versions[0])
+    assert fingerprint(JUDGES["rag"](replace(options, temperature=0.0)).version) == fingerprint(
+        versions[0]
+    )
     for wrong in ({"temperature": 2.1}, {"dialogue": "first"}, {"prompt": "# Role\nNo task.\n"}):
         with pytest.raises(BadInput):
             JUDGES["rag"](replace(options, **wrong))  # type: ignore[arg-type]
@@ -138,12 +160,19 @@ def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:
 
 
 @on_sqlite
-def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_asked_as_it_was(store: Store) -> None:
-    messages = ({"role": "user", "content": "Earlier question"}, {"role": "user", "content": "How long is it?"})
+def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_asked_as_it_was(
+    store: Store,
+) -> None:
+    messages = (
+        {"role": "user", "content": "Earlier question"},
+        {"role": "user", "content": "How long is it?"},
+    )
     reference = "It has 60 m."
     store_answers(store, 1, messages=messages, reference=reference)
     with RecordingEndpoint() as endpoint:
-        judge_pending(store, make_judge("rag", model="m", base_url=endpoint.base_url, temperature=0.5))
+        judge_pending(
+            store, make_judge("rag", model="m", base_url=endpoint.base_url, temperature=0.5)
+        )
         old = make_judge("rag", model="m", base_url=endpoint.base_url, prompt=earlier_prompt("rag"))
         with store.writing() as connection:
             stored = ensure_version(connection, old.version)
@@ -163,11 +192,15 @@ VERSION = JudgeVersion("rag", "rag", "m", {"temperature": 0, "max_output": 512},
 
 
 def test_the_address_stays_the_same_in_every_release() -> None:
-    assert fingerprint(VERSION) == "96aa35dd5bb02995864d3fb25c0ba2cea78de5cb4dc73bdff2182befa2915ebd"
+    assert (
+        fingerprint(VERSION) == "96aa35dd5bb02995864d3fb25c0ba2cea78de5cb4dc73bdff2182befa2915ebd"
+    )
 
 
 def test_the_order_of_parameters_does_not_count() -> None:
-    assert fingerprint(replace(VERSION, params={"max_output": 512, "temperature": 0})) == fingerprint(VERSION)
+    assert fingerprint(
+        replace(VERSION, params={"max_output": 512, "temperature": 0})
+    ) == fingerprint(VERSION)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +227,13 @@ def test_a_parameter_must_be_a_number_of_json() -> None:
 def test_recorded_judges_are_told_apart_by_the_name_in_their_file() -> None:
     assert fingerprint(replay_version("a")) == fingerprint(replay_version("a"))
     assert (
-        len({fingerprint(v) for v in (replay_version("a"), replay_version("b"), replay_version("a", model="m"))}) == 3
+        len(
+            {
+                fingerprint(v)
+                for v in (replay_version("a"), replay_version("b"), replay_version("a", model="m"))
+            }
+        )
+        == 3
     )
     assert replay_version("a").kind == "replay"
 

@@ -112,8 +112,14 @@ def test_other_scripts_are_judged_alike() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(max_size=60), st.text(max_size=120), st.none() | st.lists(st.text(max_size=60), max_size=3))
-def test_any_text_gets_a_verdict_and_always_the_same(query: str, answer: str, passages: list[str] | None) -> None:
+@given(
+    st.text(max_size=60),
+    st.text(max_size=120),
+    st.none() | st.lists(st.text(max_size=60), max_size=3),
+)
+def test_any_text_gets_a_verdict_and_always_the_same(
+    query: str, answer: str, passages: list[str] | None
+) -> None:
     given_passages = None if passages is None else tuple(passages)
     verdict = lexical_verdict(query, answer, given_passages)
     assert (verdict.status is Status.OK) == bool(query or passages is not None)
@@ -143,7 +149,10 @@ def test_its_quality_goes_with_peoples_on_the_sample() -> None:
         if grade.get("quality") is not None:
             given.setdefault(grade["response_id"], []).append(grade["quality"])
     rows = [row for row in records(sample_folder() / "responses.jsonl.gz") if row["id"] in given]
-    judge = [lexical_verdict(r["query"], r["answer"], r.get("context") and tuple(r["context"])).quality for r in rows]
+    judge = [
+        lexical_verdict(r["query"], r["answer"], r.get("context") and tuple(r["context"])).quality
+        for r in rows
+    ]
     people = [sum(given[row["id"]]) / len(given[row["id"]]) for row in rows]
     estimate = spearman(np.array(judge, dtype=float), np.array(people), grouping(None, len(rows)))
     assert len(set(judge)) >= 3
@@ -153,9 +162,15 @@ def test_its_quality_goes_with_peoples_on_the_sample() -> None:
 
 @pytest.mark.shared
 def test_it_tells_hallucinated_answers_from_grounded_ones(shared: Path) -> None:
-    labels = {row["response_id"]: row["label"] for row in records(shared / "data" / "ragtruth.human.jsonl.gz")}
+    labels = {
+        row["response_id"]: row["label"]
+        for row in records(shared / "data" / "ragtruth.human.jsonl.gz")
+    }
     rows = records(shared / "data" / "ragtruth.responses.jsonl.gz")[::2]
-    scores = [lexical_verdict(row["query"], row["answer"], tuple(row["context"])).groundedness for row in rows]
+    scores = [
+        lexical_verdict(row["query"], row["answer"], tuple(row["context"])).groundedness
+        for row in rows
+    ]
     bad = np.array([labels[row["id"]] == "hallucinated" for row in rows])
     estimate = auroc(np.array(scores, dtype=float), bad, grouping(None, len(rows)))
     assert (estimate.n, int(bad.sum())) == (1456, 618)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from judgeboard.judges.loose_json import Cut, Pairs, Unclear, objects_in
 
 # Words without the marks of JSON.
-PLAIN = st.text(st.characters(exclude_characters='{}"\\\x00', exclude_categories=["Cs"]), max_size=40)
+PLAIN = st.text(
+    st.characters(exclude_characters='{}"\\\x00', exclude_categories=["Cs"]), max_size=40
+)
 LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 LISTS = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3), max_leaves=6)
 VALUES = LISTS | st.dictionaries(st.text(max_size=5), LISTS, max_size=3)
@@ -27,7 +29,12 @@ def only(text: str) -> object:
 
 
 @settings(max_examples=200, deadline=None)
-@given(PLAIN, PLAIN, st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4), st.booleans())
+@given(
+    PLAIN,
+    PLAIN,
+    st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4),
+    st.booleans(),
+)
 def test_any_object_is_found_whole_between_any_words(
     before: str, after: str, content: dict[str, object], escaped: bool
 ) -> None:

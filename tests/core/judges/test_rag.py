@@ -17,13 +17,28 @@ from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.rag import VerdictForm
 from judgeboard.llm.asking import UnusableReply
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    always,
+    completion,
+    failure,
+    verdict,
+)
 from judging_log import judge_once
 
-ITEM = JudgeInput(1, "How high is the wall?", "The wall is 30 m high.", ("A wall of 30 m.", "Bolts."), external_id="r1")
+ITEM = JudgeInput(
+    1,
+    "How high is the wall?",
+    "The wall is 30 m high.",
+    ("A wall of 30 m.", "Bolts."),
+    external_id="r1",
+)
 
 
-def judged(item: JudgeInput, script: Script | None = None, **options: Any) -> tuple[Verdict, RecordingEndpoint]:
+def judged(
+    item: JudgeInput, script: Script | None = None, **options: Any
+) -> tuple[Verdict, RecordingEndpoint]:
     with RecordingEndpoint(script) as endpoint:
         options = {"model": "gpt-4o-mini", "base_url": endpoint.base_url} | options
         return judge_once(JUDGES["rag"](JudgeOptions(**options)), item), endpoint
@@ -57,7 +72,12 @@ def test_the_anchors_the_domain_and_the_numbered_passages_are_sent() -> None:
     ):
         assert anchor in system
     assert "claims" not in system
-    assert task.index("PASSAGE 1") < task.index("A wall of 30 m.") < task.index("PASSAGE 2") < task.index("Bolts.")
+    assert (
+        task.index("PASSAGE 1")
+        < task.index("A wall of 30 m.")
+        < task.index("PASSAGE 2")
+        < task.index("Bolts.")
+    )
     body = endpoint.requests[0].body
     assert (body["max_tokens"], body["temperature"]) == (99, 0)
 
@@ -96,9 +116,27 @@ def test_nothing_retrieved_is_asked_as_such() -> None:
 
 def test_claims_are_asked_for_on_request_and_their_quotes_located() -> None:
     claims = [
-        {"text": "height", "status": "supported", "answer_quote": "30 m high", "passage": 1, "passage_quote": "30 m"},
-        {"text": "rock", "status": "unsupported", "answer_quote": "granite", "passage": 9, "passage_quote": "granite"},
-        {"text": "wall", "status": "contradicted", "answer_quote": None, "passage": None, "passage_quote": None},
+        {
+            "text": "height",
+            "status": "supported",
+            "answer_quote": "30 m high",
+            "passage": 1,
+            "passage_quote": "30 m",
+        },
+        {
+            "text": "rock",
+            "status": "unsupported",
+            "answer_quote": "granite",
+            "passage": 9,
+            "passage_quote": "granite",
+        },
+        {
+            "text": "wall",
+            "status": "contradicted",
+            "answer_quote": None,
+            "passage": None,
+            "passage_quote": None,
+        },
     ]
     result, endpoint = judged(ITEM, always(verdict(claims=claims)), claims=True)
     assert result.claims is not None
@@ -119,7 +157,10 @@ def test_claims_are_asked_for_on_request_and_their_quotes_located() -> None:
 def test_a_bad_verdict_is_repaired_once_showing_what_was_wrong() -> None:
     result, endpoint = judged(ITEM, in_turn([verdict(groundedness=85), verdict(groundedness=0.85)]))
     assert (result.status, result.groundedness) == (Status.OK, 0.85)
-    assert [(a.why, a.status) for a in result.attempts] == [("first", "unparsable"), ("repair", "ok")]
+    assert [(a.why, a.status) for a in result.attempts] == [
+        ("first", "unparsable"),
+        ("repair", "ok"),
+    ]
     assert [json.loads(a.raw or "")["groundedness"] for a in result.attempts] == [85, 0.85]
     *_, shown, request = endpoint.requests[1].body["messages"]
     assert shown["role"] == "assistant"
@@ -136,7 +177,10 @@ def test_a_verdict_that_stays_bad_is_unparsable_with_its_raw_text() -> None:
     assert result.error is not None
     assert result.error.endswith(f"{raw!r})")
     assert result.raw == raw
-    assert [(a.why, a.status) for a in result.attempts] == [("first", "unparsable"), ("repair", "unparsable")]
+    assert [(a.why, a.status) for a in result.attempts] == [
+        ("first", "unparsable"),
+        ("repair", "unparsable"),
+    ]
     assert len(endpoint.requests) == 2
 
 
@@ -203,21 +247,28 @@ def test_a_limited_rate_is_waited_out() -> None:
     assert len(endpoint.requests) == 2
 
 
-def test_an_unknown_price_is_unknown_but_at_an_own_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_price_is_unknown_but_at_an_own_endpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     result, _ = judged(ITEM, model="somebodys-model")
     assert result.cost_micro == 0
     monkeypatch.setattr("judgeboard.llm.endpoint.is_own_host", lambda _host: False)
     result, _ = judged(ITEM, model="somebodys-model")
     assert result.cost_micro is None
     silent, _ = judged(
-        ITEM, always(completion(json.dumps({"reasoning": "", "groundedness": 1, "quality": 4}), usage=None))
+        ITEM,
+        always(
+            completion(json.dumps({"reasoning": "", "groundedness": 1, "quality": 4}), usage=None)
+        ),
     )
     assert silent.cost_micro is None
     assert silent.prompt_tokens is None
 
 
 def test_escapes_in_a_reply_that_cannot_be_stored_are_marked() -> None:
-    result, _ = judged(ITEM, always(completion(r'{"reasoning": "a\u0000b", "groundedness": 1, "quality": 4}')))
+    result, _ = judged(
+        ITEM, always(completion(r'{"reasoning": "a\u0000b", "groundedness": 1, "quality": 4}'))
+    )
     assert result.reasoning == "a\ufffdb"
     assert "U+FFFD" in (result.attempts[-1].detail or "")
 
@@ -230,7 +281,10 @@ def test_texts_that_json_cannot_carry_are_judged_all_the_same() -> None:
 def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
     file = tmp_path / "replies.jsonl"
     rows = [
-        {"response_id": "r1", "raw": '```json\n{"reasoning": "ok", "groundedness": 0.5, "quality": 2}\n```'},
+        {
+            "response_id": "r1",
+            "raw": '```json\n{"reasoning": "ok", "groundedness": 0.5, "quality": 2}\n```',
+        },
         {"response_id": "r2", "raw": "no idea"},
         {"response_id": "r3", "raw": "no idea"},
         {"response_id": "r3", "raw": '{"reasoning": "ok", "groundedness": 1, "quality": 4}'},
@@ -241,7 +295,10 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
         judge = JUDGES["rag"](JudgeOptions(replies=file))
         assert judge.address is None
         assert not judge.priced
-        return [await judge.judge(JudgeInput(n, "q", "a", ("p",), external_id=f"r{n}")) for n in (1, 2, 3, 4)]
+        return [
+            await judge.judge(JudgeInput(n, "q", "a", ("p",), external_id=f"r{n}"))
+            for n in (1, 2, 3, 4)
+        ]
 
     good, bad, repaired, missing = asyncio.run(run())
     assert (good.status, good.groundedness, good.quality) == (Status.OK, 0.5, 2)
@@ -256,7 +313,10 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
         (JudgeOptions(), "--model"),
         (JudgeOptions(model="m"), "OPENAI_API_KEY"),
         (JudgeOptions(model="m", base_url="localhost:8000/v1"), "http://"),
-        (JudgeOptions(replies=Path("/nowhere/replies.jsonl")), "file of replies /nowhere/replies.jsonl cannot be read"),
+        (
+            JudgeOptions(replies=Path("/nowhere/replies.jsonl")),
+            "file of replies /nowhere/replies.jsonl cannot be read",
+        ),
     ],
 )
 def test_a_judge_that_cannot_be_made_says_what_is_missing(options: JudgeOptions, fix: str) -> None:
@@ -266,15 +326,27 @@ def test_a_judge_that_cannot_be_made_says_what_is_missing(options: JudgeOptions,
 
 def test_what_changes_a_verdict_changes_the_version() -> None:
     def version(**options: Any) -> str:
-        judge = JUDGES["rag"](JudgeOptions(**{"model": "m", "base_url": "http://localhost:1/v1", **options}))
+        judge = JUDGES["rag"](
+            JudgeOptions(**{"model": "m", "base_url": "http://localhost:1/v1", **options})
+        )
         asyncio.run(judge.aclose())
         return fingerprint(judge.version)
 
-    same = [version(), version(concurrency=3, timeout_s=9.0, tries=2, api_key="k"), version(base_url="http://a/v1")]
+    same = [
+        version(),
+        version(concurrency=3, timeout_s=9.0, tries=2, api_key="k"),
+        version(base_url="http://a/v1"),
+    ]
     assert len(set(same)) == 1
     changed = [
         version(**{name: value})
-        for name, value in [("model", "n"), ("name", "second"), ("domain", "d"), ("max_output", 9), ("claims", True)]
+        for name, value in [
+            ("model", "n"),
+            ("name", "second"),
+            ("domain", "d"),
+            ("max_output", 9),
+            ("claims", True),
+        ]
     ]
     assert len({*same, *changed}) == 6
 
@@ -284,7 +356,13 @@ def test_a_key_is_not_shown_with_the_options() -> None:
 
 
 GOOD = {"reasoning": "It is in passage 1.", "groundedness": 0.85, "quality": 3}
-CLAIM = {"text": "30 m", "status": "supported", "answer_quote": "30 m", "passage": 1, "passage_quote": None}
+CLAIM = {
+    "text": "30 m",
+    "status": "supported",
+    "answer_quote": "30 m",
+    "passage": 1,
+    "passage_quote": None,
+}
 
 
 def parse(form: VerdictForm = VerdictForm(), **changes: Any) -> dict[str, Any]:  # noqa: B008  a frozen value
@@ -301,7 +379,9 @@ def test_good_values_are_taken(groundedness: float, quality: int) -> None:
 
 @pytest.mark.parametrize("name", ["groundedness", "quality"])
 @pytest.mark.parametrize("value", [85, -0.1, True, "85", "1.5", "three", None, [0.5], {}, 10**30])
-def test_a_bad_score_makes_the_whole_verdict_unusable_and_is_named(name: str, value: object) -> None:
+def test_a_bad_score_makes_the_whole_verdict_unusable_and_is_named(
+    name: str, value: object
+) -> None:
     with pytest.raises(UnusableReply, match=name):
         parse(**{name: value})
 
@@ -312,8 +392,12 @@ def test_a_missing_score_is_named(name: str) -> None:
         VerdictForm().parse(json.dumps({key: value for key, value in GOOD.items() if key != name}))
 
 
-@pytest.mark.parametrize(("reasoning", "read"), [(None, None), ("", ""), (3, "3"), (["a", "ä"], '["a", "ä"]')])
-def test_a_reason_of_another_type_never_loses_the_scores(reasoning: object, read: str | None) -> None:
+@pytest.mark.parametrize(
+    ("reasoning", "read"), [(None, None), ("", ""), (3, "3"), (["a", "ä"], '["a", "ä"]')]
+)
+def test_a_reason_of_another_type_never_loses_the_scores(
+    reasoning: object, read: str | None
+) -> None:
     assert parse(reasoning=reasoning) == {**GOOD, "reasoning": read}
 
 
@@ -323,7 +407,11 @@ def test_infinity_written_as_a_number_is_no_groundedness() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=4))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=4
+    )
+)
 def test_no_value_passes_but_numbers_in_range(value: Any) -> None:
     try:
         verdict = parse(groundedness=value, quality=value)
@@ -337,13 +425,24 @@ def test_without_passages_groundedness_is_neither_asked_for_nor_taken() -> None:
     form = VerdictForm(groundedness=False)
     assert "groundedness" not in form.schema["properties"]
     plain = {"reasoning": "", "quality": 2}
-    for groundedness in ({}, {"groundedness": None}, {"groundedness": 0.5}, {"groundedness": "high"}):
+    for groundedness in (
+        {},
+        {"groundedness": None},
+        {"groundedness": 0.5},
+        {"groundedness": "high"},
+    ):
         assert form.parse(json.dumps(plain | groundedness)).value.values == plain
 
 
 def test_claims_are_read_whole() -> None:
-    verdict = parse(VerdictForm(claims=True), claims=[CLAIM, {**CLAIM, "status": "contradicted", "passage": None}])
-    assert [claim["status"] for claim in verdict["claims"]] == [ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED]
+    verdict = parse(
+        VerdictForm(claims=True),
+        claims=[CLAIM, {**CLAIM, "status": "contradicted", "passage": None}],
+    )
+    assert [claim["status"] for claim in verdict["claims"]] == [
+        ClaimStatus.SUPPORTED,
+        ClaimStatus.CONTRADICTED,
+    ]
     assert verdict["claims"][0]["passage"] == 1
     assert parse(VerdictForm(claims=True), claims=[])["claims"] == []
 
@@ -368,7 +467,9 @@ def test_one_bad_claim_makes_the_whole_verdict_unusable(claims: Any) -> None:
         parse(VerdictForm(claims=True), claims=claims)
 
 
-@pytest.mark.parametrize("form", [VerdictForm(groundedness=g, claims=c) for g in (True, False) for c in (True, False)])
+@pytest.mark.parametrize(
+    "form", [VerdictForm(groundedness=g, claims=c) for g in (True, False) for c in (True, False)]
+)
 def test_the_example_shown_to_models_is_a_verdict_of_its_form(form: VerdictForm) -> None:
     assert form.parse(form.example).value.values["quality"] == 3
     assert list(form.schema["required"]) == list(form.fields) == list(json.loads(form.example))

@@ -8,7 +8,13 @@ import pytest
 from endpoint_scripts import in_turn
 from judgeboard.domain import JudgeInput, Status
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.rating import Rating, RatingJudge, rating_messages, rating_verdict, read_rating
+from judgeboard.judges.rating import (
+    Rating,
+    RatingJudge,
+    rating_messages,
+    rating_verdict,
+    read_rating,
+)
 from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.runs.judging import make_judge
@@ -32,7 +38,11 @@ def test_only_the_rating_is_needed() -> None:
 
 
 def test_free_text_is_evaluation_and_feedback_without_the_rating() -> None:
-    for reply in ("Say more.\nTotal rating: 3", "Total rating: 3\nSay more.", "Say more. [RESULT] 3"):
+    for reply in (
+        "Say more.\nTotal rating: 3",
+        "Total rating: 3\nSay more.",
+        "Say more. [RESULT] 3",
+    ):
         assert read_rating(reply).value == Rating(3, "Say more.", "Say more.")
 
 
@@ -71,9 +81,16 @@ def test_one_repair_may_save_a_rating_and_a_failure_is_no_number() -> None:
     result, endpoint = ask(in_turn([rated(9), rated(4)]))
     assert result.value is not None
     assert (result.value.rating, len(result.record.attempts), len(endpoint.requests)) == (4, 2, 2)
-    for reply, status in ((completion("no"), Status.UNPARSABLE), (failure(400, "no"), Status.ERROR)):
+    for reply, status in (
+        (completion("no"), Status.UNPARSABLE),
+        (failure(400, "no"), Status.ERROR),
+    ):
         result, _ = ask(always(reply))
-        assert (result.value, rating_verdict(None, result.record).quality, result.record.status) == (None, None, status)
+        assert (
+            result.value,
+            rating_verdict(None, result.record).quality,
+            result.record.status,
+        ) == (None, None, status)
 
 
 def test_every_text_is_fenced_and_cannot_close_its_fence() -> None:
@@ -88,6 +105,10 @@ def test_every_text_is_fenced_and_cannot_close_its_fence() -> None:
 
 def test_it_is_a_version_of_its_own_kind() -> None:
     made = make_judge("rating", model="m", base_url="http://localhost:1/v1")
-    assert (made.version.kind, made.version.name, made.version.scale) == ("rating", "refine", "quality 1-4")
+    assert (made.version.kind, made.version.name, made.version.scale) == (
+        "rating",
+        "refine",
+        "quality 1-4",
+    )
     other = make_judge("rating", model="m", base_url="http://localhost:1/v1", max_output=99)
     assert fingerprint(made.version) != fingerprint(other.version)

@@ -30,7 +30,9 @@ from judgeboard.runs.judging import make_judge
 from judging_log import judge_once
 
 ITEM = JudgeInput(1, "How high is the wall?", "30 m.", ("A wall of 30 m.",), external_id="a")
-CHOICE = PairItem(1, "s", "p", "QA", "Which?", ("30 m", "60 m"), "A", "30 m.", "60 m.", None, None, 1, 2, None)
+CHOICE = PairItem(
+    1, "s", "p", "QA", "Which?", ("30 m", "60 m"), "A", "30 m.", "60 m.", None, None, 1, 2, None
+)
 PAIR = replace(CHOICE, options=None)
 RUSSIAN = "Общая оценка"
 WORDS = ("bad", "poor", "fair", "good", "best")
@@ -99,10 +101,26 @@ LISTED = [
     ("read", "reply", "value"),
     [
         (rag, '{"reasoning": "It is.", "groundedness": 0.8, "quality": 2}', OF_RAG),
-        (rag, 'Here it is:\n```json\n{"reasoning": "It is.", "groundedness": 0.8, "quality": 2}\n```\nDone.', OF_RAG),
-        (rag, '{"reasoning": "See http://a.b", // why\n"groundedness": 0.8, // 0-1\n"quality": 2 // 1-4\n}', OF_RAG),
-        (rag, '```\n{"reasoning": "It is.", "groundedness": "0.8", "quality": "2"} // so\n```', OF_RAG),
-        (rag, '<think>{"quality": 1}</think>{"reasoning": "", "groundedness": "0.8", "quality": 2}', OF_RAG),
+        (
+            rag,
+            'Here it is:\n```json\n{"reasoning": "It is.", "groundedness": 0.8, "quality": 2}\n```\nDone.',
+            OF_RAG,
+        ),
+        (
+            rag,
+            '{"reasoning": "See http://a.b", // why\n"groundedness": 0.8, // 0-1\n"quality": 2 // 1-4\n}',
+            OF_RAG,
+        ),
+        (
+            rag,
+            '```\n{"reasoning": "It is.", "groundedness": "0.8", "quality": "2"} // so\n```',
+            OF_RAG,
+        ),
+        (
+            rag,
+            '<think>{"quality": 1}</think>{"reasoning": "", "groundedness": "0.8", "quality": 2}',
+            OF_RAG,
+        ),
         (grade, "correct 1", {"correct": 1}),
         (grade, "Grade: 1", {"correct": 1}),
         (grade, "\nGrade: 0\n", {"correct": 0}),
@@ -110,8 +128,16 @@ LISTED = [
         (supreme, "Correctness: 0", False),
         (supreme, "Correctness: 1", True),
         (rubric, json.dumps({"evaluations": LISTED}), OF_RUBRIC),
-        (rubric, f"Scores:\n```json\n{json.dumps({'evaluations': LISTED, 'overall': 4})}\n```", OF_RUBRIC),
-        (rubric, '{"accuracy": {"reasoning": "", "score": "5"}, "tone": {"reasoning": "", "score": 3}}', OF_RUBRIC),
+        (
+            rubric,
+            f"Scores:\n```json\n{json.dumps({'evaluations': LISTED, 'overall': 4})}\n```",
+            OF_RUBRIC,
+        ),
+        (
+            rubric,
+            '{"accuracy": {"reasoning": "", "score": "5"}, "tone": {"reasoning": "", "score": 3}}',
+            OF_RUBRIC,
+        ),
         (rating, '{"evaluation": "So so.", "rating": "2", "feedback": "More."}', {"quality": 2}),
         (rating, "Evaluation: So so.\nTotal rating: 2", {"quality": 2}),
         (rating, "So so, Total rating: 3 at first.\n**Total rating:** 3/4.", {"quality": 3}),
@@ -201,26 +227,64 @@ READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
                     "1.0",
                     "Grade:1",
                 ),
-                *("Grade: 1 (correct)", "Grade: 1. It says so.", "Grade: correct", "Final grade: 1", "| Grade | 1 |"),
-                *("It says so.\ncorrect 1", "It says so.\n\nMy final grade: 1", "Grade: 1\n\nIt says so."),
-                *("```\nGrade: 1\n```", "<think>Grade: 0?</think>Grade: 1", "<score>1</score>", "[RESULT] 1"),
-                *('{"grade": 1}', '{"Grade": "1", "reasoning": "Grade: 0 at first"}', '{"correct": 1.0}'),
+                *(
+                    "Grade: 1 (correct)",
+                    "Grade: 1. It says so.",
+                    "Grade: correct",
+                    "Final grade: 1",
+                    "| Grade | 1 |",
+                ),
+                *(
+                    "It says so.\ncorrect 1",
+                    "It says so.\n\nMy final grade: 1",
+                    "Grade: 1\n\nIt says so.",
+                ),
+                *(
+                    "```\nGrade: 1\n```",
+                    "<think>Grade: 0?</think>Grade: 1",
+                    "<score>1</score>",
+                    "[RESULT] 1",
+                ),
+                *(
+                    '{"grade": 1}',
+                    '{"Grade": "1", "reasoning": "Grade: 0 at first"}',
+                    '{"correct": 1.0}',
+                ),
             )
         },
-        **{reply: {"correct": 0} for reply in ("0", "Incorrect.", "incorrect 0.", "Grade: 0.", '{"correct": 0}')},
+        **{
+            reply: {"correct": 0}
+            for reply in ("0", "Incorrect.", "incorrect 0.", "Grade: 0.", '{"correct": 0}')
+        },
     },
-    supreme: {"**Correctness: 1**": True, '{"correctness": 0}': False, "Correctness: 1\nIt had Grade: 0": True},
+    supreme: {
+        "**Correctness: 1**": True,
+        '{"correctness": 0}': False,
+        "Correctness: 1\nIt had Grade: 0": True,
+    },
     rating: {
         reply: {"quality": 2}
         for reply in (
-            *("<feedback>\nWeak.\n</feedback>\n<score>\n2\n</score>", "<score>2", "Weak. [RESULT] 2", "[RESULT] (2)"),
+            *(
+                "<feedback>\nWeak.\n</feedback>\n<score>\n2\n</score>",
+                "<score>2",
+                "Weak. [RESULT] 2",
+                "[RESULT] (2)",
+            ),
             *(
                 "Total rating: 2\nEvaluation: weak\nFeedback: more",
                 "Total rating: 2 out of 4",
                 "Score: 2/4",
                 "Rating: [[2]]",
             ),
-            *("2", "2/4", "[[2]]", "Overall rating: **2**", "Total rating: 2 (weak)", "Total rating: 2.0"),
+            *(
+                "2",
+                "2/4",
+                "[[2]]",
+                "Overall rating: **2**",
+                "Total rating: 2 (weak)",
+                "Total rating: 2.0",
+            ),
             *('{"rating": 2}', '{"score": "2"}', '{"evaluation": "Weak.", "Total rating": 2.0}'),
         )
     },
@@ -240,7 +304,12 @@ READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
     },
     one_dimension: {
         reply: {"helpful": 5, "overall": 5}
-        for reply in ("Feedback: fine. [RESULT] 5", "<score>5</score>", '{"score": 5}', "Helpful: 5/5")
+        for reply in (
+            "Feedback: fine. [RESULT] 5",
+            "<score>5</score>",
+            '{"score": 5}',
+            "Helpful: 5/5",
+        )
     },
     pairwise: {
         **dict.fromkeys(
@@ -262,12 +331,21 @@ READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
                     "My final verdict is: [[A]]",
                     "[RESULT] A",
                 ),
-                *('{"verdict": "A"}', '{"overall": "first"}', '{"winner": 1}', "Verdict: first - it is complete"),
+                *(
+                    '{"verdict": "A"}',
+                    '{"overall": "first"}',
+                    '{"winner": 1}',
+                    "Verdict: first - it is complete",
+                ),
             ),
             "a",
         ),
-        **dict.fromkeys(("2", "second", "<think>A</think>B", '{"overall": {"verdict": "SECOND", "x": 1}}'), "b"),
-        **dict.fromkeys(("Tie.", "It's a tie", "[[C]]", "Neither is better.", '{"better": "tie"}'), "tie"),
+        **dict.fromkeys(
+            ("2", "second", "<think>A</think>B", '{"overall": {"verdict": "SECOND", "x": 1}}'), "b"
+        ),
+        **dict.fromkeys(
+            ("Tie.", "It's a tie", "[[C]]", "Neither is better.", '{"better": "tie"}'), "tie"
+        ),
     },
     lettered_pairwise: {"first": "a", "2": "b"},
     solving: dict.fromkeys(
@@ -281,11 +359,17 @@ READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
                 "B",
                 "Option B",
             ),
-            *("A. 30 m\nB. 60 m\n\nTherefore, the answer is (B).", r"Answer: $\boxed{B}$", '{"answer": "b) 60 m"}'),
+            *(
+                "A. 30 m\nB. 60 m\n\nTherefore, the answer is (B).",
+                r"Answer: $\boxed{B}$",
+                '{"answer": "b) 60 m"}',
+            ),
         ),
         "B",
     ),
-    solving_freely: dict.fromkeys(["Answer: 60 m", "**Answer:** 60 m", '{"answer": " 60 m"}'], "60 m"),
+    solving_freely: dict.fromkeys(
+        ["Answer: 60 m", "**Answer:** 60 m", '{"answer": " 60 m"}'], "60 m"
+    ),
 }
 UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
     rag: (
@@ -340,13 +424,31 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
                     '"75%"',
                     '"½"',
                 ),
-                *('{"score": 3, "max": 5}', '{"score": 3, "rating": 2}', '{"score": 3, "scale": "1-10"}', "{}"),
+                *(
+                    '{"score": 3, "max": 5}',
+                    '{"score": 3, "rating": 2}',
+                    '{"score": 3, "scale": "1-10"}',
+                    "{}",
+                ),
             )
         ),
         *(
             f'{{"quality": 3, "groundedness": {groundedness}}}'
             for groundedness in (
-                *("0,8", '"0,8"', "8", '"85"', '"140%"', '"0.5%"', '"1/2"', "-0.1", "1e999", "true", "null", '"high"'),
+                *(
+                    "0,8",
+                    '"0,8"',
+                    "8",
+                    '"85"',
+                    '"140%"',
+                    '"0.5%"',
+                    '"1/2"',
+                    "-0.1",
+                    "1e999",
+                    "true",
+                    "null",
+                    '"high"',
+                ),
             )
         ),
         '{"quality": 3, "groundedness": 0.5',
@@ -377,7 +479,11 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
         "",
     ),
     grade: (
-        *("The answer isn't\ncorrect 1", "Correct: 1, incorrect: 0", "correct 1\n\nWait, passage 2 says no."),
+        *(
+            "The answer isn't\ncorrect 1",
+            "Correct: 1, incorrect: 0",
+            "correct 1\n\nWait, passage 2 says no.",
+        ),
         *(
             "Grade: 1\nGrade: 0",
             "Grade: 1 Grade: 0",
@@ -422,7 +528,13 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
             "Total rating: 2.5",
             "Total rating: 8/10",
         ),
-        *("Total rating: 3. I am not sure.", "Total rating: 1-4", "Rating (1-5): 3", f"{RUSSIAN}: 2", "I rate it 3."),
+        *(
+            "Total rating: 3. I am not sure.",
+            "Total rating: 1-4",
+            "Rating (1-5): 3",
+            f"{RUSSIAN}: 2",
+            "I rate it 3.",
+        ),
         *(
             "<score>5</score>",
             "<score>2.5</score>",
@@ -433,7 +545,11 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
             "Total rating: 3\n\nWait, the second part is wrong.",
             "Example: Total rating: 3",
         ),
-        *('{"evaluation": "Total rating: 4", "rating": 2, "feedback": ""}', '{"rating": true}', '{"rating": "4 of 5"}'),
+        *(
+            '{"evaluation": "Total rating: 4", "rating": 2, "feedback": ""}',
+            '{"rating": true}',
+            '{"rating": "4 of 5"}',
+        ),
     ),
     rubric: (
         json.dumps({"evaluations": [*LISTED, {**LISTED[0], "score": 1}]}),
@@ -449,7 +565,17 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
         "[RESULT] 4",
     ),
     pairwise: (
-        *("Neither", "Both", "C", "3", "A or B", "A and B", "first\nsecond", "Answer A is not better.", "Hard to say."),
+        *(
+            "Neither",
+            "Both",
+            "C",
+            "3",
+            "A or B",
+            "A and B",
+            "first\nsecond",
+            "Answer A is not better.",
+            "Hard to say.",
+        ),
         *(
             '{"better": true}',
             '{"better": "first", "winner": "second"}',
@@ -477,7 +603,8 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize(
-    ("read", "reply", "value"), [(read, *each) for read, replies in READABLE.items() for each in replies.items()]
+    ("read", "reply", "value"),
+    [(read, *each) for read, replies in READABLE.items() for each in replies.items()],
 )
 def test_what_a_person_would_read_is_read(
     read: Callable[[str, Path], Reading], reply: str, value: Any, tmp_path: Path
@@ -501,19 +628,34 @@ def test_usual_replies_are_read_as_a_person_reads_them(shared: Path, tmp_path: P
     file = shared / "strangers" / "12-replies.jsonl"
     if not file.is_file():
         pytest.skip(f"{file} is absent")
-    readers = {"rag": rag, "grade": grade, "rating": rating, "rubric": rubric, "pairwise": pairwise, "solve": solving}
+    readers = {
+        "rag": rag,
+        "grade": grade,
+        "rating": rating,
+        "rubric": rubric,
+        "pairwise": pairwise,
+        "solve": solving,
+    }
     of_one_value = {"grade": "correct", "rating": "quality"}
     for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
         got, _ = readers[row["kind"]](row["raw"], tmp_path)
         if isinstance(got, dict):
             got.pop("overall", None)
             got = got.get(of_one_value[row["kind"]]) if row["kind"] in of_one_value else got
-        assert (got or (row["read"] and got)) == row["read"] or (not got and row["read"] is None), row
+        assert (got or (row["read"] and got)) == row["read"] or (not got and row["read"] is None), (
+            row
+        )
 
 
 SPOILED: tuple[Callable[[str, int], str], ...] = (
-    lambda text, at: text[:at] + text[at + 1 :] if text[at : at + 1] not in "0123456789.-" else text,
-    lambda text, at: f"{text[:at]}{',;:{}[] '[at % 8]}{text[at:]}" if text[at : at + 1] not in "0123456789.-" else text,
+    lambda text, at: (
+        text[:at] + text[at + 1 :] if text[at : at + 1] not in "0123456789.-" else text
+    ),
+    lambda text, at: (
+        f"{text[:at]}{',;:{}[] '[at % 8]}{text[at:]}"
+        if text[at : at + 1] not in "0123456789.-"
+        else text
+    ),
     lambda text, _: text.replace('"', "'"),
     lambda text, _: re.sub(r'"([^"]*)"', r"“\1”", text),
     lambda text, _: re.sub(r'"(\w+)":', r"\1:", text),
@@ -542,10 +684,15 @@ SPOILED: tuple[Callable[[str, int], str], ...] = (
     ),
     st.lists(st.tuples(st.sampled_from(SPOILED), st.integers(0, 120)), max_size=3),
     st.none() | st.integers(0, 120),
-    st.sampled_from(["", '<think>{"groundedness": 0.111, "quality": 1}</think>', '{"quality": 2}</think>']),
+    st.sampled_from(
+        ["", '<think>{"groundedness": 0.111, "quality": 1}</think>', '{"quality": 2}</think>']
+    ),
 )
 def test_a_spoiled_reply_gives_its_own_numbers_or_none(
-    values: dict[str, Any], spoiled: list[tuple[Callable[[str, int], str], int]], end: int | None, thoughts: str
+    values: dict[str, Any],
+    spoiled: list[tuple[Callable[[str, int], str], int]],
+    end: int | None,
+    thoughts: str,
 ) -> None:
     text = json.dumps(values)
     for spoil, at in spoiled:
@@ -554,13 +701,20 @@ def test_a_spoiled_reply_gives_its_own_numbers_or_none(
         read = VerdictForm().parse(thoughts + text[:end]).value.values
     except UnusableReply:
         return
-    assert (read["groundedness"], read["quality"]) == (values["groundedness"], values["quality"]), text
+    assert (read["groundedness"], read["quality"]) == (values["groundedness"], values["quality"]), (
+        text
+    )
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text())
 def test_no_reply_breaks_the_reader(text: str) -> None:
-    for form in (VerdictForm(claims=True), GRADE_FORM, rating_form(), solution_form(("30 m", "60 m"))):
+    for form in (
+        VerdictForm(claims=True),
+        GRADE_FORM,
+        rating_form(),
+        solution_form(("30 m", "60 m")),
+    ):
         with contextlib.suppress(UnusableReply):
             form.parse(text)
 
@@ -568,8 +722,14 @@ def test_no_reply_breaks_the_reader(text: str) -> None:
 def test_a_mended_reply_is_marked_and_costs_no_second_call() -> None:
     def attempts(reply: str, **options: Any) -> tuple[Any, ...]:
         with RecordingEndpoint(always(completion(reply, **options))) as endpoint:
-            verdict = judge_once(make_judge("rag", model="m", base_url=endpoint.base_url, tries=1), ITEM)
-        return verdict.status, verdict.quality, [(each.status, each.detail) for each in verdict.attempts]
+            verdict = judge_once(
+                make_judge("rag", model="m", base_url=endpoint.base_url, tries=1), ITEM
+            )
+        return (
+            verdict.status,
+            verdict.quality,
+            [(each.status, each.detail) for each in verdict.attempts],
+        )
 
     good = '{"reasoning": "It is.", "groundedness": 0.5, "quality": 3}'
     assert attempts(good) == (Status.OK, 3, [("ok", None)])
@@ -580,7 +740,11 @@ def test_a_mended_reply_is_marked_and_costs_no_second_call() -> None:
     cut = '{"groundedness": 0.5, "quality": 3, "reasoning": "It goes on and'
     assert attempts(cut, finish_reason="length")[:2] == (Status.OK, 3)
     for reply in ('{"quality": 3, "groundedness": 0.5', "Groundedness: 0.5\nQuality: 3"):
-        assert attempts(reply, finish_reason="length") == (Status.UNPARSABLE, None, [("truncated", None)])
+        assert attempts(reply, finish_reason="length") == (
+            Status.UNPARSABLE,
+            None,
+            [("truncated", None)],
+        )
 
 
 @pytest.mark.parametrize(
@@ -589,7 +753,10 @@ def test_a_mended_reply_is_marked_and_costs_no_second_call() -> None:
         (rag, '{"reasoning": "…", "groundedness": 0.0-1.0, "quality": 1-4}'),
         (grade, "'correct 1', 'incorrect 0', 'Grade: 1' or 'Grade: 0'"),
         (supreme, "'correct 1', 'incorrect 0', 'Correctness: 1' or 'Correctness: 0'"),
-        (rubric, '{"accuracy": {"reasoning": "…", "score": 1-5}, "tone": {"reasoning": "…", "score": 1-5}}'),
+        (
+            rubric,
+            '{"accuracy": {"reasoning": "…", "score": 1-5}, "tone": {"reasoning": "…", "score": 1-5}}',
+        ),
         (rating, '{"evaluation": "…", "rating": 1-4, "feedback": "…"}'),
         (russian, f'free text that ends in "{RUSSIAN}: 1-4"'),
         (pairwise, '{"overall": {"reasoning": "…", "verdict": "first|second|tie"}}'),
@@ -604,9 +771,13 @@ def test_an_unreadable_reply_says_which_form_was_expected_and_how_it_begins(
     assert all(part in str(record.error) for part in (form, repr(begins)))
 
 
-def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(tmp_path: Path) -> None:
+def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(
+    tmp_path: Path,
+) -> None:
     file = file_of(tmp_path, f"{RUSSIAN}: 2")
-    plain, worded = (make_judge("rating", replies=file, rating_word=word) for word in (None, RUSSIAN))
+    plain, worded = (
+        make_judge("rating", replies=file, rating_word=word) for word in (None, RUSSIAN)
+    )
     assert fingerprint(plain.version) != fingerprint(worded.version)
     assert worded.version.params["rating_word"] == RUSSIAN
     assert isinstance(worded, RatingJudge)

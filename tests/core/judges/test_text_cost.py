@@ -11,7 +11,13 @@ from judgeboard.judges.lexical import LONGEST_READ, lexical_verdict
 from judgeboard.judges.pairwise import solution_form
 from judgeboard.judges.rag import VerdictForm
 from judgeboard.judges.rating import rating_form
-from judgeboard.judges.words import cited_numbers, only_declines, sentence_spans, sentences, word_keys
+from judgeboard.judges.words import (
+    cited_numbers,
+    only_declines,
+    sentence_spans,
+    sentences,
+    word_keys,
+)
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.traces.prompts import bare_question, passages_in_prompt
 
@@ -71,7 +77,9 @@ READERS = {
     "rating": lambda text: _ignoring(rating_form().parse, text),
     "solution": lambda text: _ignoring(solution_form(("6 m", "60 m")).parse, text),
     "question in a prompt": lambda text: bare_question(text, ()),
-    "passages in a prompt": lambda text: passages_in_prompt([{"role": "user", "content": text}], None, ["1", "2"]),
+    "passages in a prompt": lambda text: passages_in_prompt(
+        [{"role": "user", "content": text}], None, ["1", "2"]
+    ),
 }
 CHARACTERS = 10_000
 TIMES = 8  # a cost that grows with the square grows 64 times
@@ -95,7 +103,9 @@ def test_the_cost_grows_with_the_text_and_not_with_its_square(reader):
     read = READERS[reader]
     slow = []
     for name, piece in TEXTS.items():
-        short, long = (piece * (characters // len(piece)) for characters in (CHARACTERS, TIMES * CHARACTERS))
+        short, long = (
+            piece * (characters // len(piece)) for characters in (CHARACTERS, TIMES * CHARACTERS)
+        )
         read(f"{short} ")  # what is loaded or compiled at its first use
         before = min(_cost(read, f"{short}{end}") for end in "ab")
         # The margin is wide, because another process may slow one of the two down.

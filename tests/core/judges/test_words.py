@@ -44,7 +44,9 @@ def test_numbers_are_compared_by_value() -> None:
 
 def test_names_are_compared_whole() -> None:
     known = word_keys("Alex Honnold climbed here, said James.")
-    found = {word.written: word.key in known for word in content_words("Then Alex Honnolds met James")}
+    found = {
+        word.written: word.key in known for word in content_words("Then Alex Honnolds met James")
+    }
     assert found == {"Alex": True, "Honnolds": False, "met": False, "James": True}
 
 
@@ -95,7 +97,8 @@ def test_tags_of_html_are_no_words_and_no_part_of_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a < b and c > d", "x<b and c>d", "List<str>, <think>", "1 <2> 3", "<p", "</ p>", "<p x>"]
+    "text",
+    ["a < b and c > d", "x<b and c>d", "List<str>, <think>", "1 <2> 3", "<p", "</ p>", "<p x>"],
 )
 def test_signs_of_plain_text_are_no_tags(text: str) -> None:
     assert without_tags(text) == text
@@ -106,7 +109,10 @@ def test_signs_of_plain_text_are_no_tags(text: str) -> None:
     ("answer", "refuses"),
     [
         ("My sources are silent on how a helmet should fit, so I would rather not guess.", True),
-        ("Could you rephrase? With these words I get no page that covers which caves dry first.", True),
+        (
+            "Could you rephrase? With these words I get no page that covers which caves dry first.",
+            True,
+        ),
         ("I am afraid I cannot help with that today.", True),
         ("Sorry, I could not find anything. You could ask the front desk.", True),
         ("Leider kann ich das nicht beantworten.", True),
@@ -120,6 +126,11 @@ def test_a_refusal_states_nothing_else(answer: str, refuses: bool) -> None:
     assert only_declines(answer) is refuses
     query = "What does the car park at Kite Scar cost?"
     assert is_right_refusal(query, answer, ()) is refuses
-    assert is_right_refusal(query, answer, ("Dogs are kept on a lead. The hut opens at nine.",)) is refuses
-    assert not is_right_refusal(query, answer, ("Dogs are kept on a lead. The car park at Kite Scar costs 5 euros.",))
+    assert (
+        is_right_refusal(query, answer, ("Dogs are kept on a lead. The hut opens at nine.",))
+        is refuses
+    )
+    assert not is_right_refusal(
+        query, answer, ("Dogs are kept on a lead. The car park at Kite Scar costs 5 euros.",)
+    )
     assert not is_right_refusal(query, answer, None)

@@ -15,13 +15,23 @@ from judgeboard.llm.anthropic_provider import ANTHROPIC, read
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider, price_of
 from judgeboard.llm.endpoint_chat import EndpointChat
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, completion, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    verdict,
+)
 from judgeboard.runs.judging import make_judge
 from judging_log import judge_once
 
 KEY = "sk-ant-secret-0123456789"
 REQUEST = ChatRequest(
-    messages=[{"role": "system", "content": "You judge answers."}, {"role": "user", "content": "Judge this."}],
+    messages=[
+        {"role": "system", "content": "You judge answers."},
+        {"role": "user", "content": "Judge this."},
+    ],
     schema={"type": "object", "properties": {"quality": {"type": "integer"}}},
     schema_name="verdict",
     max_output=512,
@@ -32,7 +42,11 @@ ANSWER = JudgeInput(1, "What colour is the sky?", "Blue.", ("The sky is blue.",)
 
 def anthropic_failure(status: int, kind: str, message: str) -> ScriptedReply:
     """Return an error as Anthropic's API sends it; ``kind`` is its type, like overloaded_error."""
-    error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_scripted"}
+    error = {
+        "type": "error",
+        "error": {"type": kind, "message": message},
+        "request_id": "req_scripted",
+    }
     return ScriptedReply(error, status)
 
 
@@ -51,7 +65,9 @@ def as_anthropic(then: Script) -> Script:
     return script
 
 
-_TAKEN = frozenset({"model", "messages", "max_tokens", "system", "temperature", "tools", "tool_choice"})
+_TAKEN = frozenset(
+    {"model", "messages", "max_tokens", "system", "temperature", "tools", "tool_choice"}
+)
 
 
 def _messages_fault(request: Mapping[str, Any]) -> str | None:
@@ -76,13 +92,20 @@ def _message(completed: Mapping[str, Any], request: Mapping[str, Any]) -> dict[s
     """A chat completion in the form of a message; a text that is JSON becomes the input of the tool."""
     choice = completed["choices"][0]
     text = choice["message"]["content"] or ""
-    stop = {"length": "max_tokens", "stop": "end_turn"}.get(choice["finish_reason"], choice["finish_reason"])
+    stop = {"length": "max_tokens", "stop": "end_turn"}.get(
+        choice["finish_reason"], choice["finish_reason"]
+    )
     block: dict[str, Any] = {"type": "text", "text": choice["message"]["refusal"] or text}
     if choice["message"]["refusal"]:
         stop = "refusal"
     elif "tool_choice" in request and text.startswith("{"):
         name = request["tool_choice"]["name"]
-        block = {"type": "tool_use", "id": "toolu_scripted", "name": name, "input": json.loads(text)}
+        block = {
+            "type": "tool_use",
+            "id": "toolu_scripted",
+            "name": name,
+            "input": json.loads(text),
+        }
         stop = "tool_use" if stop == "end_turn" else stop
     usage = completed.get("usage")
     return {
@@ -93,11 +116,14 @@ def _message(completed: Mapping[str, Any], request: Mapping[str, Any]) -> dict[s
         "content": [block],
         "stop_reason": stop,
         "stop_sequence": None,
-        "usage": usage and {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
+        "usage": usage
+        and {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
     }
 
 
-def asked(script: Script, *requests: ChatRequest, **options: Any) -> tuple[list[Reply | NoReply], RecordingEndpoint]:
+def asked(
+    script: Script, *requests: ChatRequest, **options: Any
+) -> tuple[list[Reply | NoReply], RecordingEndpoint]:
     waits: list[float] = []
 
     async def slept(seconds: float) -> None:
@@ -128,7 +154,11 @@ def test_a_schema_is_asked_for_as_the_input_of_one_tool() -> None:
     (reply,), endpoint = asked(always(verdict()))
     assert isinstance(reply, Reply)
     assert json.loads(reply.text)["quality"] == 4
-    assert (reply.finish_reason, reply.reply_format, reply.dropped_parameters) == ("tool_use", "json_schema", ())
+    assert (reply.finish_reason, reply.reply_format, reply.dropped_parameters) == (
+        "tool_use",
+        "json_schema",
+        (),
+    )
     (attempt,) = reply.attempts
     assert (attempt.prompt_tokens, attempt.completion_tokens, attempt.raw) == (100, 20, reply.text)
     (sent,) = endpoint.requests
@@ -139,7 +169,11 @@ def test_a_schema_is_asked_for_as_the_input_of_one_tool() -> None:
     assert sent.body["messages"] == [{"role": "user", "content": "Judge this."}]
     assert (sent.body["max_tokens"], sent.body["temperature"]) == (512, 0)
     assert sent.body["tools"][0]["input_schema"] == REQUEST.schema
-    assert sent.body["tool_choice"] == {"type": "tool", "name": "verdict", "disable_parallel_tool_use": True}
+    assert sent.body["tool_choice"] == {
+        "type": "tool",
+        "name": "verdict",
+        "disable_parallel_tool_use": True,
+    }
 
 
 def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never() -> None:
@@ -152,8 +186,14 @@ def test_free_text_is_asked_for_without_a_tool_and_token_probabilities_never() -
 
 def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alone() -> None:
     refusals = [
-        anthropic_failure(400, "invalid_request_error", "tool_choice: forced tool use is not supported by this model"),
-        anthropic_failure(400, "invalid_request_error", "`temperature` is deprecated for this model."),
+        anthropic_failure(
+            400,
+            "invalid_request_error",
+            "tool_choice: forced tool use is not supported by this model",
+        ),
+        anthropic_failure(
+            400, "invalid_request_error", "`temperature` is deprecated for this model."
+        ),
     ]
     (first, second), endpoint = asked(in_turn([*refusals, verdict()]), REQUEST, REQUEST)
     for reply in (first, second):
@@ -172,7 +212,9 @@ def test_a_model_that_takes_no_forced_tool_or_temperature_is_asked_in_words_alon
         (504, "timeout_error", {}, 0.25),
     ],
 )
-def test_what_may_pass_is_tried_again(status: int, kind: str, headers: dict[str, str], wait: float) -> None:
+def test_what_may_pass_is_tried_again(
+    status: int, kind: str, headers: dict[str, str], wait: float
+) -> None:
     failed = replace(anthropic_failure(status, kind, "later"), headers=headers)
     (reply,), endpoint = asked(in_turn([failed, verdict()]))
     assert isinstance(reply, Reply)
@@ -183,13 +225,18 @@ def test_what_may_pass_is_tried_again(status: int, kind: str, headers: dict[str,
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        (anthropic_failure(401, "authentication_error", f"invalid x-api-key {KEY}"), "ANTHROPIC_API_KEY"),
+        (
+            anthropic_failure(401, "authentication_error", f"invalid x-api-key {KEY}"),
+            "ANTHROPIC_API_KEY",
+        ),
         (anthropic_failure(403, "permission_error", "no permission"), "ANTHROPIC_API_KEY"),
         (anthropic_failure(404, "not_found_error", "model: claude-haiku-4-5"), "--model"),
         (anthropic_failure(402, "billing_error", "payment"), "credit"),
         (
             anthropic_failure(
-                400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."
+                400,
+                "invalid_request_error",
+                "Your credit balance is too low to access the Anthropic API.",
             ),
             "credit",
         ),
@@ -204,7 +251,9 @@ def test_what_no_row_can_survive_stops_the_run(reply: ScriptedReply, says: str) 
 @pytest.mark.parametrize(
     "reply",
     [
-        anthropic_failure(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"),
+        anthropic_failure(
+            400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"
+        ),
         anthropic_failure(413, "request_too_large", "Request exceeds the maximum size"),
         ScriptedReply("<html>sign in first</html>"),
     ],
@@ -217,7 +266,11 @@ def test_other_errors_are_this_rows_alone(reply: ScriptedReply) -> None:
 
 def test_a_refusal_and_a_reply_that_was_cut_off_are_told() -> None:
     (refused, cut), _ = asked(
-        in_turn([completion(None, refusal="I will not."), completion("half", finish_reason="length")]), REQUEST, REQUEST
+        in_turn(
+            [completion(None, refusal="I will not."), completion("half", finish_reason="length")]
+        ),
+        REQUEST,
+        REQUEST,
     )
     assert isinstance(refused, Reply)
     assert isinstance(cut, Reply)
@@ -226,8 +279,16 @@ def test_a_refusal_and_a_reply_that_was_cut_off_are_told() -> None:
 
 
 def test_tokens_of_a_cache_are_counted() -> None:
-    usage = {"input_tokens": 3, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 500, "output_tokens": 2}
-    message = {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "usage": usage}
+    usage = {
+        "input_tokens": 3,
+        "cache_creation_input_tokens": 40,
+        "cache_read_input_tokens": 500,
+        "output_tokens": 2,
+    }
+    message = {
+        "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+        "usage": usage,
+    }
     found = read(message)
     assert (found.text, found.prompt_tokens, found.completion_tokens) == ("ab", 543, 2)
     with pytest.raises(TypeError):
@@ -268,11 +329,15 @@ def test_a_provider_that_is_none_is_refused() -> None:
         choose_provider("mistral")
 
 
-def test_a_judge_asks_anthropic_with_its_own_key_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_asks_anthropic_with_its_own_key_and_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
         make_judge("rag", model="claude-haiku-4-5")
     bad = {"reasoning": "…", "groundedness": 85, "quality": 4}
-    with RecordingEndpoint(as_anthropic(in_turn([completion(json.dumps(bad)), verdict()]))) as endpoint:
+    with RecordingEndpoint(
+        as_anthropic(in_turn([completion(json.dumps(bad)), verdict()]))
+    ) as endpoint:
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.base_url)

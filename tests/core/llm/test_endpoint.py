@@ -26,8 +26,24 @@ def test_an_unknown_model_has_none() -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        *("localhost", "localhost:8000", "127.0.0.1:11434", "127.8.8.8", "[::1]:8000", "0.0.0.0:80", "LOCALHOST:1"),
-        *("10.0.0.7", "172.16.3.4:80", "192.168.1.20:1234", "[fd00::7]", "vllm:8000", "ollama", "gpu.local"),
+        *(
+            "localhost",
+            "localhost:8000",
+            "127.0.0.1:11434",
+            "127.8.8.8",
+            "[::1]:8000",
+            "0.0.0.0:80",
+            "LOCALHOST:1",
+        ),
+        *(
+            "10.0.0.7",
+            "172.16.3.4:80",
+            "192.168.1.20:1234",
+            "[fd00::7]",
+            "vllm:8000",
+            "ollama",
+            "gpu.local",
+        ),
         *("vllm.default.svc.cluster.local", "host.docker.internal:11434", "models.localhost"),
     ],
 )
@@ -37,7 +53,14 @@ def test_a_model_on_an_own_machine_costs_nothing(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["api.openai.com", "localhost.example.org", "11.0.0.7", "172.32.0.1:80", "[2001:4860:4860::8888]:443", "8.8.8.8"],
+    [
+        "api.openai.com",
+        "localhost.example.org",
+        "11.0.0.7",
+        "172.32.0.1:80",
+        "[2001:4860:4860::8888]:443",
+        "8.8.8.8",
+    ],
 )
 def test_a_model_on_another_machine_has_no_known_price(host: str) -> None:
     assert price_of("llama-3.1-8b-instruct", host=host) is None
@@ -73,7 +96,13 @@ def test_the_users_file_wins_and_may_price_a_model_at_nothing(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["not toml", "", "models = 3", '[models]\n"m" = 3', '[models]\n"m" = { input = -1, output = 0 }']
+    [
+        "not toml",
+        "",
+        "models = 3",
+        '[models]\n"m" = 3',
+        '[models]\n"m" = { input = -1, output = 0 }',
+    ]
     + [f'[models]\n"m" = {{ input = {bad}, output = 0 }}' for bad in ("true", '"1"', "nan", "inf")],
 )
 def test_a_file_that_is_no_price_file_is_said_so(tmp_path: Path, text: str) -> None:
@@ -117,7 +146,15 @@ def test_a_response_without_a_recording_gets_no_reply() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "[]", "[" * 200_000, '{"response_id": "a"}', '{"response_id": true, "raw": "x"}', '{"raw": "x"}']
+    "line",
+    [
+        "{",
+        "[]",
+        "[" * 200_000,
+        '{"response_id": "a"}',
+        '{"response_id": true, "raw": "x"}',
+        '{"raw": "x"}',
+    ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "replies.jsonl"

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from endpoint_scripts import in_turn, rate_limited, rejects_format, rejects_max_tokens, rejects_temperature
+from endpoint_scripts import (
+    in_turn,
+    rate_limited,
+    rejects_format,
+    rejects_max_tokens,
+    rejects_temperature,
+)
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
@@ -49,7 +55,12 @@ def ask(
     **options: Any,
 ) -> Any:
     async def run() -> Any:
-        settings = {"base_url": endpoint.base_url, "api_key": KEY, "sleep": waits or Waits(), "chance": lambda: 0.0}
+        settings = {
+            "base_url": endpoint.base_url,
+            "api_key": KEY,
+            "sleep": waits or Waits(),
+            "chance": lambda: 0.0,
+        }
         chat = EndpointChat("judge-model", **{**settings, **options})
         try:
             return await (what(chat) if what else chat.complete(REQUEST))
@@ -65,7 +76,9 @@ def asked_with(script: Script, **options: Any) -> tuple[Any, RecordingEndpoint]:
 
 
 def test_one_request_carries_all_that_was_asked_for() -> None:
-    reply, endpoint = asked_with(always(completion("hello", usage=(11, 7), model="judge-model-2026")))
+    reply, endpoint = asked_with(
+        always(completion("hello", usage=(11, 7), model="judge-model-2026"))
+    )
     assert isinstance(reply, Reply)
     assert (reply.text, reply.model, reply.finish_reason, reply.reply_format) == (
         "hello",
@@ -101,9 +114,15 @@ async def twice(chat: EndpointChat) -> list[Reply | NoReply]:
 
 @pytest.mark.parametrize(
     ("rejected", "expected", "requests"),
-    [((), "json_schema", 1), (("json_schema",), "json_object", 2), (("json_schema", "json_object"), "text", 3)],
+    [
+        ((), "json_schema", 1),
+        (("json_schema",), "json_object", 2),
+        (("json_schema", "json_object"), "text", 3),
+    ],
 )
-def test_the_reply_format_falls_back_and_is_remembered(rejected: tuple[str, ...], expected: str, requests: int) -> None:
+def test_the_reply_format_falls_back_and_is_remembered(
+    rejected: tuple[str, ...], expected: str, requests: int
+) -> None:
     (first, second), endpoint = asked_with(rejects_format(always(verdict()), *rejected), what=twice)
     assert isinstance(first, Reply)
     assert isinstance(second, Reply)
@@ -118,14 +137,18 @@ def test_many_first_requests_at_once_all_find_the_format() -> None:
     async def together(chat: EndpointChat) -> list[Reply | NoReply]:
         return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(20)))
 
-    script = rejects_temperature(rejects_max_tokens(rejects_format(always(verdict()), "json_schema", "json_object")))
+    script = rejects_temperature(
+        rejects_max_tokens(rejects_format(always(verdict()), "json_schema", "json_object"))
+    )
     replies, endpoint = asked_with(script, what=together, concurrency=20)
     assert all(isinstance(reply, Reply) for reply in replies)
     assert sum(len(reply.attempts) for reply in replies) == len(endpoint.requests)
 
 
 def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
-    replies, endpoint = asked_with(rejects_temperature(rejects_max_tokens(always(verdict()))), what=twice)
+    replies, endpoint = asked_with(
+        rejects_temperature(rejects_max_tokens(always(verdict()))), what=twice
+    )
     for reply in replies:
         assert reply.dropped_parameters == ("temperature", "max_tokens -> max_completion_tokens")
         assert reply.reply_format == "json_schema"
@@ -138,7 +161,9 @@ def test_rejected_parameters_are_dropped_or_renamed_once_and_recorded() -> None:
 
 
 def test_what_one_row_could_not_get_answered_without_is_not_remembered() -> None:
-    too_long = failure(400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded")
+    too_long = failure(
+        400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded"
+    )
     rejected = failure(400, "response_format is not supported", param="response_format")
 
     (first, second), _ = asked_with(in_turn([rejected, too_long, verdict()]), what=twice)
@@ -149,7 +174,9 @@ def test_what_one_row_could_not_get_answered_without_is_not_remembered() -> None
 
 def test_retry_after_is_honoured() -> None:
     waits = Waits()
-    reply, endpoint = asked_with(rate_limited(always(verdict()), 2, {"retry-after": "7"}), waits=waits)
+    reply, endpoint = asked_with(
+        rate_limited(always(verdict()), 2, {"retry-after": "7"}), waits=waits
+    )
     assert isinstance(reply, Reply)
     assert waits.seconds == [7.0, 7.0]
     assert [(a.why, a.status) for a in reply.attempts] == [
@@ -175,7 +202,9 @@ def test_a_wait_that_no_run_can_sit_out_ends_the_run() -> None:
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_trouble_that_lasts_ends_as_this_rows_failure(status: int) -> None:
     waits = Waits()
-    reply, endpoint = asked_with(always(ScriptedReply("down for maintenance", status)), waits=waits, tries=3)
+    reply, endpoint = asked_with(
+        always(ScriptedReply("down for maintenance", status)), waits=waits, tries=3
+    )
     assert isinstance(reply, NoReply)
     assert all(part in reply.reason for part in (f"HTTP {status}", "down for maintenance", "3"))
     assert len(endpoint.requests) == len(reply.attempts) == 3
@@ -211,8 +240,13 @@ def test_an_address_where_nothing_listens_stops_the_run() -> None:
         (failure(429, "You exceeded your current quota", code="insufficient_quota"), "credit"),
     ],
 )
-def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(reply: ScriptedReply, fix: str) -> None:
-    with RecordingEndpoint(always(reply)) as endpoint, pytest.raises(EndpointRefused, match=fix) as refused:
+def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(
+    reply: ScriptedReply, fix: str
+) -> None:
+    with (
+        RecordingEndpoint(always(reply)) as endpoint,
+        pytest.raises(EndpointRefused, match=fix) as refused,
+    ):
         ask(endpoint)
     assert KEY not in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -221,9 +255,16 @@ def test_what_no_row_can_survive_stops_the_run_and_names_the_fix(reply: Scripted
 
 @pytest.mark.parametrize("key", [KEY, None])
 def test_a_refused_key_names_its_variable_and_nothing_of_the_reply(key: str | None) -> None:
-    with RecordingEndpoint(always(failure(401, "bad key"))) as endpoint, pytest.raises(EndpointRefused) as refused:
+    with (
+        RecordingEndpoint(always(failure(401, "bad key"))) as endpoint,
+        pytest.raises(EndpointRefused) as refused,
+    ):
         ask(endpoint, api_key=key)
-    assert [word in str(refused.value) for word in ("OPENAI_API_KEY", "HTTP 401", "bad key")] == [True, True, False]
+    assert [word in str(refused.value) for word in ("OPENAI_API_KEY", "HTTP 401", "bad key")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_key_that_an_error_repeats_is_not_kept() -> None:
@@ -235,7 +276,11 @@ def test_a_key_that_an_error_repeats_is_not_kept() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        failure(400, "maximum context length is 4096 tokens, reduce the length", code="context_length_exceeded"),
+        failure(
+            400,
+            "maximum context length is 4096 tokens, reduce the length",
+            code="context_length_exceeded",
+        ),
         failure(400, "something nobody has heard of"),
         failure(501, "not implemented"),
         ScriptedReply("<html>sign in first</html>"),
@@ -265,7 +310,10 @@ def test_text_that_cannot_be_stored_is_replaced_and_marked() -> None:
 
 def test_the_text_parts_of_a_list_are_read() -> None:
     body = completion(None).body
-    body["choices"][0]["message"]["content"] = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
+    body["choices"][0]["message"]["content"] = [
+        {"type": "text", "text": "one "},
+        {"type": "text", "text": "two"},
+    ]
     reply, _ = asked_with(always(ScriptedReply(body)))
     assert reply.text == "one two"
 

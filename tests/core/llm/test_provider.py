@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
 from judgeboard.llm.openai_provider import OPENAI
-from judgeboard.llm.provider import Rejected, RetryPolicy, asked_wait_s, host_of, is_address, read_error
+from judgeboard.llm.provider import (
+    Rejected,
+    RetryPolicy,
+    asked_wait_s,
+    host_of,
+    is_address,
+    read_error,
+)
 from judgeboard.runs.judging import make_judge
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -39,7 +46,9 @@ def test_what_the_endpoint_asks_for(headers: dict[str, str], seconds: float | No
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 1000), st.none() | st.floats(0, 1e6), st.floats(0, 1))
-def test_no_wait_is_negative_or_longer_than_the_longest(failures: int, asked: float | None, chance: float) -> None:
+def test_no_wait_is_negative_or_longer_than_the_longest(
+    failures: int, asked: float | None, chance: float
+) -> None:
     assert 0 <= RetryPolicy().wait_s(failures, asked, chance) <= RetryPolicy().longest_wait_s
 
 
@@ -57,10 +66,19 @@ def error(message: str, param: str | None = None, code: str | None = None) -> st
     ("body", "rejected"),
     [
         # With a param, only the param counts.
-        (error("Invalid parameter: json_schema is not supported", "response_format"), Rejected.REPLY_FORMAT),
+        (
+            error("Invalid parameter: json_schema is not supported", "response_format"),
+            Rejected.REPLY_FORMAT,
+        ),
         (error("Invalid schema", "response_format.json_schema"), Rejected.REPLY_FORMAT),
-        (error("Unsupported value: 'temperature'", "temperature", "unsupported_value"), Rejected.TEMPERATURE),
-        (error("Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter"), Rejected.MAX_TOKENS),
+        (
+            error("Unsupported value: 'temperature'", "temperature", "unsupported_value"),
+            Rejected.TEMPERATURE,
+        ),
+        (
+            error("Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter"),
+            Rejected.MAX_TOKENS,
+        ),
         (error("max_tokens is too large: 512", "max_tokens", "invalid_value"), None),
         (error("temperature is not supported in messages", "messages"), None),
         # Without one, the message must name the part and say that it is not taken.
@@ -73,8 +91,14 @@ def error(message: str, param: str | None = None, code: str | None = None) -> st
         (error("invalid request", code="context_length_exceeded"), None),
         (error("no idea"), None),
         # Other dialects.
-        ('{"message": "Extra inputs are not permitted: response_format", "object": "error"}', Rejected.REPLY_FORMAT),
-        ('{"detail": [{"msg": "Extra inputs are not permitted", "loc": ["temperature"]}]}', Rejected.TEMPERATURE),
+        (
+            '{"message": "Extra inputs are not permitted: response_format", "object": "error"}',
+            Rejected.REPLY_FORMAT,
+        ),
+        (
+            '{"detail": [{"msg": "Extra inputs are not permitted", "loc": ["temperature"]}]}',
+            Rejected.TEMPERATURE,
+        ),
         ('{"error": "json_schema is not supported"}', Rejected.REPLY_FORMAT),
         ("failed to parse grammar", Rejected.REPLY_FORMAT),
         ("", None),
@@ -118,5 +142,7 @@ def test_naming_a_judge_version_loads_no_client() -> None:
         "import sys; from judgeboard.runs.judging import make_judge; "
         "print(make_judge('rag', model='m', api_key='k').version.model, 'openai' in sys.modules)"
     )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert printed.split() == ["m", "False"]

@@ -36,7 +36,10 @@ print(summary.ok)
 
 @pytest.mark.parametrize(
     ("store", "variable", "limit", "per_call"),
-    [("sqlite", "TOKENS", TOKENS, 120), pytest.param("postgres", "REQUESTS", REQUESTS, 1, marks=pytest.mark.postgres)],
+    [
+        ("sqlite", "TOKENS", TOKENS, 120),
+        pytest.param("postgres", "REQUESTS", REQUESTS, 1, marks=pytest.mark.postgres),
+    ],
     indirect=["store"],
 )
 def test_two_processes_keep_one_limit_together(
@@ -55,15 +58,24 @@ def test_two_processes_keep_one_limit_together(
     with RecordingEndpoint(note) as endpoint:
         words = [sys.executable, "-c", JUDGE, address(store), endpoint.base_url]
         processes = [
-            subprocess.Popen([*words, part, "limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*words, part, "limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
             for part in parts
         ]
-        assert [process.stdout.readline() for process in processes if process.stdout] == ["ready\n"] * 2
-        assert [process.communicate("go\n")[0] for process in processes] == [f"{count}\n" for count in parts.values()]
+        assert [process.stdout.readline() for process in processes if process.stdout] == [
+            "ready\n"
+        ] * 2
+        assert [process.communicate("go\n")[0] for process in processes] == [
+            f"{count}\n" for count in parts.values()
+        ]
         assert set(asked(endpoint).values()) == {1}
     used = [0, *accumulate(per_call for _ in arrived)]
-    in_a_period = [used[bisect_left(arrived, at + PERIOD_S)] - used[place] for place, at in enumerate(arrived)]
-    # The "minute" is shortened, the delays of a busy machine are not: some calls arrive late, beside those after them.
+    in_a_period = [
+        used[bisect_left(arrived, at + PERIOD_S)] - used[place] for place, at in enumerate(arrived)
+    ]
+    # The "minute" is shortened, the delays of a busy machine are not: some calls arrive late,
+    # beside those after them.
     assert max(in_a_period) <= 1.1 * limit
 
 
@@ -117,7 +129,9 @@ def test_the_estimate_of_tokens_is_corrected_by_what_the_provider_counts() -> No
 
 def test_the_most_specific_pattern_of_a_model_is_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGEBOARD_REQUESTS_PER_MINUTE", "500, claude-*=50, Claude-Opus*=5")
-    limits = [rate_limit(model, load_settings()) for model in ("gpt-4o", "claude-haiku", "claude-opus-4")]
+    limits = [
+        rate_limit(model, load_settings()) for model in ("gpt-4o", "claude-haiku", "claude-opus-4")
+    ]
     assert limits == [RateLimit(500), RateLimit(50), RateLimit(5)]
     assert rate_limit("gpt-4o", load_settings()).tokens_per_minute is None
     for text in ("many", "gpt-4o=0", "-1"):

@@ -17,7 +17,13 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, 
 from judgeboard.llm.reply_body import MB, BodyLimit, UnreadableReply
 from judgeboard.tools import http
 
-REQUEST = ChatRequest([{"role": "user", "content": "Judge."}], schema=None, schema_name="", max_output=9, parameters={})
+REQUEST = ChatRequest(
+    [{"role": "user", "content": "Judge."}],
+    schema=None,
+    schema_name="",
+    max_output=9,
+    parameters={},
+)
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 CHUNK = b"10000\r\n" + b" " * 65536 + b"\r\n"
 
@@ -25,7 +31,11 @@ CHUNK = b"10000\r\n" + b" " * 65536 + b"\r\n"
 def decompressed(encoding: str, sent: bytes, most: int = MB, parts: int = 1) -> bytes:
     limit = BodyLimit(encoding, most)
     size = max(1, len(sent) // parts)
-    return b"".join(piece for start in range(0, len(sent), size) for piece in limit.pieces(sent[start : start + size]))
+    return b"".join(
+        piece
+        for start in range(0, len(sent), size)
+        for piece in limit.pieces(sent[start : start + size])
+    )
 
 
 @given(st.binary(max_size=500), st.integers(1, 20))
@@ -40,12 +50,18 @@ def decompressed(encoding: str, sent: bytes, most: int = MB, parts: int = 1) -> 
         ("deflate", lambda body: zlib.compress(body, wbits=-15)),
     ],
 )
-def test_a_body_comes_back_whole(encoding: str, compress: Callable[[bytes], bytes], body: bytes, parts: int) -> None:
+def test_a_body_comes_back_whole(
+    encoding: str, compress: Callable[[bytes], bytes], body: bytes, parts: int
+) -> None:
     assert decompressed(encoding, compress(body), parts=parts) == body
 
 
-@pytest.mark.parametrize(("encoding", "compress"), [("", bytes), ("gzip", gzip.compress), ("deflate", zlib.compress)])
-def test_no_more_than_the_limit_is_made_of_a_body(encoding: str, compress: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "compress"), [("", bytes), ("gzip", gzip.compress), ("deflate", zlib.compress)]
+)
+def test_no_more_than_the_limit_is_made_of_a_body(
+    encoding: str, compress: Callable[[bytes], bytes]
+) -> None:
     assert len(decompressed(encoding, compress(b" " * MB))) == MB
     limit = BodyLimit(encoding, MB)
     with pytest.raises(UnreadableReply, match="1 MB"):
@@ -91,7 +107,9 @@ def sent_to_client(part: bytes, head: bytes, **options: Any) -> tuple[Reply | No
 
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        chat = EndpointChat("m", base_url=f"http://127.0.0.1:{port}/v1", api_key="sk-0123456789", **options)
+        chat = EndpointChat(
+            "m", base_url=f"http://127.0.0.1:{port}/v1", api_key="sk-0123456789", **options
+        )
         try:
             return await chat.complete(REQUEST)
         finally:
@@ -129,7 +147,9 @@ def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reply_that_trickles_ends_with_the_time_of_the_call() -> None:
-    reply, _ = sent_to_client(b"1\r\n \r\n", HEAD + b"transfer-encoding: chunked\r\n\r\n", timeout_s=0.3, tries=1)
+    reply, _ = sent_to_client(
+        b"1\r\n \r\n", HEAD + b"transfer-encoding: chunked\r\n\r\n", timeout_s=0.3, tries=1
+    )
     assert isinstance(reply, NoReply)
     assert "timeout" in reply.reason or "8 MB" in reply.reason
 
@@ -148,6 +168,9 @@ def test_texts_and_key_do_not_follow_a_redirect(status: int) -> None:
 def test_a_tool_is_read_up_to_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_REPLY_MB", 0.01)
     with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
-        with http.Http(http.Access(endpoint.base_url)) as tool, pytest.raises(NotSent, match=r"0\.01 MB"):
+        with (
+            http.Http(http.Access(endpoint.base_url)) as tool,
+            pytest.raises(NotSent, match=r"0\.01 MB"),
+        ):
             tool.send("POST", "/chat/completions", {})
         assert len(endpoint.requests) == 1

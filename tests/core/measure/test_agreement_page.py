@@ -7,7 +7,12 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Decision
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, agreement_details, agreement_page
+from judgeboard.measure.agreement_page import (
+    AgreementDetails,
+    AgreementPage,
+    agreement_details,
+    agreement_page,
+)
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.rates import measure_rate
@@ -28,7 +33,9 @@ def codes(shown: AgreementPage) -> list[str]:
 
 
 def values(shown: AgreementPage, code: str) -> Mapping[str, object]:
-    return next(each.values for each in (*shown.result.caveats, *shown.result.next) if each.code == code)
+    return next(
+        each.values for each in (*shown.result.caveats, *shown.result.next) if each.code == code
+    )
 
 
 def details(log: GradedLog, **asked: Any) -> AgreementDetails:
@@ -37,11 +44,16 @@ def details(log: GradedLog, **asked: Any) -> AgreementDetails:
         return agreement_details(source, agreement_page(source, **asked))
 
 
-def judged(log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int, bad_every: int = 2) -> None:
+def judged(
+    log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int, bad_every: int = 2
+) -> None:
     """People call every ``bad_every``-th answer bad; the judge is wrong on the first ``wrong`` ones."""
     truth = {each: BAD if index % bad_every == 0 else GOOD for index, each in enumerate(ids)}
     other = {GOOD: BAD, BAD: GOOD}
-    judged = {each: other[label] if index < wrong else label for index, (each, label) in enumerate(truth.items())}
+    judged = {
+        each: other[label] if index < wrong else label
+        for index, (each, label) in enumerate(truth.items())
+    }
     log.say(version, {each: {"label": label} for each, label in judged.items()})
     if version.name == "rag" and version.number == 1:
         log.reviews({each: {"label": label} for each, label in truth.items()})
@@ -50,13 +62,19 @@ def judged(log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int
 @on_sqlite
 def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
     shown = page(log)
-    assert (shown.version, shown.result.headline.code, shown.result.next) == (None, "nothing_in_common", ())
+    assert (shown.version, shown.result.headline.code, shown.result.next) == (
+        None,
+        "nothing_in_common",
+        (),
+    )
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     assert page(log).result.headline.code == "nothing_in_common"
 
 
 @on_sqlite
-def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
+def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(
+    log: GradedLog,
+) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=2)
     lacking = {"n": 6, "grade": "label", "others": ["quality"]}
@@ -111,7 +129,11 @@ def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
 @on_sqlite
 def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> None:
     ids = log.answers(60)
-    for name, judged_ids in (("rag", ids), ("wide", ids), *((f"narrow-{letter}", ids[:24]) for letter in "abcd")):
+    for name, judged_ids in (
+        ("rag", ids),
+        ("wide", ids),
+        *((f"narrow-{letter}", ids[:24]) for letter in "abcd"),
+    ):
         judged(log, log.version(name), judged_ids, wrong=4)
     judged(log, log.version("tiny"), ids[:10], wrong=1)
     same = details(log).same_answers
@@ -137,7 +159,10 @@ def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
         judged(log, version, log.answers(10, day=MONDAY + 7 * week + 2), wrong=wrong)
     judged(log, version, log.answers(2), wrong=0)
     shown = details(log)
-    assert [(point.start, point.estimate.n, point.estimate.value, point.segment) for point in shown.over_time] == [
+    assert [
+        (point.start, point.estimate.n, point.estimate.value, point.segment)
+        for point in shown.over_time
+    ] == [
         (MONDAY, 10, 1.0, 0),
         (MONDAY + 7, 10, 0.5, 0),
         (MONDAY + 21, 10, 0.0, 1),
@@ -145,16 +170,26 @@ def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
     assert shown.without_time == 2
 
 
-def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers(sqlite_log: GradedLog) -> None:
+def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers(
+    sqlite_log: GradedLog,
+) -> None:
     log = sqlite_log
     version = log.version()
     for week, n in ((0, 40), (1, 9)):
         ids = log.answers(n, day=MONDAY + 7 * week)
-        log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
-        log.reviews({each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)})
+        log.say(
+            version,
+            {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)},
+        )
+        log.reviews(
+            {each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)}
+        )
     ids = log.answers(40, day=MONDAY + 14)
     labels = {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
-    log.say(version, {each: {"label": BAD if place % 8 == 0 else GOOD} for place, each in enumerate(ids)})
+    log.say(
+        version,
+        {each: {"label": BAD if place % 8 == 0 else GOOD} for place, each in enumerate(ids)},
+    )
     log.reviews(labels)
     first, second, third = details(log).over_time
     # 4 bad answers.
@@ -188,7 +223,13 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
     log.say_all(version, ids, groundedness=0.1)
     for index, each in enumerate(ids):
         decision = Decision.CONFIRM if index < 9 else Decision.DISMISS
-        log.decide(each, "low_groundedness", decision, seconds=float(30 + index) if index < 11 else 9_000.0, label=BAD)
+        log.decide(
+            each,
+            "low_groundedness",
+            decision,
+            seconds=float(30 + index) if index < 11 else 9_000.0,
+            label=BAD,
+        )
     with log.store.reading() as connection:
         worth = flags_worth(connection)
     (of_rule,) = worth.rules
@@ -207,7 +248,10 @@ def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: Grade
     with log.store.writing() as connection:
         set_setting(connection, "random_share", 1, "test")
     version, ids = log.version(), log.answers(14)
-    log.say(version, {each: {"groundedness": 0.1 if place < 2 else 0.9} for place, each in enumerate(ids)})
+    log.say(
+        version,
+        {each: {"groundedness": 0.1 if place < 2 else 0.9} for place, each in enumerate(ids)},
+    )
     for place, each in enumerate(ids[:8]):
         log.decide(each, "random_sample", Decision.CONFIRM, label=BAD if place < 5 else GOOD)
     log.review_all(ids[8:], label=GOOD)  # a label is enough: nobody has to decide the flag
@@ -221,8 +265,13 @@ def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: Grade
 @on_sqlite
 def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(60)
-    log.say(version, {each: {"groundedness": 0.1 if place % 3 == 0 else 0.9} for place, each in enumerate(ids)})
-    log.reviews({each: {"label": BAD if place % 6 == 0 else GOOD} for place, each in enumerate(ids)})
+    log.say(
+        version,
+        {each: {"groundedness": 0.1 if place % 3 == 0 else 0.9} for place, each in enumerate(ids)},
+    )
+    log.reviews(
+        {each: {"label": BAD if place % 6 == 0 else GOOD} for place, each in enumerate(ids)}
+    )
     with log.store.reading() as connection:
         worth = flags_worth(connection)
     rate = measure_rate(log.store, by="rule").figure("bad_answers", "low_groundedness")
@@ -234,7 +283,10 @@ def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) 
 @on_sqlite
 def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(20)
-    log.say(version, {each: {"groundedness": 0.1 if index < 10 else 0.9} for index, each in enumerate(ids)})
+    log.say(
+        version,
+        {each: {"groundedness": 0.1 if index < 10 else 0.9} for index, each in enumerate(ids)},
+    )
     for each in ids[:10]:
         log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
     log.review_all(ids[10:], label=GOOD)
@@ -244,7 +296,9 @@ def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
 @on_sqlite
 def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(20)
-    log.say(version, {each: {"label": BAD if index == 0 else GOOD} for index, each in enumerate(ids)})
+    log.say(
+        version, {each: {"label": BAD if index == 0 else GOOD} for index, each in enumerate(ids)}
+    )
     log.review_all(ids, label=GOOD)
     shown = page(log)
     assert codes(shown)[0] == "one_class"
@@ -263,7 +317,9 @@ def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(30)
     judged(log, version, ids, wrong=6)
     shown = page(log)
-    assert values(shown, "wide_interval_more") == {"more": more_pairs(shown.result.statistics["kappa"])}
+    assert values(shown, "wide_interval_more") == {
+        "more": more_pairs(shown.result.statistics["kappa"])
+    }
 
 
 @on_sqlite
@@ -283,7 +339,11 @@ def test_judges_are_compared_with_people_on_the_answers_of_both(log: GradedLog) 
     rag, nli = log.version("rag"), log.version("nli")
     judged(log, rag, ids, wrong=30)
     judged(log, nli, ids[60:], wrong=0)  # both agree with people there
-    assert not [version for version in (rag, nli) if "correlated_judges" in codes(page(log, version_id=version.id))]
+    assert not [
+        version
+        for version in (rag, nli)
+        if "correlated_judges" in codes(page(log, version_id=version.id))
+    ]
 
 
 @on_sqlite
@@ -301,7 +361,11 @@ def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> Non
     jury = log.version("jury", members=[rag.fingerprint])
     judged(log, rag, ids, wrong=25)
     judged(log, jury, ids, wrong=25)
-    assert not [version for version in (rag, jury) if "correlated_judges" in codes(page(log, version_id=version.id))]
+    assert not [
+        version
+        for version in (rag, jury)
+        if "correlated_judges" in codes(page(log, version_id=version.id))
+    ]
 
 
 @on_sqlite

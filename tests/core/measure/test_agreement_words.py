@@ -10,15 +10,26 @@ from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, Per
 def test_a_headline_per_grade(sqlite_log: GradedLog) -> None:
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
     for index, each in enumerate(ids):
-        said = {"label": BAD if index < 10 else GOOD, "quality": 1 + index % 4, "groundedness": index / 20}
+        said = {
+            "label": BAD if index < 10 else GOOD,
+            "quality": 1 + index % 4,
+            "groundedness": index / 20,
+        }
         sqlite_log.say_all(version, [each], **said)
-        people = said | {"quality": min(1 + index % 4, 3) if index % 5 else 1, "groundedness": 0.05 + index / 20}
+        people = said | {
+            "quality": min(1 + index % 4, 3) if index % 5 else 1,
+            "groundedness": 0.05 + index / 20,
+        }
         if index < 2:
             people |= {"label": GOOD}
         sqlite_log.review(each, **people)
     with sqlite_log.store.reading() as connection:
         label, groundedness, quality = every_judge(connection)
-    assert [each.headline.code for each in (label, groundedness, quality)] == ["labels", "scores", "levels"]
+    assert [each.headline.code for each in (label, groundedness, quality)] == [
+        "labels",
+        "scores",
+        "levels",
+    ]
     assert {each.answers for each in (label, groundedness, quality)} == {20}
     assert label.headline.values["missed"].value == 0
     assert groundedness.headline.values["rank"].value == 1
@@ -28,12 +39,16 @@ def test_a_headline_per_grade(sqlite_log: GradedLog) -> None:
 def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
     """A test in which the judge passed for these people, not for those, and not at all for None."""
     people = tuple(
-        PersonTest(f"person {place}", 40, 0.9, None if each is None else 0.01, None, rejected=bool(each))
+        PersonTest(
+            f"person {place}", 40, 0.9, None if each is None else 0.01, None, rejected=bool(each)
+        )
         for place, each in enumerate(passed)
     )
     tested = [each for each in passed if each is not None]
     omega = Estimate(sum(tested) / len(tested), n=len(tested))
-    return AlternativeAnnotatorTest(0.2, omega, omega, people, 40, (), len(tested), sum(tested) * 2 >= len(tested))
+    return AlternativeAnnotatorTest(
+        0.2, omega, omega, people, 40, (), len(tested), sum(tested) * 2 >= len(tested)
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +66,9 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
         ((False, False), Reliance.CAN, "stand_in_failed"),
     ],
 )
-def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Reliance, code: str) -> None:
+def test_a_stand_in_test_says_no_more_than_all_figures_allow(
+    passed, allowed: Reliance, code: str
+) -> None:
     assert stand_in_note(a_test_of(*passed), allowed).code == code
 
 
@@ -65,7 +82,9 @@ def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Re
         (None, None, Reliance.NOT_CONCLUSIVE),
     ],
 )
-def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(low, high, allowed: Reliance) -> None:
+def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(
+    low, high, allowed: Reliance
+) -> None:
     assert reliance({"kappa": Estimate(0.5, low, high, n=50)}) is allowed
     assert reliance({}) is Reliance.NOT_CONCLUSIVE
     of_chosen_answers = reliance({"kappa": Estimate(0.5, low, high, n=50)}, of_all=False)
@@ -73,9 +92,13 @@ def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(low, hig
 
 
 @pytest.mark.parametrize("people", [GOOD, BAD])
-def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(sqlite_log: GradedLog, people) -> None:
+def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(
+    sqlite_log: GradedLog, people
+) -> None:
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
-    sqlite_log.say(version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)})
+    sqlite_log.say(
+        version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
+    )
     sqlite_log.review_all(ids, label=people)
     result = measure_agreement(sqlite_log.store)
     assert result.headline.code == "one_label"

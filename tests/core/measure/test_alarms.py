@@ -54,14 +54,28 @@ def size_of(alarm: Alarm) -> tuple[int, ...]:
     return numbers_in(alarm.explanation)[:3]
 
 
-def fill(log: GradedLog, shares: list[float], *, query_type: str = "QA", first: int = MONDAY, labelled: int = WEEKLY):
+def fill(
+    log: GradedLog,
+    shares: list[float],
+    *,
+    query_type: str = "QA",
+    first: int = MONDAY,
+    labelled: int = WEEKLY,
+):
     """Each week has answers of which this share is bad; the judge finds all of them, and people label the first."""
     days = [first + 7 * week for week in range(len(shares)) for _ in range(WEEKLY)]
     ids = log.answers_of({"day": day, "query_type": query_type} for day in days)
     weeks = [ids[start : start + WEEKLY] for start in range(0, len(ids), WEEKLY)]
-    bad = {id_ for week, share in zip(weeks, shares, strict=True) if share for id_ in week[:: round(1 / share)]}
+    bad = {
+        id_
+        for week, share in zip(weeks, shares, strict=True)
+        if share
+        for id_ in week[:: round(1 / share)]
+    }
     log.say(log.version(), {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-    log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for week in weeks for id_ in week[:labelled]})
+    log.reviews(
+        {id_: {"label": BAD if id_ in bad else GOOD} for week in weeks for id_ in week[:labelled]}
+    )
 
 
 @pytest.fixture
@@ -83,9 +97,14 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
         lead = store_reviewer(connection, "cli", "lena", Role.LEAD)
     with store.reading() as connection:
         plan = draw_plan(connection, RowFilter())
-    create_queue(store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan)
+    create_queue(
+        store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan
+    )
     seen = Seen(store, lead.id)
-    assert (measure_rate(seen).headline.code, measure_rate(seen).share.value) == ("rate_unknown", None)
+    assert (measure_rate(seen).headline.code, measure_rate(seen).share.value) == (
+        "rate_unknown",
+        None,
+    )
     with seen.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
         windows = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
@@ -105,7 +124,11 @@ def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> Non
     log = GradedLog(store)
     one, other = log.answers(2)
     log.say(
-        log.version(), {one: {"label": GOOD, "model_reported": "m-1"}, other: {"label": GOOD, "model_reported": "m-2"}}
+        log.version(),
+        {
+            one: {"label": GOOD, "model_reported": "m-1"},
+            other: {"label": GOOD, "model_reported": "m-2"},
+        },
     )
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
     assert alarm.measure == MODEL_CHANGED
@@ -117,10 +140,17 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     result = watch(risen, by="cli:mara", now=LATER)
     assert len(result.new) == 1
     (alarm,) = result.alarms
-    assert (alarm.query_type, alarm.direction, alarm.from_day) == ("All answers", "rose", MONDAY + 28)
+    assert (alarm.query_type, alarm.direction, alarm.from_day) == (
+        "All answers",
+        "rose",
+        MONDAY + 28,
+    )
     assert (alarm.rate_before, alarm.rate_after) == (pytest.approx(0.1), pytest.approx(0.5))
     assert size_of(alarm) == (40, 31, 49)
-    assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
+    assert [
+        (each.measure, each.direction, each.weeks, each.limit, each.alarm)
+        for each in result.detectors
+    ] == [
         ("bad_share", "rose", 9, 104, alarm.id),
         ("bad_share", "fell", 9, 104, None),
         ("judge_error", "rose", 9, 104, None),
@@ -132,9 +162,9 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     assert again.new == ()
     assert again.alarms == result.alarms
     with risen.reading() as connection:
-        assert list(connection.execute(select(EVENT.c.kind).where(EVENT.c.kind == "raise_alarm")).scalars()) == [
-            "raise_alarm"
-        ]
+        assert list(
+            connection.execute(select(EVENT.c.kind).where(EVENT.c.kind == "raise_alarm")).scalars()
+        ) == ["raise_alarm"]
 
 
 def has_open_alarm(store: Store) -> bool:
@@ -170,7 +200,9 @@ def test_a_rate_over_a_change_begins_with_the_share_since_then(risen: Store) -> 
         if has_open_alarm(risen):
             acknowledge(risen, 1, "a new index", by="library")
     assert not measure_rate(risen, grade="groundedness").has("bad_answers_now")
-    assert not measure_rate(risen, labels_from=parse_where(["from=2024-11-04"])).has("bad_answers_now")
+    assert not measure_rate(risen, labels_from=parse_where(["from=2024-11-04"])).has(
+        "bad_answers_now"
+    )
 
 
 @on_sqlite
@@ -179,7 +211,10 @@ def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
         with risen.reading() as connection:
             versions = plan_versions(connection)
             (plan,) = plan_labels(
-                connection, 0.9, versions=versions, where=parse_where(conditions) if conditions else None
+                connection,
+                0.9,
+                versions=versions,
+                where=parse_where(conditions) if conditions else None,
             )
         return [each for each in plan.caveats if each.code == "plan_over_a_change"]
 
@@ -197,7 +232,8 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     version = log.version()
     for week in range(9):
         ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
-        # People find a tenth of the answers bad in every week. From the fifth week on, the judge says four tenths.
+        # People find a tenth of the answers bad in every week. From the fifth week on, the judge
+        # says four tenths.
         bad, judged = set(ids[::10]), set(ids[:: 10 if week < 4 else 2])
         log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
@@ -208,7 +244,9 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     ((rates,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert rates.have_moved
     assert size_of(alarm) == (40, 32, 47)
-    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == ["judge_errs_differently"]
+    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == [
+        "judge_errs_differently"
+    ]
     assert trend.changes.figure("specificity_before").value == 1
     assert trend.changes.figure("specificity_since").value == pytest.approx(0.5556, abs=1e-4)
     acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
@@ -216,12 +254,15 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
 
 
 @on_sqlite
-def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(store: Store) -> None:
+def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(
+    store: Store,
+) -> None:
     log = GradedLog(store)
     version = log.version()
     for week in range(9):
         ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
-        # The judge misses every second bad answer in every week. From the fifth week on, far more answers are bad.
+        # The judge misses every second bad answer in every week. From the fifth week on, far more
+        # answers are bad.
         bad = ids[::10] if week < 4 else ids[: 3 * WEEKLY // 4]
         judged = set(bad[::2])
         log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
@@ -230,8 +271,14 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         trend = corrected_trend(connection, now=LATER)
     rates = [each for _, monitor in trend.monitors for each in monitor.rates]
     assert [each.have_moved for each in rates] == [False]
-    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == ["judge_errs_alike"]
-    (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
+    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == [
+        "judge_errs_alike"
+    ]
+    (alarm,) = [
+        each
+        for each in watch(store, by="cli:mara", now=LATER).alarms
+        if each.measure == "judge_error"
+    ]
     assert alarm.direction == "fell"
 
 
@@ -253,7 +300,11 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
 def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: GradedLog) -> None:
     (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
     seen = acknowledge(risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER)
-    assert (seen.note, seen.acknowledged_by, seen.acknowledged_at) == ("New retriever", "cli:mara", LATER)
+    assert (seen.note, seen.acknowledged_by, seen.acknowledged_at) == (
+        "New retriever",
+        "cli:mara",
+        LATER,
+    )
     result = watch(risen, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())
     weeks = {(each.measure, each.weeks) for each in result.detectors}
@@ -272,7 +323,10 @@ def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count
     acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
     with risen.reading() as connection:
         changes = corrected_trend(connection, now=LATER).changes
-    assert (changes.headline.code, changes.headline.values["size"]) == ("change_unclear", "44 points")
+    assert (changes.headline.code, changes.headline.values["size"]) == (
+        "change_unclear",
+        "44 points",
+    )
     (known,) = (each for each in changes.caveats if each.code == "acknowledged")
     assert known.values == {"alarm": 1, "part": "All answers", "day": MONDAY + 28}
     fill(log, [0.1] * 5, first=MONDAY + 63)
@@ -317,7 +371,9 @@ def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> Non
 
 
 @on_sqlite
-def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(store: Store) -> None:
+def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(
+    store: Store,
+) -> None:
     fill(GradedLog(store), [0.25] * 8)
     result = watch(store, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())
@@ -336,8 +392,13 @@ def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store)
     fill(log, [0.25], first=MONDAY + 35, labelled=0)
     with sqlite_store.reading() as connection:
         (panel,) = corrected_trend(connection, now=LATER).panels
-    # The labels of the fifth week are no sample of the two weeks before it, but they are all of its own answers.
-    assert [(point.start - MONDAY, point.periods) for point in panel.points] == [(0, 1), (7, 1), (28, 1)]
+    # The labels of the fifth week are no sample of the two weeks before it, but they are all of its
+    # own answers.
+    assert [(point.start - MONDAY, point.periods) for point in panel.points] == [
+        (0, 1),
+        (7, 1),
+        (28, 1),
+    ]
     assert panel.waiting == 3
 
 
@@ -400,7 +461,9 @@ def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store)
     # A change is found if the interval for one of four tests excludes 0, in 80 % of cases.
     normal = NormalDist()
     power = normal.inv_cdf(0.8)
-    one_of_four = (normal.inv_cdf(1 - 0.05 / 4 / 2) + power) / (normal.inv_cdf(1 - 0.05 / 2) + power)
+    one_of_four = (normal.inv_cdf(1 - 0.05 / 4 / 2) + power) / (
+        normal.inv_cdf(1 - 0.05 / 2) + power
+    )
     seen = of_one.figure("detectable").value or 0
     assert compared.figure("detectable", "QA").value == pytest.approx(seen * one_of_four)
     assert (compared.caveats[0].code, compared.caveats[0].values) == ("together", {"n": 4})
@@ -409,7 +472,9 @@ def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store)
 def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
     fill(GradedLog(sqlite_store), [0.5] * 4 + [0.1] * 4)
     with sqlite_store.reading() as connection:
-        headline = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 55)).headline
+        headline = compare_windows(
+            connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 55)
+        ).headline
     assert (headline.code, numbers_in(headline.values["size"])) == ("windows_fell", (40, 30, 50))
 
 
@@ -437,7 +502,9 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
     fill(log, [0.25] * 9, query_type="steady")
     risen = watch(store, by="test", now=LATER).alarms
     assert {(each.id, each.query_type) for each in risen} == {(1, "All answers"), (2, "risen")}
-    (note,) = (each.values for each in measure_rate(store, by="query_type").caveats if each.code == "alarm")
+    (note,) = (
+        each.values for each in measure_rate(store, by="query_type").caveats if each.code == "alarm"
+    )
     assert note["alarms"] == ["1", "2"]
     (of_all,) = (each.values for each in measure_rate(store).caveats if each.code == "alarm")
     # The table has no query types.
@@ -558,7 +625,11 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     (printed,) = re.findall(r"acknowledge it: `judgeboard (.*)`", out)
     assert "New alarm 1:" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
-    assert [row.endswith("1 (rose)") for row in rows if row.startswith(ALL_ANSWERS)] == [True, False, False]
+    assert [row.endswith("1 (rose)") for row in rows if row.startswith(ALL_ANSWERS)] == [
+        True,
+        False,
+        False,
+    ]
     assert run(["trends", "watch", *db]) == 0
     again = capsys.readouterr().out
     assert "New alarm" not in again
@@ -572,7 +643,9 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert "groundedness" in uncorrected
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
-    (change,) = (row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "change")
+    (change,) = (
+        row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "change"
+    )
     assert change["value"] == pytest.approx(0.4)
     assert run(["trends", "watch", "--acknowledge", "1", *db]) == 2
     # The printed command works as it is.

@@ -31,13 +31,28 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def flag(log: GradedLog, ids: Collection[int], rule: str) -> None:
-    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOW, "state": FlagState.OPEN, "severity": 0.5}
+    row = {
+        "query_type": "",
+        "source": "log",
+        "rule": rule,
+        "created_at": NOW,
+        "state": FlagState.OPEN,
+        "severity": 0.5,
+    }
     with log.store.writing() as connection:
-        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+        connection.execute(
+            insert(FLAG),
+            [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids],
+        )
 
 
-def label(log: GradedLog, ids: Collection[int], bad: Collection[int], reviewer: str = "mara") -> None:
-    log.reviews({each: {"label": BAD if each in bad else GOOD, "groundedness": 0.5} for each in ids}, reviewer)
+def label(
+    log: GradedLog, ids: Collection[int], bad: Collection[int], reviewer: str = "mara"
+) -> None:
+    log.reviews(
+        {each: {"label": BAD if each in bad else GOOD, "groundedness": 0.5} for each in ids},
+        reviewer,
+    )
 
 
 @pytest.fixture
@@ -46,7 +61,10 @@ def judged(sqlite_log: GradedLog) -> list[int]:
     ids = sqlite_log.answers(240)
     sqlite_log.say(
         sqlite_log.version(),
-        {each: {"label": BAD if at < 80 else GOOD, "groundedness": 0.9} for at, each in enumerate(ids)},
+        {
+            each: {"label": BAD if at < 80 else GOOD, "groundedness": 0.9}
+            for at, each in enumerate(ids)
+        },
     )
     flag(sqlite_log, ids[:80], "low_groundedness")
     return ids
@@ -85,22 +103,30 @@ def codes(result: AgreementResult) -> list[str]:
     return [each.code for each in result.caveats]
 
 
-def test_the_headline_is_of_all_answers_where_labels_are_weighted(flagged_and_drawn: GradedLog) -> None:
+def test_the_headline_is_of_all_answers_where_labels_are_weighted(
+    flagged_and_drawn: GradedLog,
+) -> None:
     result = measure_agreement(flagged_and_drawn.store)
     assert (result.headline.code, result.answers) == ("labels", 240)
     assert not {"graded_alone", "labelled_unevenly"} & {*codes(result)}
 
 
-def test_labels_of_chosen_answers_are_said_not_to_count(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_labels_of_chosen_answers_are_said_not_to_count(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     flag(sqlite_log, [*judged[70:80], *judged[80:120]], "random_sample")
     label(sqlite_log, judged[:79], truth(judged))
     label(sqlite_log, judged[80:130], truth(judged))
     sqlite_log.review(judged[79], decision="unsure")
-    (picked,) = (each for each in measure_agreement(sqlite_log.store).caveats if each.code == "picked_labels")
+    (picked,) = (
+        each for each in measure_agreement(sqlite_log.store).caveats if each.code == "picked_labels"
+    )
     assert picked.values == {"n": 10}
 
 
-def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     flag(sqlite_log, judged[60:120], "random_sample")
     label(sqlite_log, judged[80:120], truth(judged))
     result = measure_agreement(sqlite_log.store)
@@ -122,7 +148,10 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     assert not any(line.startswith("\nAll 240 ") for line in result_lines(result))
     by_version = measure_agreement(sqlite_log.store, by="judge_version")
     (version,) = by_version.slices
-    assert (by_version.figure("answers", version).n, by_version.figure("kappa", version).value) == (240, None)
+    assert (by_version.figure("answers", version).n, by_version.figure("kappa", version).value) == (
+        240,
+        None,
+    )
     rate = measure_rate(sqlite_log.store)
     assert {rate.figure(name).value for name in OF_JUDGE} == {None}
     (why,) = (line for line in rate_lines(rate) if line.startswith("\N{EN DASH} means: "))
@@ -131,14 +160,19 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
 
 def rate_and_agreement_agree(log: GradedLog) -> None:
     """Both commands have the same figures, in all answers and in those that people graded, also of query types."""
-    rate, result = measure_rate(log.store, by="query_type"), measure_agreement(log.store, by="query_type")
+    rate, result = (
+        measure_rate(log.store, by="query_type"),
+        measure_agreement(log.store, by="query_type"),
+    )
     for name in OF_JUDGE:
         of_agreement = result.statistics[name]
         assert Row.of(name, "all", rate.figure(name)) == Row.of(name, "all", of_agreement)
         graded = (result.graded or result.statistics)[name]
         assert Row.of(name, "all", rate.figure(f"graded_{name}")) == Row.of(name, "all", graded)
         for part in result.slices:
-            assert Row.of(name, part, rate.figure(name, part)) == Row.of(name, part, result.figure(name, part))
+            assert Row.of(name, part, rate.figure(name, part)) == Row.of(
+                name, part, result.figure(name, part)
+            )
 
 
 def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
@@ -152,21 +186,29 @@ def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
     assert any(line.startswith("Cohen's kappa  ") and number_words(kappa) in line for line in table)
 
 
-def test_the_rate_has_the_figures_of_agreement_for_weighted_labels(flagged_and_drawn: GradedLog) -> None:
+def test_the_rate_has_the_figures_of_agreement_for_weighted_labels(
+    flagged_and_drawn: GradedLog,
+) -> None:
     rate_and_agreement_agree(flagged_and_drawn)
 
 
 def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> None:
     ids = sqlite_log.answers(4)
-    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:2] else GOOD} for each in ids})
+    sqlite_log.say(
+        sqlite_log.version(), {each: {"label": BAD if each in ids[:2] else GOOD} for each in ids}
+    )
     label(sqlite_log, ids, ids[:2])
     rate_and_agreement_agree(sqlite_log)
     for rate in (measure_rate(sqlite_log.store), measure_rate(sqlite_log.store, target="these")):
-        assert {rate.figure(each).value for name in OF_JUDGE for each in (name, f"graded_{name}")} == {None}
+        assert {
+            rate.figure(each).value for name in OF_JUDGE for each in (name, f"graded_{name}")
+        } == {None}
         assert "n = 4," in list(rate_lines(rate))[-1]
 
 
-def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_answers_on_which_people_tied_are_named_with_the_next_step(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     label(sqlite_log, judged, truth(judged))
     label(sqlite_log, judged[:80], {*judged} - truth(judged), "jon")
     result, rate = measure_agreement(sqlite_log.store), measure_rate(sqlite_log.store)
@@ -192,7 +234,21 @@ def test_an_open_queue_is_continued_before_a_second_one_is_made(
 ) -> None:
     flag(sqlite_log, [*judged[:10], *judged[80:100]], "random_sample")
     database = ["--db", address(sqlite_log.store)]
-    assert run(["queue", "create", "check", "--where", "rule=random_sample", "--order", "random", *database]) == 0
+    assert (
+        run(
+            [
+                "queue",
+                "create",
+                "check",
+                "--where",
+                "rule=random_sample",
+                "--order",
+                "random",
+                *database,
+            ]
+        )
+        == 0
+    )
     assert measure_rate(sqlite_log.store).next[0].values["command"] == "judgeboard queue list check"
     label(sqlite_log, judged[:3], truth(judged))
     result = measure_agreement(sqlite_log.store)
@@ -200,11 +256,16 @@ def test_an_open_queue_is_continued_before_a_second_one_is_made(
     assert next_command(result) == "judgeboard queue list check"
     assert measure_rate(sqlite_log.store).next[0].values["command"] == "judgeboard queue list check"
     close_queue(sqlite_log.store, "check", by="lead")
-    assert next_command(measure_agreement(sqlite_log.store)) == "judgeboard queue create labels --plan rate --n 7"
+    assert (
+        next_command(measure_agreement(sqlite_log.store))
+        == "judgeboard queue create labels --plan rate --n 7"
+    )
 
 
 @pytest.mark.parametrize("answers", [4, 6])
-def test_no_more_grades_are_advised_than_there_are_answers(sqlite_log: GradedLog, answers: int) -> None:
+def test_no_more_grades_are_advised_than_there_are_answers(
+    sqlite_log: GradedLog, answers: int
+) -> None:
     ids = sqlite_log.answers(answers)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     label(sqlite_log, ids[:4], ids[:1])
@@ -227,15 +288,23 @@ def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
 def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLog) -> None:
     result = measure_agreement(flagged_and_drawn.store)
     missed, passed = result.statistics["sensitivity"], result.statistics["specificity"]
-    assert Row.of("missed", None, result.headline.values["missed"]) == Row.of("missed", None, complement(missed))
+    assert Row.of("missed", None, result.headline.values["missed"]) == Row.of(
+        "missed", None, complement(missed)
+    )
     assert None not in {missed.low, passed.low}
 
 
-def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn: GradedLog, judged: list[int]) -> None:
-    gold, majority = (measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority"))
+def test_the_majority_is_weighted_as_gold_labels_are(
+    flagged_and_drawn: GradedLog, judged: list[int]
+) -> None:
+    gold, majority = (
+        measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority")
+    )
     assert (gold.sentence, gold.statistics) == (majority.sentence, majority.statistics)
     flagged_and_drawn.review(judged[1], "lead", label=GOOD, stage="adjudication")
-    gold, majority = (measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority"))
+    gold, majority = (
+        measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority")
+    )
     assert gold.answers == majority.answers == 240
     assert (gold.statistics["agreement"].value or 0) < (majority.statistics["agreement"].value or 0)
 
@@ -253,7 +322,9 @@ def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: Grade
 
 
 @on_sqlite
-def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(log: GradedLog) -> None:
+def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(
+    log: GradedLog,
+) -> None:
     version = log.version()
     with_label, with_quality = log.answers(30), log.answers(10)
     log.say_all(version, with_label, groundedness=0.9, label=GOOD, quality=3)
@@ -265,17 +336,27 @@ def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_n
     assert measure_rate(log.store, grade="quality").about.counts["answers"] == 40
 
 
-def test_judge_versions_are_weighted_in_slices_and_on_the_page(flagged_and_drawn: GradedLog) -> None:
+def test_judge_versions_are_weighted_in_slices_and_on_the_page(
+    flagged_and_drawn: GradedLog,
+) -> None:
     result = measure_agreement(flagged_and_drawn.store, by="judge_version")
     (version,) = result.slices
-    assert (result.figure("answers", version).n, result.figure("kappa", version)) == (240, result.figure("kappa"))
+    assert (result.figure("answers", version).n, result.figure("kappa", version)) == (
+        240,
+        result.figure("kappa"),
+    )
     with flagged_and_drawn.store.reading() as connection:
         source = PairSource(connection)
         same = agreement_details(source, agreement_page(source)).same_answers
-    assert (same.figure("answers", version).n, same.figure("kappa", version)) == (240, result.figure("kappa"))
+    assert (same.figure("answers", version).n, same.figure("kappa", version)) == (
+        240,
+        result.figure("kappa"),
+    )
 
 
-def test_slices_count_the_labels_behind_their_figures(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_slices_count_the_labels_behind_their_figures(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     flag(sqlite_log, judged[70:120], "random_sample")
     label(sqlite_log, judged[:130], truth(judged))  # the last 10 are chosen, so they do not count
     result = measure_agreement(sqlite_log.store, by="query_type")
@@ -283,11 +364,20 @@ def test_slices_count_the_labels_behind_their_figures(sqlite_log: GradedLog, jud
     assert result.figure("n", part).n == result.figure("agreement", part).n == 120
 
 
-def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqlite_log: GradedLog) -> None:
+def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
+    sqlite_log: GradedLog,
+) -> None:
     log = sqlite_log
     thin, wide = (log.answers(120, query_type=name) for name in ("thin", "wide"))
-    verdicts = {each: {"label": BAD if at < 40 else GOOD} for ids in (thin, wide) for at, each in enumerate(ids)}
-    log.say(log.version(), {each: {**verdict, "groundedness": 0.9} for each, verdict in verdicts.items()})
+    verdicts = {
+        each: {"label": BAD if at < 40 else GOOD}
+        for ids in (thin, wide)
+        for at, each in enumerate(ids)
+    }
+    log.say(
+        log.version(),
+        {each: {**verdict, "groundedness": 0.9} for each, verdict in verdicts.items()},
+    )
     flag(log, [*thin[:40], *wide[:40]], "low_groundedness")
     flag(log, [*thin[40:44], *wide[40:80]], "random_sample")
     labelled = [*thin[:44], *wide[:80]]
@@ -303,14 +393,18 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqli
     assert (thin_row[-1].value, thin_row[-1].reason) == (None, kappa.reason)
     assert wide_row[-1].value is not None
     with log.store.reading() as connection:
-        first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[0]
+        first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[
+            0
+        ]
     assert "<title>wide: " in first_page
     # A dot without a line looks certain.
     assert "<title>thin: " not in first_page
     assert str(kappa.reason) in first_page
 
 
-def test_a_report_has_no_figure_of_all_answers_from_few_labels(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_a_report_has_no_figure_of_all_answers_from_few_labels(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     flag(sqlite_log, judged[80:84], "random_sample")
     label(sqlite_log, judged[:84], truth(judged))
     result = measure_agreement(sqlite_log.store)
@@ -339,11 +433,15 @@ def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) ->
         assert any(line.startswith(f"\n{title}: 120 ") for line in lines)
 
 
-def test_no_number_of_labels_is_named_where_all_others_are_too_few(flagged_and_drawn: GradedLog) -> None:
+def test_no_number_of_labels_is_named_where_all_others_are_too_few(
+    flagged_and_drawn: GradedLog,
+) -> None:
     assert "wide_interval" in codes(measure_agreement(flagged_and_drawn.store))
 
 
-def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone: GradedLog) -> None:
+def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(
+    flagged_alone: GradedLog,
+) -> None:
     result = measure_agreement(flagged_alone.store)
     assert result.headline.values["on"] == "80 graded answers"
     assert codes(result)[:2] == ["graded_alone", "labelled_unevenly"]
@@ -373,14 +471,18 @@ def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(
     assert "labelled_unevenly" not in codes(even)
 
 
-def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first: GradedLog) -> None:
+def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(
+    worst_first: GradedLog,
+) -> None:
     result = measure_agreement(worst_first.store)
     assert (result.headline.values["on"], codes(result)[0]) == ("30 graded answers", "graded_alone")
     assert result.to_label is not None
     assert result.to_label.waiting == 100
 
 
-def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     label(sqlite_log, judged[60:100], truth(judged))
     result = measure_agreement(sqlite_log.store)
     allowed = verdict(result)
@@ -395,13 +497,17 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: Gr
     assert next_command(result) == result.to_label.command
 
 
-def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:
+def test_the_table_of_stats_says_which_answers_each_row_describes(
+    flagged_and_drawn: GradedLog,
+) -> None:
     [table, *_] = agreement_tables(measure_log(flagged_and_drawn.store))
     assert table.columns[0].title == "Agreement on label"
     assert [row[1] for row in table.rows] == ["all 240", "graded"]
 
 
-def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_a_figure_without_errors_among_the_labels_is_about_the_labels(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     flag(sqlite_log, judged[80:120], "random_sample")
     label(sqlite_log, judged[:120], judged[:80])
     result = measure_agreement(sqlite_log.store)
@@ -415,7 +521,9 @@ def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedL
     assert (result.share.value, result.share.reason is None) == (None, False)
 
 
-def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_people_who_did_not_decide_leave_nothing_to_label(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
     label(sqlite_log, judged[:220], truth(judged))
     for each in judged[220:]:
         sqlite_log.review(each, decision="unsure")
@@ -424,9 +532,13 @@ def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog,
     assert "wide_interval_more" not in codes(result)
 
 
-def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(sqlite_log: GradedLog) -> None:
+def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(
+    sqlite_log: GradedLog,
+) -> None:
     shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
-    verdicts = {each: {"label": BAD if place % 40 < 10 else GOOD} for place, each in enumerate(shared)}
+    verdicts = {
+        each: {"label": BAD if place % 40 < 10 else GOOD} for place, each in enumerate(shared)
+    }
     sqlite_log.say(sqlite_log.version(), verdicts)
     share = measure_rate(sqlite_log.store).figure("judge_alone")
     good = [each for place, each in enumerate(shared) if place % 40 >= 10][:30]

@@ -23,13 +23,18 @@ def own_scale(log: GradedLog, bring_grades) -> GradedLog:
     ids = log.answers(12)
     scored(log, "prometheus", ids, "score")
     bring_grades(
-        [{"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"} for n in range(1, 13)]
+        [
+            {"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"}
+            for n in range(1, 13)
+        ]
     )
     return log
 
 
 @on_sqlite
-def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_scale: GradedLog) -> None:
+def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(
+    own_scale: GradedLog,
+) -> None:
     headline = measure_agreement(own_scale.store, judge_versions=["prometheus"]).headline
     command = "judgeboard agreement --judge-version 'prometheus v1' --grade score"
     assert headline.values == {"grade": "label", "others": ["score"], "command": command}
@@ -44,7 +49,10 @@ def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_s
 def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> None:
     scored(own_scale, "other", [1, 2, 3], "depth")
     headline = measure_agreement(own_scale.store, judge_versions=["other"]).headline
-    assert (headline.code, headline.values) == ("other_names", {"people": ["score"], "judge": ["depth"]})
+    assert (headline.code, headline.values) == (
+        "other_names",
+        {"people": ["score"], "judge": ["depth"]},
+    )
 
 
 @on_sqlite
@@ -52,7 +60,10 @@ def test_grades_that_are_never_under_one_name_are_named(log: GradedLog, bring_gr
     ids = log.answers(12)
     log.say_all(log.version("lexical"), ids, groundedness=0.5)
     bring_grades(
-        [{"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"} for n in range(1, 13)]
+        [
+            {"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"}
+            for n in range(1, 13)
+        ]
     )
     with pytest.raises(NotFound, match=r"score, .*groundedness"):
         measure_agreement(log.store)
@@ -83,4 +94,6 @@ def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> N
         log.review_all(ids, reviewer, label=GOOD)
     result = measure_agreement(log.store, of="people", grade="quality")
     assert result.headline.code == "few_rated"
-    assert [each.values for each in result.next if each.code == "choose_grade"] == [{"grades": ["label"]}]
+    assert [each.values for each in result.next if each.code == "choose_grade"] == [
+        {"grades": ["label"]}
+    ]

@@ -29,20 +29,28 @@ SHARE = 0.15
 def eight_weeks(store: Store, shared: Path, folder: Path, *, app_changed: bool) -> None:
     """Store the answers, the verdicts of one detector, and the labels of the random sample.
 
-    If the app changed, the answers of the first four weeks come from three generators, later ones from the others.
+    If the app changed, the answers of the first four weeks come from three generators, later ones
+    from the others.
     """
     data = shared / "data"
     verdicts = [
-        each for each in records(data / "ragtruth.judgements.jsonl.gz") if each["judge"] == "track_b_modernbert"
+        each
+        for each in records(data / "ragtruth.judgements.jsonl.gz")
+        if each["judge"] == "track_b_modernbert"
     ]
     judged, answers = {each["response_id"] for each in verdicts}, []
     for each in records(data / "ragtruth.responses.jsonl.gz"):
         week = int(8 * sampling_number("weeks", "ragtruth", str(each["source_id"])))
         if each["id"] in judged and not (app_changed and (each["model"] in EARLY) != (week < 4)):
-            answers.append(each | {"query_type": "all", "asked_at": (MONDAY + timedelta(days=7 * week)).isoformat()})
+            answers.append(
+                each
+                | {"query_type": "all", "asked_at": (MONDAY + timedelta(days=7 * week)).isoformat()}
+            )
     ids = {each["id"] for each in answers}
     sampled = {id_ for id_ in ids if sampling_number("judgeboard", "default", id_) < SHARE}
-    labels = [each for each in records(data / "ragtruth.human.jsonl.gz") if each["response_id"] in sampled]
+    labels = [
+        each for each in records(data / "ragtruth.human.jsonl.gz") if each["response_id"] in sampled
+    ]
     # Without a threshold no rule picks an answer: the strata are the verdicts, as published.
     change_settings(store, {"random_share": SHARE, "low_groundedness": 0.0}, "test")
     of_answers = [each for each in verdicts if each["response_id"] in ids]
@@ -54,7 +62,8 @@ def eight_weeks(store: Store, shared: Path, folder: Path, *, app_changed: bool) 
 
 
 @pytest.mark.parametrize(
-    ("name", "app_changed", "evidence"), [("nothing_changed", False, 6.339), ("app_changed_in_week_4", True, 82.536)]
+    ("name", "app_changed", "evidence"),
+    [("nothing_changed", False, 6.339), ("app_changed_in_week_4", True, 82.536)],
 )
 def test_each_week_and_both_windows_have_the_published_shares(
     sqlite_store: Store,
@@ -65,21 +74,30 @@ def test_each_week_and_both_windows_have_the_published_shares(
     evidence: float,
 ) -> None:
     """The published detector takes answers as independent; the product does not."""
-    expected: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"][name]
+    expected: dict[str, Any] = json.loads(
+        (shared / "reading" / "validity-expected.json").read_text()
+    )["e2_trend"][name]
     eight_weeks(sqlite_store, shared, tmp_path, app_changed=app_changed)
     first = (MONDAY - EPOCH.date()).days
     with sqlite_store.reading() as connection:
         (panel,) = corrected_trend(connection).panels
         windows = compare_windows(connection, (first, first + 27), (first + 28, first + 55))
     rows = expected["rows"]
-    assert [point.share.value for point in panel.points] == pytest.approx([row["value"] for row in rows], abs=1e-6)
+    assert [point.share.value for point in panel.points] == pytest.approx(
+        [row["value"] for row in rows], abs=1e-6
+    )
     judged_bad = [row["judged_bad"] / row["N"] for row in rows]
     assert [point.judge_share for point in panel.points] == pytest.approx(judged_bad)
-    assert [[stratum.labelled for stratum in point.strata] for point in panel.points] == [row["n"] for row in rows]
+    assert [[stratum.labelled for stratum in point.strata] for point in panel.points] == [
+        row["n"] for row in rows
+    ]
     apart = [Window(point.strata) for point in panel.points]
     published = detect([(each.rate.value or 0.0, each.error) for each in apart], "rose")
-    assert [state.evidence for state in published] == pytest.approx(expected["M"], abs=1e-3, rel=1e-3)
-    # Each evidence group has about three answers or more here, so two labels of a group tell less than two others.
+    assert [state.evidence for state in published] == pytest.approx(
+        expected["M"], abs=1e-3, rel=1e-3
+    )
+    # Each evidence group has about three answers or more here, so two labels of a group tell less
+    # than two others.
     assert panel.points[-1].rose == pytest.approx(evidence, abs=5e-3)
     change = windows.figure("change")
     wanted = expected["corrected_change"]
@@ -88,7 +106,9 @@ def test_each_week_and_both_windows_have_the_published_shares(
     assert (change.low or 0.0) < wanted["low"]
 
 
-def test_without_labels_a_change_follows_from_how_often_the_judge_erred_before(shared: Path) -> None:
+def test_without_labels_a_change_follows_from_how_often_the_judge_erred_before(
+    shared: Path,
+) -> None:
     data = shared / "data"
     judged = {
         each["response_id"]: each["label"] == "hallucinated"
@@ -96,7 +116,11 @@ def test_without_labels_a_change_follows_from_how_often_the_judge_erred_before(s
         if each["judge"] == "track_b_modernbert"
     }
     people = records(data / "ragtruth.human.jsonl.gz")
-    bad = {each["response_id"]: each["label"] == "hallucinated" for each in people if each["response_id"] in judged}
+    bad = {
+        each["response_id"]: each["label"] == "hallucinated"
+        for each in people
+        if each["response_id"] in judged
+    }
     found = sum(judged[id_] and bad[id_] for id_ in bad)
     passed = sum(not judged[id_] and not bad[id_] for id_ in bad)
     errors = JudgeErrors(sum(bad.values()), found, len(bad) - sum(bad.values()), passed)
@@ -105,5 +129,7 @@ def test_without_labels_a_change_follows_from_how_often_the_judge_erred_before(s
         late = sampling_number("weeks", "ragtruth", str(each["source_id"])) >= 0.5
         if each["id"] in judged and (each["model"] in EARLY) != late:
             weeks[late].append(each["id"])
-    before, after = (rogan_gladen(sum(judged[id_] for id_ in ids), len(ids), errors).value for ids in weeks)
+    before, after = (
+        rogan_gladen(sum(judged[id_] for id_ in ids), len(ids), errors).value for ids in weeks
+    )
     assert (after or 0) - (before or 0) == pytest.approx(0.3695, abs=5e-5)

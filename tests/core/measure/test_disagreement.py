@@ -24,8 +24,16 @@ def scored_log(log: GradedLog) -> list[int]:
     version, ids = log.version(), log.answers(5, query_type="sql", metadata={"user": {"plan": 3}})
     scores = zip(ids, (0.5, 0.1, 0.9, 0.2, 0.21), (0.5, 1.0, 0.3, 0.6, 0.6), strict=True)
     for each, judge, people in scores:
-        log.say_all(version, [each], groundedness=judge, quality=1 + round(judge * 3), reasoning=f"because of {each}")
-        log.review(each, "mara", groundedness=people, quality=1 + round(people * 3), note=f"note on {each}")
+        log.say_all(
+            version,
+            [each],
+            groundedness=judge,
+            quality=1 + round(judge * 3),
+            reasoning=f"because of {each}",
+        )
+        log.review(
+            each, "mara", groundedness=people, quality=1 + round(people * 3), note=f"note on {each}"
+        )
     return ids
 
 
@@ -47,7 +55,9 @@ def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog
     ids = scored_log(log)
     row = page(log).rows[0]
     assert (row.judged.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
-    assert [(each.reviewer, each.grade.note) for each in row.person_reviews] == [("mara", f"note on {ids[1]}")]
+    assert [(each.reviewer, each.grade.note) for each in row.person_reviews] == [
+        ("mara", f"note on {ids[1]}")
+    ]
     assert row.judged.question
     assert row.judged.answer
 
@@ -83,9 +93,12 @@ def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
 
 @on_sqlite
 def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> None:
-    # Lower ends of tenths four steps apart with answers 0.31 apart, and three steps apart with answers 0.4 apart.
+    # Lower ends of tenths four steps apart with answers 0.31 apart, and three steps apart with
+    # answers 0.4 apart.
     version, ids = log.version(), log.answers(4)
-    for each, judge, people in zip(ids, (0.19, 0.11, 0.1, 0.0), (0.50, 0.51, 0.5, 0.45), strict=True):
+    for each, judge, people in zip(
+        ids, (0.19, 0.11, 0.1, 0.0), (0.50, 0.51, 0.5, 0.45), strict=True
+    ):
         log.say_all(version, [each], groundedness=judge)
         log.review(each, "mara", groundedness=people)
     shown = page(log)
@@ -99,9 +112,15 @@ def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> No
 def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
     ids = scored_log(log)
     shown = page(log, grade="quality")
-    assert (shown.gap, ids_of(shown), shown.picture.axis) == (2, [ids[1], ids[2]], ("1", "2", "3", "4"))
+    assert (shown.gap, ids_of(shown), shown.picture.axis) == (
+        2,
+        [ids[1], ids[2]],
+        ("1", "2", "3", "4"),
+    )
     version = log.version("nli")
-    log.say(version, {each: {"label": BAD if index < 2 else GOOD} for index, each in enumerate(ids)})
+    log.say(
+        version, {each: {"label": BAD if index < 2 else GOOD} for index, each in enumerate(ids)}
+    )
     log.review_all(ids, "lee", label=GOOD)
     labels = page(log, grade="label", version_id=version.id)
     assert ids_of(labels) == ids[:2]

@@ -64,7 +64,9 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
                 "best": [1],
             }
             grade = SCHEMA.grade(values)
-            fields = {name: getattr(grade, name) for name in ("scores", "spans", "choices", "texts")}
+            fields = {
+                name: getattr(grade, name) for name in ("scores", "spans", "choices", "texts")
+            }
             case.say(case.lease(who), who, CONFIRM, **fields)
     with store.reading() as connection:
         by_name = {each.field: each for each in field_agreement(connection, "s v1")}
@@ -74,24 +76,32 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     assert by_name["tone"].statistics["weighted_kappa"].value == 1
     assert by_name["safe"].statistics["agreement"].value == 1
     assert by_name["minutes"].statistics["spearman"].value == pytest.approx(1)
-    assert by_name["causes"].statistics["set_alpha"].value == pytest.approx(1 - 23 * (4 / 3) / (2 * 11 * 13 * 2 / 3))
+    assert by_name["causes"].statistics["set_alpha"].value == pytest.approx(
+        1 - 23 * (4 / 3) / (2 * 11 * 13 * 2 / 3)
+    )
     assert set(by_name["causes"].options) == {"x", "y"}
     assert by_name["errors"].statistics["span_f1"].value == pytest.approx(2 * 66 / (66 + 72))
     assert by_name["errors"].statistics["word_alpha"].value == pytest.approx(0.92, abs=0.03)
     # Each answer has one passage.
     assert by_name["best"].statistics["ranking_tau"].value is None
     assert by_name["safe"].judges == {}
-    assert STATISTICS["span_f1"].name in [row[3] for row in fields_table(list(by_name.values())).rows]
+    assert STATISTICS["span_f1"].name in [
+        row[3] for row in fields_table(list(by_name.values())).rows
+    ]
 
 
 def filled_in_by_the_judge(request: Mapping[str, Any], _number: int) -> ScriptedReply:
     number = number_in(request, after="answer a")
     scores = {"verdict": 1 + number % 2, "tone": 1 + number % 3, "safe": 1 if number else 2}
-    return completion(json.dumps({name: {"reasoning": "So.", "score": score} for name, score in scores.items()}))
+    return completion(
+        json.dumps({name: {"reasoning": "So.", "score": score} for name, score in scores.items()})
+    )
 
 
 @on_sqlite
-def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(store: Store) -> None:
+def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
+    store: Store,
+) -> None:
     case = queue_case(store)
     responses = case.flagged(*[0.1] * 30)
     add_schema(store, SCHEMA, by=case.lead)
@@ -110,7 +120,9 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
         grade = SCHEMA.grade(values)
         case.say(leased, who, CONFIRM, scores=grade.scores, choices=grade.choices)
     with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
-        judge = make_judge("rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url)
+        judge = make_judge(
+            "rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url
+        )
         assert judge_pending(store, judge).exit_code == 0
         (system, *_) = endpoint.requests[0].body["messages"]
     options = [line for line in system["content"].splitlines() if line in {"- 2: bad", "- 1: good"}]
@@ -123,12 +135,14 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     assert fields["tone"].judges["s v1"]["weighted_kappa"].value == 1
     assert fields["safe"].judges["s v1"]["agreement"].value == pytest.approx(29 / 30)
     assert 90 in [
-        row[2] for row in fields_table(list(fields.values())).rows if row[0] == "verdict" and "s v1" in row[1]
+        row[2]
+        for row in fields_table(list(fields.values())).rows
+        if row[0] == "verdict" and "s v1" in row[1]
     ]
     # A judge may replace a person on categories and on yes or no too.
-    assert {name: each.tests["s v1"].passed for name, each in fields.items() if each.tests} == dict.fromkeys(
-        ("verdict", "tone", "safe"), True
-    )
+    assert {
+        name: each.tests["s v1"].passed for name, each in fields.items() if each.tests
+    } == dict.fromkeys(("verdict", "tone", "safe"), True)
 
 
 def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
@@ -140,7 +154,9 @@ def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
     for who in (case.mara, case.jon):
         case.say(case.lease(who), who, CONFIRM)
     with store.reading() as connection:
-        ((implied,), (own,)) = (field_agreement(connection, "l", implied_labels=each) for each in (True, False))
+        ((implied,), (own,)) = (
+            field_agreement(connection, "l", implied_labels=each) for each in (True, False)
+        )
     assert (implied.n, own.n) == (1, 0)
 
 
@@ -164,7 +180,9 @@ def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_stor
         grade = SCHEMA.grade({"verdict": ("good", "bad")[(number + differs) % 2], "safe": True})
         case.say(leased, who, CONFIRM, scores=grade.scores, choices=grade.choices)
     with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
-        judge = make_judge("rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url)
+        judge = make_judge(
+            "rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url
+        )
         assert judge_pending(store, judge).exit_code == 0
     with store.reading() as connection:
         names = external_ids(connection, responses)

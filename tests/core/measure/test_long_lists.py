@@ -17,12 +17,17 @@ def crowd(sqlite_log: GradedLog) -> GradedLog:
     """Twelve people on twelve answers; each next person graded one answer less, so that there are 66 pairs."""
     ids = sqlite_log.answers(22)
     for person in range(12):
-        labels = {each: {"label": BAD if (place + person % 2) % 3 else GOOD} for place, each in enumerate(ids)}
+        labels = {
+            each: {"label": BAD if (place + person % 2) % 3 else GOOD}
+            for place, each in enumerate(ids)
+        }
         sqlite_log.reviews(dict(list(labels.items())[: 22 - person]), f"person {person:02}")
     return sqlite_log
 
 
-def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(crowd: GradedLog) -> None:
+def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(
+    crowd: GradedLog,
+) -> None:
     whole = measure_agreement(crowd.store, of="people")
     (pairs,), (short,) = whole.parts, shortened(whole).parts
     assert (len(pairs.slices), len(short.slices)) == (66, 50)
@@ -39,7 +44,9 @@ def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(c
     assert [each.code for each in shortened(whole, 1).parts[0].caveats] == ["shortened", "range"]
 
 
-def test_the_command_lists_50_and_with_full_all(crowd: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_50_and_with_full_all(
+    crowd: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["agreement", "--of", "people", "--db", address(crowd.store)]
     assert run(words) == 0
     printed = capsys.readouterr().out

@@ -26,10 +26,16 @@ def measure(log: GradedLog, **choice: object) -> AgreementResult:
 def two_people(log: GradedLog, n: int = 12) -> list[int]:
     """Answers that mara and jon labelled alike, but for the first two."""
     ids = log.answers(n)
-    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}, "mara")
+    log.reviews(
+        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}, "mara"
+    )
     swapped = {0: BAD, 1: GOOD}
     log.reviews(
-        {each: {"label": swapped.get(place, BAD if place % 2 else GOOD)} for place, each in enumerate(ids)}, "jon"
+        {
+            each: {"label": swapped.get(place, BAD if place % 2 else GOOD)}
+            for place, each in enumerate(ids)
+        },
+        "jon",
     )
     return ids
 
@@ -62,7 +68,10 @@ def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
 @on_sqlite
 def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> None:
     ids = two_people(log)
-    log.say(log.version(), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    log.say(
+        log.version(),
+        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)},
+    )
     log.reviews({ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}}, "lena")
     for each in ids[:2]:
         log.review(each, "lead", label=BAD, stage="adjudication")
@@ -71,9 +80,15 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     assert pairs is not None
     assert with_gold is not None
     assert {each for pair in pairs.slices for each in pair.split(" / ")} == {"mara", "jon", "lena"}
-    assert {each: with_gold.figure("n", each).n for each in with_gold.slices} == {"mara": 2, "jon": 2, "lena": 2}
+    assert {each: with_gold.figure("n", each).n for each in with_gold.slices} == {
+        "mara": 2,
+        "jon": 2,
+        "lena": 2,
+    }
     gold, majority, each_one = (measure(log, human=human) for human in ("gold", "majority", "each"))
-    assert gold.statistics["agreement"].value == pytest.approx(11 / 12)  # the first answer was settled otherwise
+    assert gold.statistics["agreement"].value == pytest.approx(
+        11 / 12
+    )  # the first answer was settled otherwise
     assert majority.statistics["agreement"].value == 1  # lena's word decides the two that split
     assert each_one.n == 26
     assert "gold label" in gold.about.people
@@ -127,7 +142,11 @@ def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
 def of_themselves(result: AgreementResult) -> dict[str, tuple[int, float | None]]:
     part = result.part("self_agreement")
     names = () if part is None else part.slices
-    return {each: (part.figure("n", each).n, part.figure("agreement", each).value) for each in names if part}
+    return {
+        each: (part.figure("n", each).n, part.figure("agreement", each).value)
+        for each in names
+        if part
+    }
 
 
 def other_grades(result: AgreementResult) -> list[Mapping[str, object]]:
@@ -136,12 +155,16 @@ def other_grades(result: AgreementResult) -> list[Mapping[str, object]]:
 
 @on_sqlite
 @pytest.mark.parametrize("of", ["people", "judge"])
-def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog, of: str) -> None:
+def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(
+    log: GradedLog, of: str
+) -> None:
     ids = two_people(log)
     log.say_all(log.version(), ids, label=GOOD, quality=2)
     assert other_grades(measure(log, of=of)) == []
     log.review_all(log.answers(6), groundedness=0.5, quality=2)
-    assert other_grades(measure(log, of=of)) == [{"n": 6, "grade": "label", "others": ["groundedness", "quality"]}]
+    assert other_grades(measure(log, of=of)) == [
+        {"n": 6, "grade": "label", "others": ["groundedness", "quality"]}
+    ]
     log.review(log.answers(1)[0], quality=2)
     lacking = {"n": 24, "grade": "quality", "others": ["label"]}
     assert other_grades(measure(log, of="people", grade="quality")) == [lacking]
@@ -163,19 +186,35 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
     with log.store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rubric", "rubric"))
         judgments = [
-            NewJudgment(each, 0, 0, Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)))
+            NewJudgment(
+                each,
+                0,
+                0,
+                Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)),
+            )
             for place, each in enumerate(ids)
         ]
         store_judgments(connection, version, None, judgments)
     for place, each in enumerate(ids):
         review = log.review(each, label=GOOD)
         with log.store.writing() as connection:
-            row = {"review_id": review, "dimension": "style", "value": 1 + place % 4, "scale": "1-5"}
+            row = {
+                "review_id": review,
+                "dimension": "style",
+                "value": 1 + place % 4,
+                "scale": "1-5",
+            }
             connection.execute(insert(SCORE), row)
     result = measure(log, grade="style")
-    assert (result.n, result.about.grade, result.statistics["weighted_kappa"].value) == (12, "style", 1)
+    assert (result.n, result.about.grade, result.statistics["weighted_kappa"].value) == (
+        12,
+        "style",
+        1,
+    )
     assert result.confusion is not None
-    assert result.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
+    assert result.confusion.categories == tuple(
+        "12345"
+    )  # declared ones, also where nobody gave a 5
     with pytest.raises(NotFound, match=r"'stile'.*style"):
         measure(log, grade="stile")
 
@@ -183,10 +222,20 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
 @on_sqlite
 def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     ids = log.answers(12)
-    log.say(log.version("one"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
-    log.say(log.version("two"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    log.say(
+        log.version("one"),
+        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)},
+    )
+    log.say(
+        log.version("two"),
+        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)},
+    )
     result = measure(log, of="judges")
-    assert (result.n, result.statistics["kappa"].value, result.statistics["fleiss_kappa"].value) == (12, 1, 1)
+    assert (
+        result.n,
+        result.statistics["kappa"].value,
+        result.statistics["fleiss_kappa"].value,
+    ) == (12, 1, 1)
     assert result.about.judges == ("one v1", "two v1")
 
 
@@ -205,9 +254,17 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
 @on_sqlite
 def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
     ids = log.answers(100)
-    log.say(log.version(), {each: {"label": BAD if place < 3 else GOOD} for place, each in enumerate(ids)})
-    log.reviews({each: {"label": BAD if place in {1, 50, 70} else GOOD} for place, each in enumerate(ids)})
-    log.reviews({each: {"label": BAD if place in {1, 51} else GOOD} for place, each in enumerate(ids)}, "jon")
+    log.say(
+        log.version(),
+        {each: {"label": BAD if place < 3 else GOOD} for place, each in enumerate(ids)},
+    )
+    log.reviews(
+        {each: {"label": BAD if place in {1, 50, 70} else GOOD} for place, each in enumerate(ids)}
+    )
+    log.reviews(
+        {each: {"label": BAD if place in {1, 51} else GOOD} for place, each in enumerate(ids)},
+        "jon",
+    )
     for result in (measure(log, human="each"), measure(log, of="people")):
         codes = [each.code for each in result.caveats]
         assert "skewed" in codes
@@ -216,7 +273,10 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
 
 @on_sqlite
 def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
-    short, long = log.answers(12, day=40, query_type="sql"), log.answers(3, day=75, answer="x" * 700)
+    short, long = (
+        log.answers(12, day=40, query_type="sql"),
+        log.answers(3, day=75, answer="x" * 700),
+    )
     version = log.version()
     for place, each in enumerate([*short, *long]):
         log.say(version, {each: {"label": BAD if place % 2 else GOOD}})
@@ -250,13 +310,19 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog
     result = measure(log, by="query_type", epsilon=0.2)
     assert result.alt_test is not None
     assert (result.alt_test.omega.value, result.alt_test.tests) == (1, 3)
-    assert [(each.omega.value, each.tests) for each in result.alt_tests.values()] == [(1, 6), (1, 6)]
+    assert [(each.omega.value, each.tests) for each in result.alt_tests.values()] == [
+        (1, 6),
+        (1, 6),
+    ]
 
 
 @on_sqlite
 def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: GradedLog) -> None:
     long = "a question about " + "very " * 60
-    ids = [*log.answers(30, query_type=f"{long}old papers"), *log.answers(40, query_type=f"{long}new papers")]
+    ids = [
+        *log.answers(30, query_type=f"{long}old papers"),
+        *log.answers(40, query_type=f"{long}new papers"),
+    ]
     truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
     log.say(log.version(), truth)
     for reviewer in ("mara", "jon", "lena"):
@@ -272,8 +338,12 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
     log.say_all(version, ids, groundedness=0.8)
     judgment = JUDGMENT.c
     with log.store.reading() as connection:
-        judgments = {row[0]: row[1] for row in connection.execute(select(judgment.response_id, judgment.id))}
-    log.say_all(version, ids, groundedness=0.1)  # judged again: what had been shown counts, not this
+        judgments = {
+            row[0]: row[1] for row in connection.execute(select(judgment.response_id, judgment.id))
+        }
+    log.say_all(
+        version, ids, groundedness=0.1
+    )  # judged again: what had been shown counts, not this
     for place, each in enumerate(ids):
         log.review(each, groundedness=0.4, stage="blind")
         after = 0.6 if place % 2 else 0.4
@@ -300,7 +370,9 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
         ({"judge_versions": ["a", "b"]}, "--of judges several"),
     ],
 )
-def test_what_does_not_go_together_is_said(sqlite_log: GradedLog, choice: dict[str, object], message: str) -> None:
+def test_what_does_not_go_together_is_said(
+    sqlite_log: GradedLog, choice: dict[str, object], message: str
+) -> None:
     with pytest.raises(BadInput, match=message):
         measure(sqlite_log, **choice)
 

@@ -26,9 +26,15 @@ def fill(log: GradedLog, *, bad_since: int, **since: object) -> None:
             changed = query_type == "sql" and week > 3
             day, fields = (
                 MONDAY + 7 * week,
-                {"generator_model": "small-1", "answer": "yes", "metadata": {"tenant": f"t{week % 2}"}},
+                {
+                    "generator_model": "small-1",
+                    "answer": "yes",
+                    "metadata": {"tenant": f"t{week % 2}"},
+                },
             )
-            ids = log.answers(30, day=day, query_type=query_type, **fields | (since if changed else {}))
+            ids = log.answers(
+                30, day=day, query_type=query_type, **fields | (since if changed else {})
+            )
             bad = set(ids[: bad_since if changed else 3])
             labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
             log.say(version, labels)
@@ -74,7 +80,8 @@ def test_a_group_accounts_for_the_change_that_its_share_makes() -> None:
     badness = np.array([0.0] * 150 + [1.0] * 50)
     is_since = np.arange(200) >= 100
     assert accounted(groups, is_since, badness) == pytest.approx(1)
-    # As bad in both groups: the shares of the groups explain only what their meeting with the time explains.
+    # As bad in both groups: the shares of the groups explain only what their meeting with the time
+    # explains.
     assert accounted(groups, is_since, is_since.astype(float)) < 0.5
     assert abs(accounted(np.arange(200) % 2, is_since, is_since.astype(float))) < 0.01
     assert accounted(groups, is_since, np.zeros(200)) == 0

@@ -37,7 +37,9 @@ from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.opening import open_store
 from judging_log import address
 
-SHOWN = tuple(human for human in HUMANS if human != "mean")  # the page does not offer the mean of people
+SHOWN = tuple(
+    human for human in HUMANS if human != "mean"
+)  # the page does not offer the mean of people
 SLICES: tuple[By | None, ...] = (None, "query_type", "time")
 IN_ORDER = list(zip(GRADES, SHOWN, SLICES, strict=True))
 SHIFTED = list(zip(GRADES, (*SHOWN[1:], SHOWN[0]), (*SLICES[2:], *SLICES[:2]), strict=True))
@@ -64,12 +66,19 @@ def uneven(new_store: Callable[[], Store]) -> Store:
     )
     of_first, of_mara = dict[int, dict[str, Any]](), dict[int, dict[str, Any]]()
     for place, each in enumerate(ids):
-        given = {"label": BAD if place % 3 else GOOD, "quality": 1 + place % 4, "groundedness": place % 11 / 10}
+        given = {
+            "label": BAD if place % 3 else GOOD,
+            "quality": 1 + place % 4,
+            "groundedness": place % 11 / 10,
+        }
         of_first[each] = given if place % 9 else {"status": Status.UNPARSABLE}
         labels = {"label": BAD if place % 4 else GOOD, "quality": 1 + place % 3}
         of_mara[each] = labels | {"groundedness": place % 7 / 7}
     log.say(first, of_first)
-    log.say(second, {each: {"groundedness": place % 5 / 5} for place, each in enumerate(ids) if place % 2})
+    log.say(
+        second,
+        {each: {"groundedness": place % 5 / 5} for place, each in enumerate(ids) if place % 2},
+    )
     log.reviews(of_mara, "mara")
     log.review_all(ids[1::2], "jon", label=GOOD, quality=2, groundedness=0.5)
     log.review_all(ids[::5], "lee", label=BAD)
@@ -142,17 +151,28 @@ def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(d
         result = measure_agreement(demo, judge_versions=[title], by="query_type")
         assert (shown.result.headline, shown.result.caveats) == (result.headline, result.caveats)
         assert "correlated_judges" not in {each.code for each in result.caveats}
-    assert "correlated_judges" not in {each.code for each in measure_agreement(demo, of="judges").caveats}
+    assert "correlated_judges" not in {
+        each.code for each in measure_agreement(demo, of="judges").caveats
+    }
 
 
 def test_the_page_and_the_command_resample_a_slice_alike(demo: Store) -> None:
-    figure = measure_agreement(demo, judge_versions=["lexical"], grade="quality", human="each", by="query_type")
+    figure = measure_agreement(
+        demo, judge_versions=["lexical"], grade="quality", human="each", by="query_type"
+    )
     shown = the_page(demo, "lexical v1", "quality", "each", "query_type")
-    assert shown.result.figure("weighted_kappa", "complex") == figure.figure("weighted_kappa", "complex")
+    assert shown.result.figure("weighted_kappa", "complex") == figure.figure(
+        "weighted_kappa", "complex"
+    )
 
 
 def the_command_and_the_page_agree(
-    store: Store, title: str, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
+    store: Store,
+    title: str,
+    grade: GradeName,
+    human: Human,
+    by: By | None,
+    capsys: pytest.CaptureFixture[str],
 ) -> AgreementResult:
     """Return the figures that both have."""
     result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
@@ -162,7 +182,9 @@ def the_command_and_the_page_agree(
     return result
 
 
-def the_command_agrees(store: Store, result: AgreementResult, human: Human, capsys: pytest.CaptureFixture[str]) -> None:
+def the_command_agrees(
+    store: Store, result: AgreementResult, human: Human, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["agreement", "--db", address(store)]
     words += ["--judge-version", result.title, "--human", human, "--unit", result.unit]
     words += ["--grade", result.about.grade] if result.unit == "responses" else []
@@ -175,7 +197,11 @@ def the_command_agrees(store: Store, result: AgreementResult, human: Human, caps
     of_all, alone = all_and_alone(result)
     for name in shown_statistics(result.statistics | result.graded):
         figures = [line for line in lines if line[0] == STATISTICS[name].name]
-        shown = [shown_statistics(each)[name] for each in (of_all, alone) if name in shown_statistics(each)]
+        shown = [
+            shown_statistics(each)[name]
+            for each in (of_all, alone)
+            if name in shown_statistics(each)
+        ]
         for figure, each in zip(figures, shown, strict=True):
             expected = percent_words(each) if STATISTICS[name].share else number_words(each)
             assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
@@ -190,10 +216,14 @@ def the_page_agrees(store: Store, result: AgreementResult, human: Human) -> None
     if result.about.by is not None:
         for figure in ("n", headline_name(SCALES[result.about.grade])):
             of_slices = [row for row in result.rows if row.figure == figure and row.slice]
-            assert [row for row in shown.result.rows if row.figure == figure and row.slice] == of_slices
+            assert [
+                row for row in shown.result.rows if row.figure == figure and row.slice
+            ] == of_slices
         assert shown.result.caveats == result.caveats
     with store.reading() as connection:
-        assert agreement_of(connection, shown.choice).statistics == result.statistics  # what the CSV file holds
+        assert (
+            agreement_of(connection, shown.choice).statistics == result.statistics
+        )  # what the CSV file holds
     the_same_answers_agree(store, shown)
 
 
@@ -203,7 +233,9 @@ def the_same_answers_agree(store: Store, shown: AgreementPage) -> None:
         same = agreement_details(PairSource(connection, shown.choice.counted), shown).same_answers
     title = shown.result.title
     is_same = same.has("n", title) and (
-        same.has("answers", title) if shown.result.graded else same.figure("n", title).n == shown.result.n
+        same.has("answers", title)
+        if shown.result.graded
+        else same.figure("n", title).n == shown.result.n
     )
     if is_same and not shown.result.graded:
         own = shown.result.statistics
@@ -213,9 +245,13 @@ def the_same_answers_agree(store: Store, shown: AgreementPage) -> None:
 def the_report_agrees(store: Store, result: AgreementResult, human: Human) -> None:
     with store.reading() as connection:
         counted = CountedGrades(human=human)
-        results = report_results(connection, result.about.grade, version_id(store, result.title), counted)
+        results = report_results(
+            connection, result.about.grade, version_id(store, result.title), counted
+        )
         html = report_page(results, log_summary(connection, results))
-    data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
+    data = re.search(
+        r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL
+    )
     assert data is not None
     stored = json.loads(data[1])
     assert stored == to_plain(results)
@@ -245,7 +281,10 @@ def stats_agree(store: Store, title: str, grades: Sequence[GradeName]) -> None:
 def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
     with store.reading() as connection:
         return agreement_page(
-            PairSource(connection, CountedGrades(human=human)), version_id=version_id(store, title), grade=grade, by=by
+            PairSource(connection, CountedGrades(human=human)),
+            version_id=version_id(store, title),
+            grade=grade,
+            by=by,
         )
 
 

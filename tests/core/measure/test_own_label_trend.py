@@ -38,17 +38,27 @@ def labelled(store: Store) -> QueueCase:
             case.add(f"{week}{number}", metadata={"tenant": "ab"[number % 2]}, asked_at=asked_at)
     add_schema(store, SCHEMA, by=case.lead)
     ids = tuple(f"{week}{number}" for week in range(2) for number in range(3))
-    many = {"order": "oldest", "flagged_only": False, "max_items": 6, "needed": 2, "blind_people": True}
+    many = {
+        "order": "oldest",
+        "flagged_only": False,
+        "max_items": 6,
+        "needed": 2,
+        "blind_people": True,
+    }
     rules = QueueRules("q", RowFilter(ids=ids), **many)
     create_queue(store, rules, by=case.lead, assigned=case.people, schema="s", now=case.now)
     labels = [(case.mara, tone) for tone in (1, 2, 3, 3, 3, 3)]
     for who, tone in [*labels, (case.jon, 3)]:
-        grade = SCHEMA.grade({"tone": tone, "causes": ["x", "y"] if tone == 3 else ["y"], "minutes": 4})
+        grade = SCHEMA.grade(
+            {"tone": tone, "causes": ["x", "y"] if tone == 3 else ["y"], "minutes": 4}
+        )
         case.review(who, CONFIRM, scores=grade.scores, choices=grade.choices)
     return case
 
 
-def shown(case: QueueCase, own_label: str, viewer: int | None = None, by: str = "query_type") -> Trend:
+def shown(
+    case: QueueCase, own_label: str, viewer: int | None = None, by: str = "query_type"
+) -> Trend:
     with Seen(case.store, viewer).reading() as connection:
         drawn = trend(connection, own_label=own_label, by=by)
         for panel in drawn.panels:
@@ -64,13 +74,19 @@ def test_the_latest_label_of_each_answer_makes_the_mean_or_the_share(labelled: Q
         ("causes=x", "Share of causes=x", [(3, 2 / 3), (3, 1.0)]),
     ):
         drawn = shown(labelled, own_label)
-        assert (drawn.measure, drawn.name, drawn.of_measure.title) == (None, f"own label {own_label}", title)
+        assert (drawn.measure, drawn.name, drawn.of_measure.title) == (
+            None,
+            f"own label {own_label}",
+            title,
+        )
         points = drawn.panels[0].points
         assert [(point.estimate.n, point.estimate.value) for point in points] == [
             (n, pytest.approx(value)) for n, value in figures
         ]
         assert any("3" in line for line in trend_lines(drawn))
-    by_tenant = {panel.group: panel.n for panel in shown(labelled, "tone", by="metadata.tenant").panels}
+    by_tenant = {
+        panel.group: panel.n for panel in shown(labelled, "tone", by="metadata.tenant").panels
+    }
     assert by_tenant == {"All answers": 6, "a": 4, "b": 2}
 
 
@@ -78,7 +94,9 @@ def test_the_latest_label_of_each_answer_makes_the_mean_or_the_share(labelled: Q
 def test_a_blind_reviewer_sees_no_label_of_an_open_answer(labelled: QueueCase) -> None:
     assert [panel.n for panel in shown(labelled, "tone", labelled.mara.id).panels] == [6]
     assert [panel.n for panel in shown(labelled, "tone", labelled.jon.id).panels] == [1]
-    assert [panel.n for panel in shown(labelled, "tone", labelled.ada.id).panels] == [1]  # it is finished
+    assert [panel.n for panel in shown(labelled, "tone", labelled.ada.id).panels] == [
+        1
+    ]  # it is finished
     assert shown(labelled, "unused").changes.headline.code == "no_own_label"
 
 

@@ -16,10 +16,19 @@ def graded(log: GradedLog) -> GradedLog:
     """A judge and a person on 40 answers: scores of 0.00, 0.05, …, of which people find every third bad."""
     version, ids = log.version(), log.answers(40)
     log.say(
-        version, {each: {"groundedness": place % 21 / 20, "quality": place % 4 + 1} for place, each in enumerate(ids)}
+        version,
+        {
+            each: {"groundedness": place % 21 / 20, "quality": place % 4 + 1}
+            for place, each in enumerate(ids)
+        },
     )
     for place, each in enumerate(ids):
-        log.review(each, label=GOOD if place % 3 else BAD, quality=place % 3 + 1, groundedness=place % 11 / 10)
+        log.review(
+            each,
+            label=GOOD if place % 3 else BAD,
+            quality=place % 3 + 1,
+            groundedness=place % 11 / 10,
+        )
     return log
 
 
@@ -87,7 +96,14 @@ def test_a_cell_in_words(graded: GradedLog) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"grade": "mood"}, {"people": "good"}, {"judge": "0.5"}, {"score": "0.55"}, {"score": "grounded"}]
+    "given",
+    [
+        {"grade": "mood"},
+        {"people": "good"},
+        {"judge": "0.5"},
+        {"score": "0.55"},
+        {"score": "grounded"},
+    ],
 )
 def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(BadInput):

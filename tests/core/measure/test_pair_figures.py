@@ -56,7 +56,16 @@ def compare(recorded: Path, llmbar: Path, capsys: pytest.CaptureFixture[str]) ->
 
     def compared(judge: str, *more: str) -> dict[str, Any]:
         database = llmbar if judge in LLMBAR else recorded
-        words = ["compare", "--recorded", "--judge-version", judge, "--json", "--db", str(database), *more]
+        words = [
+            "compare",
+            "--recorded",
+            "--judge-version",
+            judge,
+            "--json",
+            "--db",
+            str(database),
+            *more,
+        ]
         assert run(words) == 0
         content: dict[str, Any] = json.loads(capsys.readouterr().out)
         return content
@@ -75,7 +84,8 @@ def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
     shares = {(row["slice"], row["figure"]): row["value"] for row in result["rows"]}
     printed = {
         name.split("/")[-1]: tuple(
-            round(100 * shares[name, each], 1) for each in ("accuracy_orders_mean", "self_consistency")
+            round(100 * shares[name, each], 1)
+            for each in ("accuracy_orders_mean", "self_consistency")
         )
         for name in {name for name, _ in shares if name is not None}
     }
@@ -91,7 +101,11 @@ def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
 def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare: Compare) -> None:
     content = compare("PaLM2/CoT")
     rows, account = rows_of(content), content["account"]
-    assert [rows[name]["value"] for name in ("pairs", "unmeasured", "both_usable")] == [734, 11, 723]
+    assert [rows[name]["value"] for name in ("pairs", "unmeasured", "both_usable")] == [
+        734,
+        11,
+        723,
+    ]
     assert (account["asked"], account["unparsable"]) == (1468, 17)
     assert rows["self_consistency"]["n"] == rows["accuracy_orders_mean"]["n"] == 723
 
@@ -117,14 +131,19 @@ def test_cragc25_comes_out_by_aspect(
 def test_pandalm_against_the_majority_of_its_people(compare: Compare) -> None:
     content = compare("pandalm-7b")
     rows = rows_of(content)
-    assert (round(rows["people"]["value"], 4), rows["people"]["n"], rows["people_split"]["value"]) == (0.6677, 999, 0)
+    assert (
+        round(rows["people"]["value"], 4),
+        rows["people"]["n"],
+        rows["people_split"]["value"],
+    ) == (0.6677, 999, 0)
     assert [each["code"] for each in content["aspects"][0]["caveats"]] == ["one_order"]
     for figure in ("self_consistency", "first_position"):
         assert (rows[figure]["value"], "one order" in rows[figure]["reason"]) == (None, True)
 
 
 @pytest.mark.parametrize(
-    ("unusable", "accuracy", "n"), [("tie", 0.7107, 999), ("wrong", 0.6977, 999), ("drop", 0.7156, 974)]
+    ("unusable", "accuracy", "n"),
+    [("tie", 0.7107, 999), ("wrong", 0.6977, 999), ("drop", 0.7156, 974)],
 )
 def test_the_25_unusable_verdicts_of_pandalm_count_as_is_chosen(
     compare: Compare, unusable: str, accuracy: float, n: int
@@ -146,11 +165,24 @@ def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
     inconsistent: str,
 ) -> None:
     lines = [line for line in llmbar_lines if line["judge"] == judge]
-    votes = [(line.get("verdict_order_ab"), line.get("verdict_order_ba"), line["human"]) for line in lines]
+    votes = [
+        (line.get("verdict_order_ab"), line.get("verdict_order_ba"), line["human"])
+        for line in lines
+    ]
     votes = [(ab, ba, gold) for ab, ba, gold in votes if ab and ba]
     counted = [each for each in votes if inconsistent != "drop" or each[0] == each[1]]
-    right = sum(ab == ba == gold for ab, ba, gold in counted)  # gold and votes are A or B, so A and B make a wrong tie
-    words = ["agreement", "--unit", "pairs", "--judge-version", judge, "--inconsistent", inconsistent]
+    right = sum(
+        ab == ba == gold for ab, ba, gold in counted
+    )  # gold and votes are A or B, so A and B make a wrong tie
+    words = [
+        "agreement",
+        "--unit",
+        "pairs",
+        "--judge-version",
+        judge,
+        "--inconsistent",
+        inconsistent,
+    ]
     assert run([*words, "--by", "query_type", "--json", "--db", str(llmbar)]) == 0
     result = json.loads(capsys.readouterr().out)
     of_all = {row["figure"]: row for row in result["rows"] if row["slice"] is None}
@@ -177,7 +209,22 @@ def test_the_judges_of_llmbar_are_compared_in_each_order(
     both = [sides for sides in asked.values() if len(sides) == 2]
     same = [first == second for first, second in both if first and second]
     judges = [word for judge in LLMBAR for word in ("--judge-version", judge)]
-    assert run(["agreement", "--of", "judges", "--unit", "pairs", *judges, "--json", "--db", str(llmbar)]) == 0
+    assert (
+        run(
+            [
+                "agreement",
+                "--of",
+                "judges",
+                "--unit",
+                "pairs",
+                *judges,
+                "--json",
+                "--db",
+                str(llmbar),
+            ]
+        )
+        == 0
+    )
     result = json.loads(capsys.readouterr().out)
     left_out, of_all = result["about"]["left_out"], {row["figure"]: row for row in result["rows"]}
     assert left_out == {"one_judge": len(asked) - len(both), "few_usable": len(both) - len(same)}
@@ -188,12 +235,21 @@ def test_the_judges_of_llmbar_are_compared_in_each_order(
 def test_the_unusable_verdicts_of_pandalm_are_wrong_in_every_figure(
     recorded: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["agreement", "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", "wrong"]
+    words = [
+        "agreement",
+        "--unit",
+        "pairs",
+        "--judge-version",
+        "gpt-3.5-turbo",
+        "--unusable",
+        "wrong",
+    ]
     assert run([*words, "--by", "source", "--json", "--db", str(recorded)]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["headline"]["values"]["on"] == "999 graded pairs"
     of_all, of_part = (
-        {row["figure"]: row for row in result["rows"] if (row["slice"] is None) == is_all} for is_all in (True, False)
+        {row["figure"]: row for row in result["rows"] if (row["slice"] is None) == is_all}
+        for is_all in (True, False)
     )
     assert {of_all[name]["n"] for name in ("accuracy", "kappa", "ac1")} == {999}
     assert (of_part["n"]["n"], of_part["accuracy"]["low"]) == (999, of_all["accuracy"]["low"])

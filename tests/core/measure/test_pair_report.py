@@ -11,7 +11,13 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import to_plain
 from judgeboard.health.models import shipped_models
 from judgeboard.health.record import read_record
-from judgeboard.measure.pair_report import CORRELATIONS, NO_GOLD, NO_PEOPLE, PairReport, measure_pairs
+from judgeboard.measure.pair_report import (
+    CORRELATIONS,
+    NO_GOLD,
+    NO_PEOPLE,
+    PairReport,
+    measure_pairs,
+)
 from judgeboard.measure.result import Result
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -42,7 +48,13 @@ def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store:
     version = record(store, add_pairs(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
     result = figures(store, version)
     assert counts(result, "wins_a", "wins_b", "ties") == (2, 1, 2)
-    assert counts(result, "flips", "tie_win", "unmeasured", "pairs", "both_usable") == (2, 1, 1, 9, 8)
+    assert counts(result, "flips", "tie_win", "unmeasured", "pairs", "both_usable") == (
+        2,
+        1,
+        1,
+        9,
+        8,
+    )
 
 
 def test_self_consistency_is_of_pairs_with_both_orders_usable(sqlite_store: Store) -> None:
@@ -57,7 +69,9 @@ def test_an_absent_order_of_a_judge_that_was_asked_in_both_is_unusable(sqlite_st
     assert (*counts(group, "both_usable", "unmeasured"), is_one_order(group)) == (2, 1, False)
 
 
-def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_only(sqlite_store: Store) -> None:
+def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_only(
+    sqlite_store: Store,
+) -> None:
     # first, first | first, second | tie, first | left out: its other order is unusable
     version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aata", "ba": "bab-"})
     share = figures(sqlite_store, version).figure("first_position")
@@ -65,7 +79,8 @@ def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_o
 
 
 def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store: Store) -> None:
-    # Every pair names the first answer twice or the second twice: 40 verdicts, but 20 independent ones.
+    # Every pair names the first answer twice or the second twice: 40 verdicts, but 20 independent
+    # ones.
     version = record(sqlite_store, add_pairs(sqlite_store, 20), {"ab": "ab" * 10, "ba": "ba" * 10})
     share = figures(sqlite_store, version).figure("first_position")
     assert (share.value, share.n) == (0.5, 40)
@@ -98,13 +113,22 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
-    group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": " b"}))
-    assert (is_one_order(group), *counts(group, "wins_a", "wins_b", "unmeasured")) == (True, 1, 1, 0)
+    group = figures(
+        sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": " b"})
+    )
+    assert (is_one_order(group), *counts(group, "wins_a", "wins_b", "unmeasured")) == (
+        True,
+        1,
+        1,
+        0,
+    )
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr", "replay"])
 @pytest.mark.parametrize("ba", ["  ", " b", "ab"])
-def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(sqlite_store: Store, kind: str, ba: str) -> None:
+def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(
+    sqlite_store: Store, kind: str, ba: str
+) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": ba}, kind=kind)
     with sqlite_store.reading() as connection:
         checked = read_record(connection, version, shipped_models()).pairs["overall"]
@@ -114,33 +138,58 @@ def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(sqlite_store: 
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr"])
-def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(sqlite_store: Store, kind: str) -> None:
+def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(
+    sqlite_store: Store, kind: str
+) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "aa", "ba": "  "}, kind=kind)
     group = figures(sqlite_store, version)
     assert (is_one_order(group), *counts(group, "unmeasured", "wins_a")) == (False, 2, 0)
 
 
-def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqlite_store: Store) -> None:
+def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(
+    sqlite_store: Store,
+) -> None:
     pair_ids = add_pairs(sqlite_store, 4, gold=Preference.A)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aab-", "ba": "abba"}))
-    assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == (0.5, 3)
-    assert (group.figure("accuracy_consistent").value, group.figure("accuracy_consistent").n) == (0.5, 2)
+    assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == (
+        0.5,
+        3,
+    )
+    assert (group.figure("accuracy_consistent").value, group.figure("accuracy_consistent").n) == (
+        0.5,
+        2,
+    )
 
 
 @pytest.mark.parametrize(
     ("unusable", "orders", "consistent"),
-    [("drop", (1.0, 1), (1.0, 1)), ("tie", (3 / 4, 2), (1.0, 2)), ("wrong", (1 / 2, 2), (1 / 2, 2))],
+    [
+        ("drop", (1.0, 1), (1.0, 1)),
+        ("tie", (3 / 4, 2), (1.0, 2)),
+        ("wrong", (1 / 2, 2), (1 / 2, 2)),
+    ],
 )
 def test_what_an_unusable_verdict_counts_as_is_chosen(
-    sqlite_store: Store, unusable: UnusableAs, orders: tuple[float, int], consistent: tuple[float, int]
+    sqlite_store: Store,
+    unusable: UnusableAs,
+    orders: tuple[float, int],
+    consistent: tuple[float, int],
 ) -> None:
     pair_ids = [
         *add_pairs(sqlite_store, 1, gold=Preference.TIE),
         *add_pairs(sqlite_store, 1, first=1, gold=Preference.TIE),
     ]
-    group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "t-", "ba": "ta"}), unusable=unusable)
-    assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == orders
-    assert (group.figure("accuracy_consistent").value, group.figure("accuracy_consistent").n) == consistent
+    group = figures(
+        sqlite_store, record(sqlite_store, pair_ids, {"ab": "t-", "ba": "ta"}), unusable=unusable
+    )
+    assert (
+        group.figure("accuracy_orders_mean").value,
+        group.figure("accuracy_orders_mean").n,
+    ) == orders
+    assert (
+        group.figure("accuracy_consistent").value,
+        group.figure("accuracy_consistent").n,
+    ) == consistent
     # The counts tell the truth, however it is scored.
     assert group.figure("unmeasured").value == 1
 
@@ -155,17 +204,28 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
     ],
 )
 def test_how_a_changed_preference_counts_is_an_option(
-    sqlite_store: Store, inconsistent: InconsistentAs, accuracy: tuple[float, int], people: tuple[float, int]
+    sqlite_store: Store,
+    inconsistent: InconsistentAs,
+    accuracy: tuple[float, int],
+    people: tuple[float, int],
 ) -> None:
     # consistent, consistent, A and B, a tie and A, a tie and B
     pair_ids = add_pairs(sqlite_store, 5, gold=Preference.A)
     for pair_id, letter in zip(pair_ids, "aataa", strict=True):
         people_say(sqlite_store, pair_id, letter)
     group = figures(
-        sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaatt", "ba": "aabab"}), inconsistent=inconsistent
+        sqlite_store,
+        record(sqlite_store, pair_ids, {"ab": "aaatt", "ba": "aabab"}),
+        inconsistent=inconsistent,
     )
-    assert (group.figure("accuracy").value, group.figure("accuracy").n) == (pytest.approx(accuracy[0]), accuracy[1])
-    assert (group.figure("people").value, group.figure("people").n) == (pytest.approx(people[0]), people[1])
+    assert (group.figure("accuracy").value, group.figure("accuracy").n) == (
+        pytest.approx(accuracy[0]),
+        accuracy[1],
+    )
+    assert (group.figure("people").value, group.figure("people").n) == (
+        pytest.approx(people[0]),
+        people[1],
+    )
     assert (group.figure("changed_with_order").value, group.figure("accuracy_consistent").n) == (
         pytest.approx(3 / 5),
         2,
@@ -173,7 +233,9 @@ def test_how_a_changed_preference_counts_is_an_option(
 
 
 def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: Store) -> None:
-    group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"}))
+    group = figures(
+        sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"})
+    )
     assert [group.figure(name).value for name in ("accuracy", "people")] == [None, None]
     assert [group.figure(name).reason for name in ("accuracy", "people")] == [NO_GOLD, NO_PEOPLE]
     assert not group.has("accuracy_consistent")
@@ -185,7 +247,11 @@ def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_st
         people_say(sqlite_store, pair_id, *letters)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaaa", "ba": "aaaa"}))
     people = group.figure("people")
-    assert (people.value, people.n, group.figure("people_split").value) == (pytest.approx(1 / 3), 3, 1)
+    assert (people.value, people.n, group.figure("people_split").value) == (
+        pytest.approx(1 / 3),
+        3,
+        1,
+    )
 
 
 def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store) -> None:
@@ -202,7 +268,9 @@ def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> No
         *add_pairs(sqlite_store, 1, first=2, query_type="math", gold=Preference.A),
     ]
     record(sqlite_store, pair_ids, {"ab": "aab", "ba": "aab"})
-    version = record(sqlite_store, pair_ids, {"ab": "bbb", "ba": "bbb"}, name="other", aspect="style")
+    version = record(
+        sqlite_store, pair_ids, {"ab": "bbb", "ba": "bbb"}, name="other", aspect="style"
+    )
     reported = report(sqlite_store, version, by_query_type=True)
     (result,) = reported.aspects
     pairs = {each: result.figure("pairs", each).value for each in (None, *result.slices)}
@@ -221,7 +289,9 @@ def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store
     overall, style = report(sqlite_store, version).aspects
     assert (overall.about.grade, overall.figure("accuracy_consistent").value) == ("overall", 1)
     assert (style.about.grade, style.figure("accuracy").reason) == ("style", NO_GOLD)
-    assert [each.about.grade for each in report(sqlite_store, version, aspects=["style"]).aspects] == ["style"]
+    assert [
+        each.about.grade for each in report(sqlite_store, version, aspects=["style"]).aspects
+    ] == ["style"]
 
 
 def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store) -> None:
@@ -229,7 +299,8 @@ def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store)
     version = record(sqlite_store, pair_ids, {"ab": "ab-", "ba": "a-t"})
     content = to_plain(report(sqlite_store, version))
     assert {
-        name: content["account"][name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+        name: content["account"][name]
+        for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
     } == {
         "asked": 6,
         "ok": 4,
@@ -280,7 +351,11 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
 def test_models_are_ranked_by_the_judge_by_gold_and_by_people(store: Store) -> None:
     ids = []
     for number, models in enumerate([("x", "y"), ("y", "z"), ("z", "x"), ("x", "x")] * 4):
-        fields = {"model_a": models[0], "model_b": models[1], "gold": Preference.A if number < 4 else None}
+        fields = {
+            "model_a": models[0],
+            "model_b": models[1],
+            "gold": Preference.A if number < 4 else None,
+        }
         ids += add_pairs(store, 1, first=number, **fields)
         people_say(store, ids[-1], "a" if number % 3 else "t")
     version = record(store, ids, {"ab": "aaab" + "abaa" * 3, "ba": "aaab" + "bbaa" * 3})
@@ -297,7 +372,9 @@ def test_models_are_ranked_by_the_judge_by_gold_and_by_people(store: Store) -> N
         "y": (8, pytest.approx((0 + 3 * 0.5 + 1) / 8)),
         "z": (8, pytest.approx((3 + 4) / 8)),
     }
-    assert [by_gold.figure("strength", each).value for each in by_gold.slices] == pytest.approx([0, 0, 0])
+    assert [by_gold.figure("strength", each).value for each in by_gold.slices] == pytest.approx(
+        [0, 0, 0]
+    )
     assert by_people.figure("win_rate", by_people.slices[0]).n == 8
     dropped = report(store, version, aspects=("overall",), inconsistent="drop").rankings[0]
     assert dropped.about.counts["pairs"] == 9
@@ -309,11 +386,18 @@ def won(ranking: Result) -> dict[str, tuple[int, float | None]]:
 
 
 def test_pairs_without_models_have_no_ranking(sqlite_store: Store) -> None:
-    assert report(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 3), {"ab": "aab"})).rankings == ()
+    assert (
+        report(
+            sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 3), {"ab": "aab"})
+        ).rankings
+        == ()
+    )
 
 
 @on_sqlite
-def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compared(store: Store) -> None:
+def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compared(
+    store: Store,
+) -> None:
     ids: list[int] = []
     for number, (first, second) in enumerate(itertools.permutations("xyz", 2)):
         ids += add_pairs(store, 1, first=number, model_a=first, model_b=second)

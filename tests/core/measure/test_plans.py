@@ -79,9 +79,13 @@ def codes(plan: Result) -> list[str]:
     return [each.code for each in (plan.headline, *plan.caveats, *plan.next)]
 
 
-def planned(store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen) -> Result:
+def planned(
+    store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen
+) -> Result:
     with store.reading() as connection:
-        return plan_labels(connection, reach, question, versions=plan_versions(connection, judges), **chosen)[0]
+        return plan_labels(
+            connection, reach, question, versions=plan_versions(connection, judges), **chosen
+        )[0]
 
 
 @pytest.mark.shared
@@ -96,10 +100,15 @@ class TestRagtruth:
         narrow = planned(drawn_ragtruth, 0.03, "rate", JUDGE, target="these")
         assert 193 < plan_number(narrow, "labels") < narrow.figure("by_lot").value
         assert narrow.figure("shows").value <= 0.03
-        assert sum(narrow.figure("more", each).value for each in narrow.slices) == plan_number(narrow)
+        assert sum(narrow.figure("more", each).value for each in narrow.slices) == plan_number(
+            narrow
+        )
 
     def test_the_app_needs_more_labels_than_these_answers(self, drawn_ragtruth: Store) -> None:
-        these, app = (planned(drawn_ragtruth, 0.04, "rate", JUDGE, target=target) for target in ("these", "app"))
+        these, app = (
+            planned(drawn_ragtruth, 0.04, "rate", JUDGE, target=target)
+            for target in ("these", "app")
+        )
         assert plan_number(app, "labels") > plan_number(these, "labels")
         assert app.figure("design_effect").value > these.figure("design_effect").value == 1
 
@@ -121,19 +130,27 @@ class TestRagtruth:
     def test_two_judge_versions_need_labels_where_they_differ(self, drawn_ragtruth: Store) -> None:
         plan = planned(drawn_ragtruth, 0.0409, "judges", "approach_1_modernbert", JUDGE)
         assert plan.figure("by_lot").value == pytest.approx(833, rel=0.15)
-        assert plan_number(plan, "labels") == pytest.approx(0.1793 * plan.figure("by_lot").value, abs=1)
+        assert plan_number(plan, "labels") == pytest.approx(
+            0.1793 * plan.figure("by_lot").value, abs=1
+        )
         assert 0 < plan_number(plan, "labelled") < plan_number(plan, "labels")
         impossible = planned(drawn_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
         assert impossible.headline.code == "plan_versions_alike"
         far = planned(drawn_ragtruth, 0.02, "judges", "approach_1_modernbert", JUDGE)
-        assert (far.headline.code, plan_number(far, "by_lot") > 2_344, plan_number(far, "labels")) == (
+        assert (
+            far.headline.code,
+            plan_number(far, "by_lot") > 2_344,
+            plan_number(far, "labels"),
+        ) == (
             "plan_too_few",
             True,
             241,
         )
         named = " ".join(f"--judge-version '{each}'" for each in far.about.judges)
         command = f"judgeboard queue create judges --plan judges --n {plan_number(far)} {named}"
-        assert [each.values["command"] for each in far.next if each.code == "plan_queue"] == [command]
+        assert [each.values["command"] for each in far.next if each.code == "plan_queue"] == [
+            command
+        ]
 
     def test_each_query_type_has_its_own_plan(self, drawn_ragtruth: Store) -> None:
         with drawn_ragtruth.reading() as connection:
@@ -141,7 +158,9 @@ class TestRagtruth:
             plans = plan_labels(connection, 0.05, versions=versions, by_query_type=True)
         types = [plan.about.where.get("query_type") for plan in plans]
         assert types == [None, "Data2txt", "QA", "Summary"]
-        assert sum(plan_number(plan, "answers") for plan in plans[1:]) == plan_number(plans[0], "answers")
+        assert sum(plan_number(plan, "answers") for plan in plans[1:]) == plan_number(
+            plans[0], "answers"
+        )
         assert plans[1].figure("bad_share").value == pytest.approx(0.66, abs=0.05)
 
 
@@ -175,7 +194,19 @@ def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
     with log.store.reading() as connection:
         plans = plans_for_rate(connection, judging_version(connection))
         exact = plans_for_rate(connection, judging_version(connection), target="these")[-1]
-    assert [plan_number(plan) for plan in plans] == [10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250]
+    assert [plan_number(plan) for plan in plans] == [
+        10,
+        20,
+        30,
+        50,
+        75,
+        100,
+        125,
+        150,
+        175,
+        200,
+        250,
+    ]
     reaches = [plan.figure("reach").value for plan in plans]
     assert reaches == sorted(reaches, reverse=True)
     assert plan_number(planned(log.store, reaches[5])) == 100
@@ -192,7 +223,10 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
     assert 5 < plan_number(plan) <= 100
     assert plan.figure("shows").value <= 0.1
     of_flagged, of_others = sorted(plan.slices, key=lambda each: plan.figure("answers", each).value)
-    assert (plan.figure("more", of_flagged).value, plan.figure("more", of_others).value) == (0, plan_number(plan))
+    assert (plan.figure("more", of_flagged).value, plan.figure("more", of_others).value) == (
+        0,
+        plan_number(plan),
+    )
     assert "plan_has_gap" in codes(plan)
     # Labels of one verdict do not tell what the judge explains.
     assert "plan_judge_saves_nothing" not in codes(plan)
@@ -225,7 +259,11 @@ def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
     with pytest.raises(BadInput, match="needs answers"):
         planned(log.store, 0.1)
     judged(log, [0.9])
-    for reach, question, reason in ((1.5, "rate", "below 1"), (0.1, "judges", "twice"), (0.1, "x", "a plan is for")):
+    for reach, question, reason in (
+        (1.5, "rate", "below 1"),
+        (0.1, "judges", "twice"),
+        (0.1, "x", "a plan is for"),
+    ):
         with pytest.raises(BadInput, match=reason):
             planned(log.store, reach, question)
 
@@ -247,14 +285,20 @@ def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> 
         case.say(leased, case.mara, CONFIRM if bad(leased.response_id) else DISMISS)
 
 
-def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_log: GradedLog) -> None:
+def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(
+    sqlite_log: GradedLog,
+) -> None:
     ids = judged(sqlite_log, [0.1] * 10 + [0.9] * 20)
     sqlite_log.review_all(ids[3:28], label=GOOD)  # chosen by people, so these labels do not count
     lead = ensure_reviewer(sqlite_log.store, "page", "Lena")
     with sqlite_log.store.reading() as connection:
         plan = draw_plan(connection, RowFilter())
     created = create_queue(
-        sqlite_log.store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan
+        sqlite_log.store,
+        QueueRules("q", max_items=30, **PLANNED),
+        by="cli:lena",
+        assigned=(lead,),
+        plan=plan,
     )
     assert (created.labelled, created.joined) == (25, 30)
 
@@ -262,7 +306,9 @@ def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
-    (hidden,) = (each for each in planned(case.store, 0.1, target="these").next if each.code == "plan_hidden")
+    (hidden,) = (
+        each for each in planned(case.store, 0.1, target="these").next if each.code == "plan_hidden"
+    )
     assert hidden.values["few"] == 10
     small = planned(case.store, 0.4, target="these")
     assert 0 < plan_number(small) <= 10
@@ -271,9 +317,17 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     everybody, mara = case.store, Seen(case.store, case.mara.id)
     assert measure_rate(everybody, target="these").share.value is not None
     result = measure_rate(mara, target="these")
-    assert (result.share.value, result.has("bounds"), result.headline.code) == (None, False, "rate_unknown")
-    assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [("hidden", 30, 0)]
-    (caveat,) = (each for each in measure_agreement(mara).caveats if each.code == "hidden_until_reviewed")
+    assert (result.share.value, result.has("bounds"), result.headline.code) == (
+        None,
+        False,
+        "rate_unknown",
+    )
+    assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [
+        ("hidden", 30, 0)
+    ]
+    (caveat,) = (
+        each for each in measure_agreement(mara).caveats if each.code == "hidden_until_reviewed"
+    )
     assert caveat.values == {"n": 30}
     with mara.reading() as connection:
         assert measure_threshold(connection, Goal("recall", 0.8))[0].next[0].code == "review_hidden"
@@ -293,7 +347,9 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
 
 
 @on_sqlite
-def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[GradedLog, list[int]]) -> None:
+def test_the_open_answers_of_the_sample_come_before_the_plan(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
     """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
     log, ids = flagged
     flag(log, [ids[each] for each in [*FLAGGED[:30], *OTHERS[:60]]], "random_sample")
@@ -302,7 +358,10 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[Grad
     assert (need.drawn, need.waiting, need.uncounted) == (30, 20, 10)
     for question in ("rate", "kappa"):
         plan = planned(log.store, 0.1, question)
-        assert (plan.headline.code, plan.headline.values["waiting"]) == ("plan_sample_first", need.waiting)
+        assert (plan.headline.code, plan.headline.values["waiting"]) == (
+            "plan_sample_first",
+            need.waiting,
+        )
         assert plan.next[0].values["command"] == need.command
     (extras,) = (each for each in planned(log.store, 0.1).caveats if each.code == "plan_extras")
     assert extras.values["n"] == 80
@@ -312,10 +371,15 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[Grad
 
 def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
     joined, bad, flagged = (
-        StratumName(picked, verdict, False) for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
+        StratumName(picked, verdict, False)
+        for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
     )
     titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
-    assert [("good" in title, "bad" in title) for title in titles] == [(True, False), (False, True), (False, False)]
+    assert [("good" in title, "bad" in title) for title in titles] == [
+        (True, False),
+        (False, True),
+        (False, False),
+    ]
 
 
 def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_again(
@@ -337,12 +401,17 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
         statements: list[None] = []
         with sqlite_log.store.reading() as connection:
             connection.begin()
-            event.listen(connection, "before_cursor_execute", lambda *_sent: statements.append(None))
+            event.listen(
+                connection, "before_cursor_execute", lambda *_sent: statements.append(None)
+            )
             return len(plan_labels(connection, 0.1, by_query_type=by_query_type)), len(statements)
 
     planned_with(by_query_type=False)  # the answers are kept from now on
     rows.clear()
-    (one, alone), (several, together) = planned_with(by_query_type=False), planned_with(by_query_type=True)
+    (one, alone), (several, together) = (
+        planned_with(by_query_type=False),
+        planned_with(by_query_type=True),
+    )
     assert (one, several) == (1, 1 + types)
     assert together == alone
     assert sum(rows) <= 3 * (3 * types)
@@ -359,7 +428,9 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
         ("versions", 0.2, "plan_too_few"),
     ],
 )
-def test_labels_that_would_show_nothing_have_one_advice(question: Question, shows: float, code: str) -> None:
+def test_labels_that_would_show_nothing_have_one_advice(
+    question: Question, shows: float, code: str
+) -> None:
     goal = PlanGoal(question, 0.05, judges=("rag v1",), made_prompt={"rag v1": 2})
     plan = plan_result(goal, PlanNeed(answers=1, labelled=0, more=1, shows=shows), extras=3)
     assert plan.headline.code == code
@@ -369,7 +440,10 @@ def test_labels_that_would_show_nothing_have_one_advice(question: Question, show
 
 CALLED_BAD = np.array([(place // 6 % 3 == 0) != (place % 7 == 0) for place in range(1_200)])
 """What a judge says of 200 groups of six answers: those of a group have a correlation of about 0.4."""
-FLAGGED, OTHERS = np.flatnonzero(CALLED_BAD), np.random.default_rng(5).permutation(np.flatnonzero(~CALLED_BAD))
+FLAGGED, OTHERS = (
+    np.flatnonzero(CALLED_BAD),
+    np.random.default_rng(5).permutation(np.flatnonzero(~CALLED_BAD)),
+)
 IS_BAD = np.random.default_rng(2).random(1_200) < np.where(CALLED_BAD, 0.8, 0.18)
 
 
@@ -382,15 +456,27 @@ def flagged(graded_once: Any) -> tuple[GradedLog, list[int]]:
 def flag_what_is_called_bad(log: GradedLog) -> list[int]:
     ids = log.answers_of({"group": place // 6} for place in range(1_200))
     labels = [BAD if is_bad else GOOD for is_bad in CALLED_BAD]
-    log.say(log.version(), {each: {"label": label} for each, label in zip(ids, labels, strict=True)})
+    log.say(
+        log.version(), {each: {"label": label} for each, label in zip(ids, labels, strict=True)}
+    )
     flag(log, [ids[each] for each in FLAGGED], "low_groundedness")
     return ids
 
 
 def flag(log: GradedLog, ids: Iterable[int], rule: str) -> None:
-    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOON, "state": "open", "severity": 0.5}
+    row = {
+        "query_type": "",
+        "source": "log",
+        "rule": rule,
+        "created_at": NOON,
+        "state": "open",
+        "severity": 0.5,
+    }
     with log.store.writing() as connection:
-        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+        connection.execute(
+            insert(FLAG),
+            [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids],
+        )
 
 
 def label(log: GradedLog, ids: list[int], places: IntArray) -> None:
@@ -425,7 +511,9 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
 
 
 @on_sqlite
-def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged: tuple[GradedLog, list[int]]) -> None:
+def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
     log, ids = flagged
     sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
     plan = planned(log.store, 0.06)
@@ -445,7 +533,9 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
     sample(log, ids, OTHERS[:sampled])
     assert half_width(log) > 0.1
     plan = planned(log.store, 0.1, "kappa")
-    (wide,) = (each for each in measure_agreement(log.store).caveats if each.code == "wide_interval_more")
+    (wide,) = (
+        each for each in measure_agreement(log.store).caveats if each.code == "wide_interval_more"
+    )
     assert wide.values == {"more": plan_number(plan)}
     few = IS_BAD[OTHERS[:sampled]].sum() < 5
     assert few == (sampled == 14)
@@ -473,16 +563,22 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, 
 
 
 @on_sqlite
-def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(log: GradedLog) -> None:
+def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(
+    log: GradedLog,
+) -> None:
     log.say(log.version(), {each: {"label": GOOD} for each in log.answers(60)})
-    app, these = (planned(log.store, 0.07, "agreement", target=target) for target in ("app", "these"))
+    app, these = (
+        planned(log.store, 0.07, "agreement", target=target) for target in ("app", "these")
+    )
     assert (app.headline.code, plan_number(app)) == ("plan_too_few", 60)
     assert these.headline.code in LABELS
     assert 0 < plan_number(these) < 60
 
 
 @on_sqlite
-def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLog, list[int]]) -> None:
+def test_labels_that_are_all_alike_are_no_reason_to_stop(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
     log, ids = flagged[0], flagged[1][:400]
     flag(log, ids[:100], "random_sample")
     log.reviews({each: {"label": GOOD} for each in ids[:100]})
@@ -497,7 +593,9 @@ def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLo
 
 
 @on_sqlite
-def test_a_kappa_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, list[int]]) -> None:
+def test_a_kappa_that_is_narrow_enough_needs_no_labels(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
     log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:200])

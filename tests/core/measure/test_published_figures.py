@@ -19,13 +19,19 @@ RAGCHECKER = (
     ("ragchecker.human", "grades"),
     ("ragchecker.judgements", "verdicts"),
 )
-RAGTRUTH = (("ragtruth.responses", "responses"), ("ragtruth.judgements", "verdicts"), ("ragtruth.human", "grades"))
+RAGTRUTH = (
+    ("ragtruth.responses", "responses"),
+    ("ragtruth.judgements", "verdicts"),
+    ("ragtruth.human", "grades"),
+)
 
 Agreement = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def agreement(public_database: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> Agreement:
+def agreement(
+    public_database: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> Agreement:
     """Runs the command on a public set, and returns its JSON."""
 
     def measured(files: tuple[tuple[str, str], ...], *words: str) -> dict[str, Any]:
@@ -43,7 +49,9 @@ def figures(result: dict[str, Any], slice_: str | None = None) -> dict[str, Any]
 def lines(result: dict[str, Any], code: str) -> dict[str, dict[str, Any]]:
     """The figures of each line of a part."""
     (part,) = (each for each in result["parts"] if each["headline"]["code"] == code)
-    return {name: figures(part, name) for name in dict.fromkeys(row["slice"] for row in part["rows"])}
+    return {
+        name: figures(part, name) for name in dict.fromkeys(row["slice"] for row in part["rows"])
+    }
 
 
 def rounded(estimate: dict[str, Any]) -> float:
@@ -85,8 +93,14 @@ def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
 def test_its_25_unusable_verdicts_count_as_is_chosen(
     agreement: Agreement, unusable: str, accuracy: float, n: int, left_out: dict[str, int]
 ) -> None:
-    result = agreement(PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable)
-    assert (rounded(figures(result)["accuracy"]), figures(result)["n"]["value"], result["about"]["left_out"]) == (
+    result = agreement(
+        PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable
+    )
+    assert (
+        rounded(figures(result)["accuracy"]),
+        figures(result)["n"]["value"],
+        result["about"]["left_out"],
+    ) == (
         accuracy,
         n,
         left_out,
@@ -128,16 +142,25 @@ def test_ragcheckers_scores_beside_both_annotators_stacked(
     words = ("--unit", "pairs", "--aspect", aspect)
     result = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
     assert (figures(result)["n"]["value"], figures(result)["pearson"]["n"]) == (560, 560)
-    assert tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman")) == judge
+    assert (
+        tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman"))
+        == judge
+    )
     result = agreement(RAGCHECKER, *words, "--of", "people")
-    assert tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman")) == people
+    assert (
+        tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman"))
+        == people
+    )
     assert (figures(result)["n"]["value"], len(lines(result, "rater_pairs"))) == (280, 1)
 
 
 def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
     result = agreement(PROMETHEUS, "--of", "repeats")
     assert (figures(result)["n"]["value"], len(result["about"]["judges"])) == (640, 117)
-    assert (rounded(figures(result)["alpha"]), round(figures(result)["self_consistency"]["value"], 3)) == (
+    assert (
+        rounded(figures(result)["alpha"]),
+        round(figures(result)["self_consistency"]["value"], 3),
+    ) == (
         0.8516,
         0.531,
     )
@@ -145,9 +168,14 @@ def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
 
 def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreement) -> None:
     result = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
-    assert (figures(result)["n"]["value"], result["about"]["left_out"]) == (1344, {"without_verdict": 1568})
+    assert (figures(result)["n"]["value"], result["about"]["left_out"]) == (
+        1344,
+        {"without_verdict": 1568},
+    )
     assert result["confusion"]["counts"] == [[376, 117], [161, 690]]
-    assert {row["slice"]: row["n"] for row in result["rows"] if row["figure"] == "n" and row["slice"]} == {
+    assert {
+        row["slice"]: row["n"] for row in result["rows"] if row["figure"] == "n" and row["slice"]
+    } == {
         "Data2txt": 450,
         "QA": 468,
         "Summary": 426,

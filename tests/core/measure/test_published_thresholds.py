@@ -11,7 +11,14 @@ from judgeboard.measure.calibration import calibration_result
 from judgeboard.measure.confident_verdicts import confident_verdicts
 from judgeboard.measure.result import Result
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, ScoredSample, flag_from
-from judgeboard.measure.thresholds import CHOSEN, AtThreshold, Goal, advised_setting, replayed, threshold_result
+from judgeboard.measure.thresholds import (
+    CHOSEN,
+    AtThreshold,
+    Goal,
+    advised_setting,
+    replayed,
+    threshold_result,
+)
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.calibration_maps import HOWS, How, fit_map
@@ -31,7 +38,9 @@ def answers(shared: Path, monkeypatch: pytest.MonkeyPatch) -> SharedAnswers:
     sources = dict(zip(answers.groups.codes.tolist(), answers.source_ids, strict=True))
 
     def drawn(name: str, groups: IntArray) -> AnyArray:
-        return np.array([sampling_number(name, "ragtruth", sources[group]) for group in groups.tolist()])
+        return np.array(
+            [sampling_number(name, "ragtruth", sources[group]) for group in groups.tolist()]
+        )
 
     for module in ("scored_labels", "calibration"):
         monkeypatch.setattr(f"judgeboard.measure.{module}.drawn", drawn)
@@ -82,7 +91,8 @@ def held_out(result: Result) -> tuple[float, float]:
     return agreement, share
 
 
-# Judge, agreement: threshold, wrong of n labels above it, upper bound | agreement and share of the other half.
+# Judge, agreement: threshold, wrong of n labels above it, upper bound | agreement and share of the
+# other half.
 CONFIDENT = [
     (B, 0.80, 0.669558, 92, 588, 0.1938, 0.8535, 0.9364),
     (B, 0.85, 0.959319, 39, 393, 0.1391, 0.9009, 0.6421),
@@ -100,7 +110,9 @@ CONFIDENT = [
 ]
 
 
-@pytest.mark.parametrize(("judges", "agreement", "threshold", "wrong", "n", "bound", "agreed", "share"), CONFIDENT)
+@pytest.mark.parametrize(
+    ("judges", "agreement", "threshold", "wrong", "n", "bound", "agreed", "share"), CONFIDENT
+)
 def test_verdicts_that_need_no_review(
     answers: SharedAnswers,
     judges: str,
@@ -132,14 +144,21 @@ def same_flags(judged: ScoredSample, setting: float | None, threshold: float) ->
 
 
 def at(threshold: AtThreshold) -> tuple[float, ...]:
-    return tuple(round(each.value or 0, 4) for each in (threshold.flagged, threshold.recall, threshold.precision))
+    return tuple(
+        round(each.value or 0, 4)
+        for each in (threshold.flagged, threshold.recall, threshold.precision)
+    )
 
 
 def chosen_at(result: Result) -> tuple[float, ...]:
-    return tuple(round(result.figure(each, CHOSEN).value or 0, 4) for each in ("flagged", "recall", "precision"))
+    return tuple(
+        round(result.figure(each, CHOSEN).value or 0, 4)
+        for each in ("flagged", "recall", "precision")
+    )
 
 
-# Judge, query type: bad labels, design effect, threshold | flagged, recall, precision | threshold 0.5.
+# Judge, query type: bad labels, design effect, threshold | flagged, recall, precision | threshold
+# 0.5.
 RECALL = [
     (B, "all", 228, 1.2813, 0.042798, (0.5587, 0.8830, 0.5924), (0.3508, 0.7623, 0.8145)),
     (B, "Data2txt", 132, 1.0, 0.339410, (0.6706, 0.9080, 0.8757), (0.6429, 0.9080, 0.9136)),
@@ -148,7 +167,9 @@ RECALL = [
 ]
 
 
-@pytest.mark.parametrize(("judge", "query_type", "bad", "effect", "threshold", "figures", "in_force"), RECALL)
+@pytest.mark.parametrize(
+    ("judge", "query_type", "bad", "effect", "threshold", "figures", "in_force"), RECALL
+)
 def test_thresholds_for_a_recall_of_80_percent(
     answers: SharedAnswers,
     judge: str,
@@ -209,16 +230,45 @@ def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
     of_type = replace(judged, judged=judged.judged.of_type(query_type))
     assert same_flags(of_type, chosen.figure("low_groundedness", CHOSEN).value, threshold)
     cost = chosen.figure("cost_change", CHOSEN)
-    # The published change is that of the half that measures: 0.0184 and -0.0465. This one counts the flags of all.
+    # The published change is that of the half that measures: 0.0184 and -0.0465. This one counts
+    # the flags of all.
     assert tuple(round(each or 0, 4) for each in (cost.value, cost.low, cost.high)) == change
     assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_cost_not_shown", None)
 
 
-# Judge: raw Brier and ECE | Platt's, its change with interval | isotonic | 0.7 means, slope, offset.
+# Judge: raw Brier and ECE | Platt's, its change with interval | isotonic | 0.7 means, slope,
+# offset.
 CALIBRATED = [
-    (B, (0.1373, 0.1014), (0.1280, 0.0292), (-0.0093, -0.0145, -0.0041), (0.1281, 0.0238), 0.6083, 0.4468, 0.0617),
-    (A1, (0.1472, 0.0767), (0.1383, 0.0180), (-0.0089, -0.0136, -0.0043), (0.1395, 0.0166), 0.7356, 0.6994, 0.4307),
-    (A, (0.1506, 0.0824), (0.1405, 0.0232), (-0.0101, -0.0147, -0.0056), (0.1411, 0.0193), 0.7072, 0.5984, 0.3749),
+    (
+        B,
+        (0.1373, 0.1014),
+        (0.1280, 0.0292),
+        (-0.0093, -0.0145, -0.0041),
+        (0.1281, 0.0238),
+        0.6083,
+        0.4468,
+        0.0617,
+    ),
+    (
+        A1,
+        (0.1472, 0.0767),
+        (0.1383, 0.0180),
+        (-0.0089, -0.0136, -0.0043),
+        (0.1395, 0.0166),
+        0.7356,
+        0.6994,
+        0.4307,
+    ),
+    (
+        A,
+        (0.1506, 0.0824),
+        (0.1405, 0.0232),
+        (-0.0101, -0.0147, -0.0056),
+        (0.1411, 0.0193),
+        0.7072,
+        0.5984,
+        0.3749,
+    ),
     (
         "baseline_nli",
         (0.5923, 0.6018),
@@ -232,7 +282,9 @@ CALIBRATED = [
 ]
 
 
-@pytest.mark.parametrize(("judge", "raw", "platt", "change", "isotonic", "means", "slope", "offset"), CALIBRATED)
+@pytest.mark.parametrize(
+    ("judge", "raw", "platt", "change", "isotonic", "means", "slope", "offset"), CALIBRATED
+)
 def test_the_meaning_of_a_score(
     answers: SharedAnswers,
     judge: str,
@@ -249,7 +301,9 @@ def test_the_meaning_of_a_score(
     for how, after in hows.items():
         result = calibration_result(judged, how)
         errors = {
-            slice_: tuple(round(result.figure(each, slice_).value or 0, 4) for each in ("brier", "ece"))
+            slice_: tuple(
+                round(result.figure(each, slice_).value or 0, 4) for each in ("brier", "ece")
+            )
             for slice_ in ("before", "after")
         }
         assert (errors["before"], errors["after"]) == (raw, after)
@@ -260,7 +314,10 @@ def test_the_meaning_of_a_score(
     moved = result.figure("brier_change")
     assert tuple(round(each or 0, 4) for each in (moved.value, moved.low, moved.high)) == change
     assert round(result.figure("grounded", "0.7").value or 0, 4) == means
-    assert (round(result.score_map.slope or 0, 4), round(result.score_map.offset or 0, 4)) == (slope, offset)
+    assert (round(result.score_map.slope or 0, 4), round(result.score_map.offset or 0, 4)) == (
+        slope,
+        offset,
+    )
     assert result.headline.code == "map_helps"
     caveats = {each.code for each in result.caveats}
     assert ("map_tells_little" in caveats) == (judge == "baseline_nli")

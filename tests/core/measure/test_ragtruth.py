@@ -14,7 +14,11 @@ from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import every_judge, measure_agreement
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
-from judgeboard.measure.agreement_result import AgreementResult, shown_statistics, statistics_of_slice
+from judgeboard.measure.agreement_result import (
+    AgreementResult,
+    shown_statistics,
+    statistics_of_slice,
+)
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.result import Row
 from judgeboard.reports.stats import stats
@@ -45,7 +49,11 @@ class Graded:
     def __init__(self, folder: Path, detector: str) -> None:
         people = {row["response_id"]: row for row in records(folder / "ragtruth.human.jsonl.gz")}
         answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
-        verdicts = [row for row in records(folder / "ragtruth.judgements.jsonl.gz") if row["judge"] == detector]
+        verdicts = [
+            row
+            for row in records(folder / "ragtruth.judgements.jsonl.gz")
+            if row["judge"] == detector
+        ]
         said = [people[row["response_id"]] for row in verdicts]
         self.people = np.array([row["label"] for row in said])
         self.judge = np.array([row["label"] for row in verdicts])
@@ -63,7 +71,9 @@ def by_hand(shared: Path) -> Mapping[str, Graded]:
 
 
 def rows_of(table: list[AgreementResult], detector: str, grade: str) -> dict[str | None, Any]:
-    (whole,) = (each for each in table if (each.title, each.about.grade) == (f"{detector} v1", grade))
+    (whole,) = (
+        each for each in table if (each.title, each.about.grade) == (f"{detector} v1", grade)
+    )
     return {each: SliceOf(whole, each) for each in (None, *whole.slices)}
 
 
@@ -71,7 +81,12 @@ class SliceOf:
     """A slice of a result."""
 
     def __init__(self, result: AgreementResult, name: str | None) -> None:
-        self.result, self.title, self.confusion, self.headline = result, result.title, result.confusion, result.headline
+        self.result, self.title, self.confusion, self.headline = (
+            result,
+            result.title,
+            result.confusion,
+            result.headline,
+        )
         self.n, self.statistics = result.figure("n", name).n, statistics_of_slice(result, name)
 
 
@@ -90,25 +105,45 @@ def test_the_published_counts_come_out(ragtruth: Store, table: list[AgreementRes
 def test_label_figures_equal_those_of_scikit_learn(
     table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
 ) -> None:
-    from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, recall_score, roc_auc_score
+    from sklearn.metrics import (
+        accuracy_score,
+        cohen_kappa_score,
+        confusion_matrix,
+        recall_score,
+        roc_auc_score,
+    )
 
     known = by_hand[detector]
     for query_type, row in rows_of(table, detector, "label").items():
-        chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
+        chosen = (
+            np.ones(len(known.types), dtype=bool)
+            if query_type is None
+            else known.types == query_type
+        )
         people, judge, scores = known.people[chosen], known.judge[chosen], known.scores[chosen]
         statistics = shown_statistics(row.statistics)
         labels = [BAD, "grounded"]
         assert row.n == len(people)
-        assert statistics["agreement"].value == pytest.approx(accuracy_score(people, judge), abs=1e-9)
-        assert statistics["kappa"].value == pytest.approx(cohen_kappa_score(people, judge), abs=1e-9)
+        assert statistics["agreement"].value == pytest.approx(
+            accuracy_score(people, judge), abs=1e-9
+        )
+        assert statistics["kappa"].value == pytest.approx(
+            cohen_kappa_score(people, judge), abs=1e-9
+        )
         if query_type is None:
-            assert row.confusion.counts == tuple(map(tuple, confusion_matrix(people, judge, labels=labels).tolist()))
-        assert statistics["missed"].value == pytest.approx(1 - recall_score(people, judge, pos_label=BAD), abs=1e-9)
+            assert row.confusion.counts == tuple(
+                map(tuple, confusion_matrix(people, judge, labels=labels).tolist())
+            )
+        assert statistics["missed"].value == pytest.approx(
+            1 - recall_score(people, judge, pos_label=BAD), abs=1e-9
+        )
         assert statistics["false_alarms"].value == pytest.approx(
             1 - recall_score(people, judge, pos_label="grounded"), abs=1e-9
         )
         if detector in SCORED:
-            assert statistics["auroc"].value == pytest.approx(roc_auc_score(people == BAD, -scores), abs=1e-9)
+            assert statistics["auroc"].value == pytest.approx(
+                roc_auc_score(people == BAD, -scores), abs=1e-9
+            )
         else:
             assert statistics["auroc"].value is None
 
@@ -121,17 +156,29 @@ def test_score_figures_equal_those_of_scipy(
 
     known = by_hand[detector]
     for query_type, row in rows_of(table, detector, "groundedness").items():
-        chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
+        chosen = (
+            np.ones(len(known.types), dtype=bool)
+            if query_type is None
+            else known.types == query_type
+        )
         people, scores = known.people_scores[chosen], known.scores[chosen]
         statistics = row.statistics
         assert row.n == len(people)
-        assert statistics["pearson"].value == pytest.approx(pearsonr(people, scores).statistic, abs=1e-9)
-        assert statistics["spearman"].value == pytest.approx(spearmanr(people, scores).statistic, abs=1e-9)
-        assert statistics["mean_absolute_difference"].value == pytest.approx(np.abs(people - scores).mean(), abs=1e-9)
+        assert statistics["pearson"].value == pytest.approx(
+            pearsonr(people, scores).statistic, abs=1e-9
+        )
+        assert statistics["spearman"].value == pytest.approx(
+            spearmanr(people, scores).statistic, abs=1e-9
+        )
+        assert statistics["mean_absolute_difference"].value == pytest.approx(
+            np.abs(people - scores).mean(), abs=1e-9
+        )
         assert statistics["bias"].value == pytest.approx((scores - people).mean(), abs=1e-9)
 
 
-def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table: list[AgreementResult]) -> None:
+def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(
+    table: list[AgreementResult],
+) -> None:
     for detector in set(DETECTORS) - set(SCORED):
         assert rows_of(table, detector, "groundedness")[None].n == 0
 
@@ -150,9 +197,13 @@ def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
 
     row = rows_of(table, detector, "label")[None]
     same_interval(row.statistics["kappa"], known, kappa)
-    same_interval(row.statistics["agreement"], known, lambda rows: float((people[rows] == judge[rows]).mean()))
     same_interval(
-        shown_statistics(row.statistics)["missed"], known, lambda rows: float((~judge[rows][people[rows]]).mean())
+        row.statistics["agreement"], known, lambda rows: float((people[rows] == judge[rows]).mean())
+    )
+    same_interval(
+        shown_statistics(row.statistics)["missed"],
+        known,
+        lambda rows: float((~judge[rows][people[rows]]).mean()),
     )
 
 
@@ -162,18 +213,30 @@ def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(
     known = by_hand["track_b_modernbert"]
     people, scores = known.people_scores, known.scores
     statistics = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
-    same_interval(statistics["pearson"], known, lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]))
     same_interval(
-        statistics["mean_absolute_difference"], known, lambda rows: float(np.abs(people[rows] - scores[rows]).mean())
+        statistics["pearson"],
+        known,
+        lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]),
+    )
+    same_interval(
+        statistics["mean_absolute_difference"],
+        known,
+        lambda rows: float(np.abs(people[rows] - scores[rows]).mean()),
     )
 
 
-def same_interval(estimate: Estimate, known: Graded, statistic: Callable[[np.ndarray[Any, Any]], float]) -> None:
+def same_interval(
+    estimate: Estimate, known: Graded, statistic: Callable[[np.ndarray[Any, Any]], float]
+) -> None:
     """The bounds of 3,000 resamples of whole groups are right to about two hundredths of the interval."""
     random = np.random.default_rng(7)
     members = [np.flatnonzero(known.groups == group) for group in range(known.groups.max() + 1)]
     draws = [
-        statistic(np.concatenate([members[group] for group in random.integers(0, len(members), len(members))]))
+        statistic(
+            np.concatenate(
+                [members[group] for group in random.integers(0, len(members), len(members))]
+            )
+        )
         for _ in range(3_000)
     ]
     low, high = np.quantile(draws, [0.025, 0.975])
@@ -183,13 +246,19 @@ def same_interval(estimate: Estimate, known: Graded, statistic: Callable[[np.nda
     assert abs(estimate.high - high) < 0.07 * (high - low)
 
 
-def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tmp_path: Path, shared: Path) -> None:
+def test_a_judge_of_every_answer_hides_none_of_the_seven(
+    ragtruth_file: Path, tmp_path: Path, shared: Path
+) -> None:
     """The eighth judge is right where no other was asked, and repeats one of them elsewhere."""
     shutil.copyfile(ragtruth_file, tmp_path / "ragtruth.db")
-    people, verdicts = (records(shared / "data" / f"ragtruth.{part}.jsonl.gz") for part in ("human", "judgements"))
+    people, verdicts = (
+        records(shared / "data" / f"ragtruth.{part}.jsonl.gz") for part in ("human", "judgements")
+    )
     labels = {row["response_id"]: row["label"] for row in people}
     labels |= {row["response_id"]: row["label"] for row in verdicts if row["judge"] == DETECTORS[0]}
-    rows = [{"response_id": each, "judge": "eighth", "label": label} for each, label in labels.items()]
+    rows = [
+        {"response_id": each, "judge": "eighth", "label": label} for each, label in labels.items()
+    ]
     (tmp_path / "eighth.jsonl").write_text("\n".join(map(json.dumps, rows)))
     store = open_store(tmp_path / "ragtruth.db")
     import_file(store, tmp_path / "eighth.jsonl", kind="verdicts")
@@ -198,7 +267,10 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
         source = PairSource(connection)
         page = agreement_page(source, version_id=eighth.id)
         same = agreement_details(source, page).same_answers
-    results = [measure_agreement(store, judge_versions=["eighth"]), measure_agreement(store, of="judges")]
+    results = [
+        measure_agreement(store, judge_versions=["eighth"]),
+        measure_agreement(store, of="judges"),
+    ]
     store.close()
     assert (page.result.title, page.result.n) == ("eighth v1", 2912)
     assert same.caveats == ()
@@ -215,7 +287,10 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
 def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
     row = rows_of(table, "approach_1_modernbert", "label")[None]
     assert (row.headline.code, " 1,344 " in row.headline.values["on"]) == ("labels", True)
-    for name, each in (("kappa", row.statistics["kappa"]), ("missed", complement(row.statistics["sensitivity"]))):
+    for name, each in (
+        ("kappa", row.statistics["kappa"]),
+        ("missed", complement(row.statistics["sensitivity"])),
+    ):
         assert Row.of(name, None, row.headline.values[name]) == Row.of(name, None, each)
     kappa, missed = row.statistics["kappa"], complement(row.statistics["sensitivity"])
     shown = [round(each or 0, 2) for of in (kappa, missed) for each in (of.value, of.low, of.high)]
@@ -241,8 +316,12 @@ def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementRe
         ("baseline_nli", 0.5923),
     ],
 )
-def test_the_brier_score_of_a_detector_on_all_labels(table: list[AgreementResult], detector: str, brier: float) -> None:
-    (result,) = [each for each in table if each.title == f"{detector} v1" and each.about.grade == "label"]
+def test_the_brier_score_of_a_detector_on_all_labels(
+    table: list[AgreementResult], detector: str, brier: float
+) -> None:
+    (result,) = [
+        each for each in table if each.title == f"{detector} v1" and each.about.grade == "label"
+    ]
     assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
 
 
@@ -259,10 +338,19 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         return json.loads(capsys.readouterr().out)
 
     judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")
-    rates = printed("labels", "rate", "--judge-version", judge, "--target", "these", "--by", "query_type")
+    rates = printed(
+        "labels", "rate", "--judge-version", judge, "--target", "these", "--by", "query_type"
+    )
     figures = values_of(rates)
-    share = next(row for row in rates["rows"] if (row["figure"], row["slice"]) == ("bad_answers", None))
-    assert share["low"] == share["value"] == share["high"] == pytest.approx(expected["truth"]["share"], abs=1e-6)
+    share = next(
+        row for row in rates["rows"] if (row["figure"], row["slice"]) == ("bad_answers", None)
+    )
+    assert (
+        share["low"]
+        == share["value"]
+        == share["high"]
+        == pytest.approx(expected["truth"]["share"], abs=1e-6)
+    )
     assert figures["judge_alone", None] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
     for name, value in expected["agreement_all_truth"].items():
         assert figures[name, None] == pytest.approx(value, abs=1e-6)
@@ -276,14 +364,25 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         ("track_a_deberta", "0.03", 571, 0.3147),
         ("baseline_nli", "0.02", 839, 0.0105),
     ):
-        (plan,) = printed("labels", "plan", "--reach", reach, "--target", "these", "--judge-version", name)["plans"]
+        (plan,) = printed(
+            "labels", "plan", "--reach", reach, "--target", "these", "--judge-version", name
+        )["plans"]
         figures = values_of(plan)
-        assert (figures["by_lot", None], round(figures["explained", None], 4)) == (by_lot, explained)
+        assert (figures["by_lot", None], round(figures["explained", None], 4)) == (
+            by_lot,
+            explained,
+        )
         known = published(shared / "data", "e5_calibration")[name]
         calibrated = printed("labels", "calibrate", "--judge-version", name)
         line = [calibrated["score_map"][each] for each in ("slope", "offset")]
         assert line == pytest.approx(known["platt_all"], abs=1e-6)
         figures = values_of(calibrated)
         assert figures["grounded", "0.7"] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
-        errors = figures["brier", "before"], figures["ece", "before"], figures["brier", "one probability"]
-        assert errors == pytest.approx((known["raw"]["brier"], known["raw"]["ece"], known["base"]), abs=1e-6)
+        errors = (
+            figures["brier", "before"],
+            figures["ece", "before"],
+            figures["brier", "one probability"],
+        )
+        assert errors == pytest.approx(
+            (known["raw"]["brier"], known["raw"]["ece"], known["base"]), abs=1e-6
+        )

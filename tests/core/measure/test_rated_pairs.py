@@ -33,7 +33,9 @@ def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> No
     aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
     preferences = [GivenPreference(f"person {place}", aspects) for place in range(2)]
     with store.writing() as connection:
-        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in preferences])
+        store_preferences(
+            connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in preferences]
+        )
 
 
 @pytest.fixture
@@ -88,11 +90,18 @@ def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_fig
     result = measure(rated, unusable=unusable, by="query_type")
     assert result.about.left_out == {"ties": 1, "without_verdict": 1}
     assert (result.n, result.statistics["accuracy"].value) == (12, pytest.approx(10 / 12))
-    assert {result.statistics[name].n for name in ("agreement", "kappa", "alpha_nominal", "ac1")} == {12}
+    assert {
+        result.statistics[name].n for name in ("agreement", "kappa", "alpha_nominal", "ac1")
+    } == {12}
     assert result.headline.values["on"] == "12 graded pairs"
-    assert [each.values for each in result.caveats if each.code == f"unusable_{unusable}"] == [{"n": 1}]
+    assert [each.values for each in result.caveats if each.code == f"unusable_{unusable}"] == [
+        {"n": 1}
+    ]
     (part,) = result.slices
-    assert (result.figure("n", part).n, result.figure("agreement", part)) == (12, result.figure("agreement"))
+    assert (result.figure("n", part).n, result.figure("agreement", part)) == (
+        12,
+        result.figure("agreement"),
+    )
     assert result.confusion is not None
     assert sum(map(sum, result.confusion.counts)) == 12
 
@@ -103,7 +112,9 @@ def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Stor
     record(store, pairs, {"ab": "-" * 10 + "a" * 30, "ba": "a" * 40})
     for pair in pairs:
         people_say(store, pair, *"aab")
-    dropped, wrong = (measure(store, unusable=each, epsilon=0.2).alt_test for each in ("drop", "wrong"))
+    dropped, wrong = (
+        measure(store, unusable=each, epsilon=0.2).alt_test for each in ("drop", "wrong")
+    )
     assert dropped is not None
     assert wrong is not None
     assert (dropped.n, wrong.n) == (30, 40)
@@ -116,7 +127,13 @@ def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Stor
 def test_intervals_resample_questions_not_pairs(store: Store) -> None:
     """On 20 questions with 8 pairs each, the judge is right on all pairs of a question or on none."""
     items = [
-        Pair("bench", f"q{question}-{place}", f"Question {question}?", f"left {place}", f"right {place}")
+        Pair(
+            "bench",
+            f"q{question}-{place}",
+            f"Question {question}?",
+            f"left {place}",
+            f"right {place}",
+        )
         for question in range(20)
         for place in range(8)
     ]
@@ -136,9 +153,13 @@ def test_intervals_resample_questions_not_pairs(store: Store) -> None:
 
 
 @on_sqlite
-def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(store: Store) -> None:
+def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(
+    store: Store,
+) -> None:
     pairs = add_pairs(store, 12)
-    record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first")  # contradicts itself on every pair
+    record(
+        store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first"
+    )  # contradicts itself on every pair
     record(store, pairs[:11], {"ab": "a" * 11, "ba": "a" * 10 + "-"}, name="second")
     result = measure(store, of="judges", by="query_type")
     assert (result.n, result.statistics["agreement"].value) == (21, pytest.approx(11 / 21))
@@ -163,7 +184,10 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store)
     record(store, pairs, {"ab": "b" * 10}, aspect="style", name="stylist")
     for pair in pairs:
         people_say_of_aspects(store, pair, overall=Preference.A, style=Preference.B)
-    assert measure(store, aspect="style", judge_versions=["stylist"]).statistics["agreement"].value == 1
+    assert (
+        measure(store, aspect="style", judge_versions=["stylist"]).statistics["agreement"].value
+        == 1
+    )
     assert measure(store, of="people", aspect="style").part("against_gold") is None
 
 
@@ -231,11 +255,16 @@ def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store: Stor
         people_say(store, pair, *"aa")
     figures = measure(store).statistics
     assert not [name for name in figures if name.endswith("_first")]
-    assert (figures["unusable_verdicts"].value, figures["unusable_verdicts"].n) == (pytest.approx(1 / 12), 12)
+    assert (figures["unusable_verdicts"].value, figures["unusable_verdicts"].n) == (
+        pytest.approx(1 / 12),
+        12,
+    )
 
 
 @on_sqlite
-def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(store: Store) -> None:
+def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(
+    store: Store,
+) -> None:
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "a"})
     for pair in pairs:

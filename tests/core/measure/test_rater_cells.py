@@ -49,11 +49,20 @@ def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
         first, second = pair.split(" / ")
         assert opened(case, "people", "label", ids[first], ids[second]) == pairs.figure("n", pair).n
     for one in result.slices:
-        assert opened(case, "people", "label", ALL, ALL, "query_type", one) == result.figure("n", one).n
+        assert (
+            opened(case, "people", "label", ALL, ALL, "query_type", one)
+            == result.figure("n", one).n
+        )
     (twice,) = themselves.slices
-    assert opened(case, "twice", "label", ids[twice], ids[twice]) == themselves.figure("n", twice).n == 6
+    assert (
+        opened(case, "twice", "label", ids[twice], ids[twice])
+        == themselves.figure("n", twice).n
+        == 6
+    )
     for rater in with_gold.slices:
-        assert opened(case, "gold", "label", ids[rater], ids[rater]) == with_gold.figure("n", rater).n
+        assert (
+            opened(case, "gold", "label", ids[rater], ids[rater]) == with_gold.figure("n", rater).n
+        )
 
 
 @on_sqlite
@@ -80,7 +89,10 @@ def test_what_names_no_raters_is_refused() -> None:
 
 @on_sqlite
 def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
-    ids = [*log.answers(14, metadata={"user": {"plan": "free"}}), *log.answers(12, metadata={"user": {"plan": 3}})]
+    ids = [
+        *log.answers(14, metadata={"user": {"plan": "free"}}),
+        *log.answers(12, metadata={"user": {"plan": 3}}),
+    ]
     ids += log.answers(11)
     log.say(log.version("one"), {each: {"label": BAD if each % 2 else GOOD} for each in ids})
     for person in ("mara", "jon"):

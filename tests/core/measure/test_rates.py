@@ -40,19 +40,30 @@ SIX_DIGITS = 5.1e-7
 
 
 def _imported(
-    store: Store, shared: Path, folder: Path, share: float, labelled: Callable[[dict[str, Any]], bool]
+    store: Store,
+    shared: Path,
+    folder: Path,
+    share: float,
+    labelled: Callable[[dict[str, Any]], bool],
 ) -> None:
     """Import RAGTruth with the verdicts of one judge, and the labels of some of the answers that it judged."""
     data = shared / "data"
     verdicts = {
-        row["response_id"]: row for row in records(data / "ragtruth.judgements.jsonl.gz") if row["judge"] == JUDGE
+        row["response_id"]: row
+        for row in records(data / "ragtruth.judgements.jsonl.gz")
+        if row["judge"] == JUDGE
     }
-    people = [row for row in records(data / "ragtruth.human.jsonl.gz") if row["response_id"] in verdicts]
+    people = [
+        row for row in records(data / "ragtruth.human.jsonl.gz") if row["response_id"] in verdicts
+    ]
     people = [row for row in people if labelled(verdicts[row["response_id"]])]
     with store.writing() as connection:
         set_setting(connection, "random_share", share, "test")
     import_file(store, data / "ragtruth.responses.jsonl.gz", rejected=folder / "rejected.jsonl")
-    for name, kind, rows in (("verdicts", "verdicts", verdicts.values()), ("people", "grades", people)):
+    for name, kind, rows in (
+        ("verdicts", "verdicts", verdicts.values()),
+        ("people", "grades", people),
+    ):
         file = folder / f"{name}.jsonl"
         file.write_text("\n".join(map(json.dumps, rows)))
         import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl")
@@ -82,7 +93,11 @@ class RateJson:
     """What the command writes as JSON."""
 
     def __init__(self, content: Any) -> None:
-        self.about, self.headline, self.strata = content["about"], content["headline"], content["strata"]
+        self.about, self.headline, self.strata = (
+            content["about"],
+            content["headline"],
+            content["strata"],
+        )
         self.rows = {(row["figure"], row["slice"]): row for row in content["rows"]}
 
     def figure(self, name: str, slice_: str | None = None) -> Estimate:
@@ -101,7 +116,9 @@ def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., RateJson]:
 
 @pytest.fixture
 def expected(shared: Path) -> dict[str, Any]:
-    known: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())["e1_rate"]
+    known: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())[
+        "e1_rate"
+    ]
     return known
 
 
@@ -111,7 +128,9 @@ def same(found: Estimate, known: Any) -> None:
 
 
 @pytest.mark.shared
-def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any, expected: Any) -> None:
+def test_labels_by_lot_give_the_published_rate(
+    example_a: Store, rate_json: Any, expected: Any
+) -> None:
     found = rate_json(example_a)
     same(found.figure("bad_answers"), expected["verdict_strata_mover_process_by_group"])
     assert found.figure("design_effect").value == pytest.approx(1.298725, abs=SIX_DIGITS)
@@ -152,11 +171,15 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(
         for figure, value in expected[f"agreement_labelled_{name}"].items():
             assert found.figure(f"{prefix}{figure}").value == pytest.approx(value, abs=SIX_DIGITS)
     recall = these.figure("sensitivity")
-    assert (recall.value, recall.low, recall.high) == pytest.approx((0.7018, 0.5739, 0.8159), abs=5.1e-5)
+    assert (recall.value, recall.low, recall.high) == pytest.approx(
+        (0.7018, 0.5739, 0.8159), abs=5.1e-5
+    )
     assert found.figure("labels_alone").value == pytest.approx(0.741414, abs=SIX_DIGITS)
     agreement = measure_agreement(example_b, judge_versions=[JUDGE])
     for figure in ("agreement", "kappa", "sensitivity", "specificity", "precision"):
-        assert found.figure(f"graded_{figure}").value == pytest.approx(agreement.graded[figure].value)
+        assert found.figure(f"graded_{figure}").value == pytest.approx(
+            agreement.graded[figure].value
+        )
         assert agreement.statistics[figure].value == found.figure(figure).value, "the headline"
     kappa = found.figure("kappa")
     assert (kappa.low, kappa.high) == pytest.approx((0.4455, 0.7340), abs=5.1e-5)
@@ -181,13 +204,27 @@ def judged(log: GradedLog) -> list[int]:
 
 
 def judge(log: GradedLog, ids: list[int]) -> None:
-    verdicts = {each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9} for place, each in enumerate(ids)}
+    verdicts = {
+        each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9}
+        for place, each in enumerate(ids)
+    }
     log.say(log.version(), verdicts)
 
 
-def flag(log: GradedLog, ids: Collection[int], rule: str = "random_sample", severity: float = 0.0) -> None:
-    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOW, "state": FlagState.OPEN}
-    rows = [row | {"response_id": each, "raise_key": f"{rule} {each}", "severity": severity} for each in ids]
+def flag(
+    log: GradedLog, ids: Collection[int], rule: str = "random_sample", severity: float = 0.0
+) -> None:
+    row = {
+        "query_type": "",
+        "source": "log",
+        "rule": rule,
+        "created_at": NOW,
+        "state": FlagState.OPEN,
+    }
+    rows = [
+        row | {"response_id": each, "raise_key": f"{rule} {each}", "severity": severity}
+        for each in ids
+    ]
     with log.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
 
@@ -211,7 +248,9 @@ def strata_in(result: Rate) -> list[tuple[str, str | None, int, int]]:
 
 
 @on_sqlite
-def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged: list[int]) -> None:
+def test_where_all_answers_are_labelled_the_rate_is_exact(
+    log: GradedLog, judged: list[int]
+) -> None:
     label(log, judged, judged[:7])
     result = measure_rate(log.store, target="these")
     assert (result.share.value, result.share.low, result.share.high) == (0.175, 0.175, 0.175)
@@ -223,7 +262,9 @@ def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged
 
 
 @on_sqlite
-def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: GradedLog, judged: list[int]) -> None:
+def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(
+    log: GradedLog, judged: list[int]
+) -> None:
     flag(log, judged[:10], "low_groundedness", 0.5)
     label(log, judged[:10], judged[:6])
     result = measure_rate(log.store)
@@ -234,13 +275,19 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     assert 0.9 < high < 1
     assert result.to_label is not None
     assert result.to_label.answers == 30
-    assert (result.headline.code, result.headline.values["low"], result.headline.values["high"]) == (
+    assert (
+        result.headline.code,
+        result.headline.values["low"],
+        result.headline.values["high"],
+    ) == (
         "rate_bounds",
         low,
         high,
     )
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
-    flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
+    flag(
+        log, judged[10:15], "random_sample", 0.125
+    )  # too few to narrow anything: they do not replace the plan
     assert measure_rate(log.store).headline == result.headline
 
 
@@ -258,14 +305,23 @@ def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]
 @on_sqlite
 def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLog) -> None:
     few, many = (log.answers(120, query_type=name) for name in ("few", "many"))
-    verdicts = {each: {"label": BAD if at < 60 else GOOD} for ids in (few, many) for at, each in enumerate(ids)}
+    verdicts = {
+        each: {"label": BAD if at < 60 else GOOD}
+        for ids in (few, many)
+        for at, each in enumerate(ids)
+    }
     log.say(log.version(), verdicts)
     flag(log, [*few[:60], *many[:60]], "low_groundedness")
     flag(log, [*few[60:62], *many[60:90]])
     label(log, [*few[:62], *many[:90]], [*few[:62], *many[:63]])
     alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
     low = alone.share.low or 1
-    assert (alone.headline.code, alone.share.value, low < 0.8, alone.share.high) == ("rate_interval", None, True, 1)
+    assert (alone.headline.code, alone.share.value, low < 0.8, alone.share.high) == (
+        "rate_interval",
+        None,
+        True,
+        1,
+    )
     by_type = measure_rate(log.store, by="query_type")
     assert by_type.figure("bad_answers", "few") == alone.share
     assert by_type.figure("bad_answers", "many").low is not None
@@ -273,7 +329,11 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
     assert f" {percent(low)[:-2]} to 100 % " in row
     label(log, many[:10])  # of the labels in a part that is labelled completely, some are good
     precision = measure_rate(log.store, target="these").figure("precision")
-    assert (precision.value, precision.low, precision.high) == (pytest.approx(110 / 120), None, None)
+    assert (precision.value, precision.low, precision.high) == (
+        pytest.approx(110 / 120),
+        None,
+        None,
+    )
     assert "exact" in (precision.reason or "")
 
 
@@ -310,7 +370,9 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
 
 
 @on_sqlite
-def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged: list[int]) -> None:
+def test_flags_that_were_worked_worst_first_are_no_sample(
+    log: GradedLog, judged: list[int]
+) -> None:
     for place, each in enumerate(judged[:30]):
         flag(log, [each], "low_groundedness", (30 - place) / 30)
     flag(log, judged[15:])
@@ -332,7 +394,9 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
 
 
 @on_sqlite
-def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(log: GradedLog, judged: list[int]) -> None:
+def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(
+    log: GradedLog, judged: list[int]
+) -> None:
     for place, each in enumerate(judged[:30]):
         flag(log, [each], "low_groundedness", (30 - place) / 30)
     flag(log, judged[15:])
@@ -350,11 +414,18 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
     for place, each in enumerate(judged[:30]):
         flag(log, [each], "low_groundedness", (30 - place) / 30)
     flag(log, [*judged[5:25], *judged[30:]])
-    label(log, [*judged[:15], *judged[30:]], [*judged[:6], judged[10]])  # the flags worst first, and all of the others
+    label(
+        log, [*judged[:15], *judged[30:]], [*judged[:6], judged[10]]
+    )  # the flags worst first, and all of the others
     need = measure_rate(log.store).to_label
     assert need is not None
-    assert need.command == "judgeboard queue create sample --where rule=random_sample --where graded=no --order random"
-    items = random_queue(log, judged[15:25], flagged_only=True, rules=["random_sample"], graded=False)
+    assert (
+        need.command
+        == "judgeboard queue create sample --where rule=random_sample --where graded=no --order random"
+    )
+    items = random_queue(
+        log, judged[15:25], flagged_only=True, rules=["random_sample"], graded=False
+    )
     assert len(items) == need.labels
     *most, last = judged[15:25]
     for each in most:
@@ -364,7 +435,8 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
     log.review(last, label=GOOD, queue_item_id=items[last])
     result = measure_rate(log.store)
     assert label_counts(result) == (30, 5)
-    # Of the flagged answers that the judge calls bad, 5 of 8 are in the sample, and of the others 15 of 22.
+    # Of the flagged answers that the judge calls bad, 5 of 8 are in the sample, and of the others
+    # 15 of 22.
     assert result.share.value == pytest.approx((8 * 0 / 5 + 22 * 2 / 15) / 40)
 
 
@@ -378,7 +450,9 @@ def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
     flag(log, judged[5:])
     label(log, judged[30:], [])
     where = parse_where([f"{name}={value}" for name, value in filters.items()])
-    queue = parse_where([*(f"{name}={value}" for name, value in filters.items()), "rule=random_sample", "graded=no"])
+    queue = parse_where(
+        [*(f"{name}={value}" for name, value in filters.items()), "rule=random_sample", "graded=no"]
+    )
     items = random_queue(log, judged[5:30], flagged_only=True, **queue.as_dict())
     for each in judged[5:20]:
         log.review(each, label=GOOD, queue_item_id=items[each])
@@ -466,14 +540,18 @@ def random_queue(
     item = {"position": 0, "joined_at": NOW}
     if planned_for:
         names = (("judge_version_id", "judge"), ("other_judge_version_id", "other_judge"))
-        queue["plan"] = {name: id_ for id_, pair in zip(planned_for, names, strict=False) for name in pair}
+        queue["plan"] = {
+            name: id_ for id_, pair in zip(planned_for, names, strict=False) for name in pair
+        }
     with log.store.writing() as connection:
         queue_id = connection.execute(
             insert(QUEUE).returning(QUEUE.c.id), queue | {"max_items": len(ids), "filter": where}
         ).scalar_one()
         add = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id)
         return {
-            each: connection.execute(add, item | {"queue_id": queue_id, "response_id": each}).scalar_one()
+            each: connection.execute(
+                add, item | {"queue_id": queue_id, "response_id": each}
+            ).scalar_one()
             for each in ids
         }
 
@@ -516,7 +594,9 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
     assert known.share.value == pytest.approx((40 * 0.1 + 40 * 15 / 30) / 80, abs=0.06)
 
 
-def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
+def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(
+    log: GradedLog,
+) -> None:
     ids, version = log.answers(80), log.version()
     log.say(version, {each: {"label": GOOD} for each in ids[:40]})
     items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[version.id])
@@ -531,11 +611,16 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
     assert result.share.value is None
     assert result.to_label is not None
     assert result.to_label.answers == 40  # those that were judged later
-    assert {(each.N, each.n, each.is_later) for each in result.strata} == {(40, 20, False), (40, 0, True)}
+    assert {(each.N, each.n, each.is_later) for each in result.strata} == {
+        (40, 20, False),
+        (40, 0, True),
+    }
 
 
 @on_sqlite
-def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(log: GradedLog) -> None:
+def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(
+    log: GradedLog,
+) -> None:
     ids = log.answers(80)
     drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
     log.say(drawn_for, {each: {"label": GOOD} for each in ids[:40]})
@@ -550,11 +635,15 @@ def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(
 
 
 @on_sqlite
-def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
+def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(
+    log: GradedLog,
+) -> None:
     ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
     for version, verdict in zip(versions, (GOOD, BAD), strict=True):
         log.say(version, {each: {"label": verdict} for each in ids[:40]})
-    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[each.id for each in versions])
+    items = random_queue(
+        log, ids[:40:2], at=datetime.now(UTC), planned_for=[each.id for each in versions]
+    )
     for each, item in items.items():
         log.review(each, label=GOOD, queue_item_id=item)
 
@@ -599,12 +688,17 @@ def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int
     assert ("yes", "unusable", 10, 5) in strata_in(result)
     assert result.about.counts["answers"] == 50
     assert result.figure("judge_alone") is not None
-    assert (result.figure("judge_alone").value, result.figure("judge_alone").n) == (pytest.approx(0.25), 40)
+    assert (result.figure("judge_alone").value, result.figure("judge_alone").n) == (
+        pytest.approx(0.25),
+        40,
+    )
     assert result.figure("agreement").n == 20
 
 
 @on_sqlite
-def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog, judged: list[int]) -> None:
+def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(
+    log: GradedLog, judged: list[int]
+) -> None:
     good = [each for place, each in enumerate(judged) if place % 4]
     flag(log, good[:15])
     label(log, good[:15], good[:2])
@@ -614,7 +708,9 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog
 
 
 @on_sqlite
-def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(log: GradedLog, judged: list[int]) -> None:
+def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(
+    log: GradedLog, judged: list[int]
+) -> None:
     flag(log, judged[:20], "low_groundedness", 0.5)
     flag(log, judged[5:15])
     label(log, judged[5:15], judged[5:8])
@@ -625,7 +721,9 @@ def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(log: Grade
 
 
 @on_sqlite
-def test_labels_in_few_evidence_groups_have_a_wider_interval(log: GradedLog, judged: list[int]) -> None:
+def test_labels_in_few_evidence_groups_have_a_wider_interval(
+    log: GradedLog, judged: list[int]
+) -> None:
     flag(log, judged)
     for labelled, few in ((judged[:20], True), (judged[20:30], False)):
         label(log, labelled, labelled[::3])
@@ -652,7 +750,11 @@ def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
     result = measure_rate(log.store)
     assert result.about.judges == ()
     assert strata_in(result) == [("no", None, 30, 15)]
-    assert (result.share.value, result.has("judge_alone"), result.has("agreement")) == (0.2, False, False)
+    assert (result.share.value, result.has("judge_alone"), result.has("agreement")) == (
+        0.2,
+        False,
+        False,
+    )
 
 
 @on_sqlite
@@ -674,7 +776,11 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
         log.review(each, decision=Decision.UNSURE.value)
     result = measure_rate(log.store)
     codes = {each.code: each.values for each in result.caveats}
-    assert codes["undecided_bounds"] == {"n": 4, "low": pytest.approx(8 / 24), "high": pytest.approx(12 / 24)}
+    assert codes["undecided_bounds"] == {
+        "n": 4,
+        "low": pytest.approx(8 / 24),
+        "high": pytest.approx(12 / 24),
+    }
     assert bounds_of(result) == pytest.approx((8 / 24, 12 / 24), abs=0.02)
     assert result.share.value is not None
     assert codes["waiting"] == {"waiting": 16, "drawn": 40}
@@ -683,7 +789,9 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
 
 
 @on_sqlite
-def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(log: GradedLog, judged: list[int]) -> None:
+def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(
+    log: GradedLog, judged: list[int]
+) -> None:
     flag(log, judged)
     label(log, judged[:4], judged[:1])
     log.review(judged[4], decision=Decision.UNSURE.value)
@@ -692,7 +800,9 @@ def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(log: Gra
 
 
 @on_sqlite
-def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(log: GradedLog, judged: list[int]) -> None:
+def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(
+    log: GradedLog, judged: list[int]
+) -> None:
     flag(log, judged[:30])
     log.flag(judged[:6], "low_groundedness")
     for each in judged[:6]:
@@ -708,7 +818,10 @@ def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged)
     label(log, judged, judged[:20])
     assert "people_differ" not in {each.code for each in measure_rate(log.store).caveats}
-    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(judged[5:35])}, "ines")
+    log.reviews(
+        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(judged[5:35])},
+        "ines",
+    )
     result = measure_rate(log.store)
     assert result.figure("people_alpha").n == 30
     assert result.figure("people_alpha").value == pytest.approx(0, abs=0.1)
@@ -746,7 +859,10 @@ def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
 
 def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: GradedLog) -> None:
     *scored, unscored = log.answers(21)
-    log.say(log.version(), {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}})
+    log.say(
+        log.version(),
+        {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}},
+    )
     flag(log, scored[::2])
     log.reviews({each: {"groundedness": 0.8} for each in scored[::2]})
     alone = measure_rate(log.store, grade="groundedness").figure("judge_mean")
@@ -754,7 +870,9 @@ def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: G
 
 
 @on_sqlite
-def test_judging_again_with_the_same_verdicts_changes_nothing(log: GradedLog, judged: list[int]) -> None:
+def test_judging_again_with_the_same_verdicts_changes_nothing(
+    log: GradedLog, judged: list[int]
+) -> None:
     flag(log, judged[:20])
     label(log, judged[:20], judged[:8])
     before = measure_rate(log.store)
@@ -791,7 +909,8 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
 ) -> None:
     rng = np.random.default_rng(seed)
     ids = log.answers_of(
-        {"group": int(rng.integers(20)), "query_type": str(rng.choice(["QA", "Summary"]))} for _ in range(70)
+        {"group": int(rng.integers(20)), "query_type": str(rng.choice(["QA", "Summary"]))}
+        for _ in range(70)
     )
     version = log.version()
 
@@ -807,13 +926,21 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     people = {each: BAD if rng.random() < 0.3 else GOOD for each in ids}
     first = [each for each in ids if rng.random() < 0.6]
     log.reviews({each: {"label": people[each]} for each in first})
-    log.review_all([each for each in ids if each not in first and rng.random() < 0.3], "ines", decision="unsure")
+    log.review_all(
+        [each for each in ids if each not in first and rng.random() < 0.3],
+        "ines",
+        decision="unsure",
+    )
     for target in ("app", "these"):
         result = measure_rate(log.store, target=target, by="query_type")
         assert sum(each.N for each in result.strata) == result.about.counts["answers"]
         assert sum(each.n for each in result.strata) == result.about.counts["labels"]
         for name in (*result.slices, None):
-            limits = result.figure("bounds", name) if result.has("bounds", name) else Estimate(None, 0, 1)
+            limits = (
+                result.figure("bounds", name)
+                if result.has("bounds", name)
+                else Estimate(None, 0, 1)
+            )
             assert 0 <= (limits.low or 0) <= (limits.high or 0) <= 1
             share = result.figure("bad_answers", name)
             if share.value is not None:
@@ -827,7 +954,9 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     share = sum(each == BAD for each in people.values()) / len(people)
     for _ in range(2):
         result = measure_rate(log.store, target="these")
-        assert (result.share.value, result.share.low, result.share.high) == pytest.approx((share, share, share))
+        assert (result.share.value, result.share.low, result.share.high) == pytest.approx(
+            (share, share, share)
+        )
         judge_at_random(ids)
 
 
@@ -837,7 +966,9 @@ def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> 
     assert measure_rate(log.store, where=nothing).headline.code == "no_answers"
     label(log, judged, judged[:20])
     everything = parse_where(["source=log"])
-    assert measure_rate(log.store, where=nothing, labels_from=everything).share.reason == "no answers"
+    assert (
+        measure_rate(log.store, where=nothing, labels_from=everything).share.reason == "no answers"
+    )
     log.say_all(log.version(), judged, label=BAD)
     share = measure_rate(log.store, labels_from=everything).share
     assert (share.value, share.n) == (None, 40)
@@ -856,9 +987,13 @@ def test_a_mean_quality_ends_at_the_ends_of_its_scale(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log: GradedLog, judged: list[int]) -> None:
+def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(
+    log: GradedLog, judged: list[int]
+) -> None:
     elsewhere = parse_where(["source=log"])
-    label(log, [*judged[::4], *judged[1:4]], [*judged[:20:4], judged[1]])  # all that the judge calls bad, and three
+    label(
+        log, [*judged[::4], *judged[1:4]], [*judged[:20:4], judged[1]]
+    )  # all that the judge calls bad, and three
     chosen = measure_rate(log.store, labels_from=elsewhere)
     assert (chosen.share.value, chosen.share.n) == (None, 13)
     assert "random sample" in (chosen.share.reason or "")
@@ -879,7 +1014,9 @@ def test_a_query_type_may_be_called_all(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log: GradedLog, judged: list[int]) -> None:
+def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(
+    log: GradedLog, judged: list[int]
+) -> None:
     picked = judged[:2]
     flag(log, picked, "low_groundedness", 0.5)
     flag(log, [picked[0], *judged[20:32]])

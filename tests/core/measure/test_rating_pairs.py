@@ -14,9 +14,13 @@ from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.store.judge_versions import StoredVersion
 
 
-def row_of(log: GradedLog, version: StoredVersion, grade: GradeName, **options: object) -> AgreementResult:
+def row_of(
+    log: GradedLog, version: StoredVersion, grade: GradeName, **options: object
+) -> AgreementResult:
     with log.store.reading() as connection:
-        return agreement_of(connection, AgreementChoice("judge", (version.id,), grade=grade, **options))
+        return agreement_of(
+            connection, AgreementChoice("judge", (version.id,), grade=grade, **options)
+        )
 
 
 def cut_note(row: AgreementResult) -> Mapping[str, object] | None:
@@ -26,7 +30,9 @@ def cut_note(row: AgreementResult) -> Mapping[str, object] | None:
 def label_log(log: GradedLog, n: int = 12) -> tuple[StoredVersion, list[int]]:
     """A judge and a person who agree on all of ``n`` answers, half of them bad."""
     version, ids = log.version(), log.answers(n)
-    labels = {response_id: {"label": BAD if index % 2 else GOOD} for index, response_id in enumerate(ids)}
+    labels = {
+        response_id: {"label": BAD if index % 2 else GOOD} for index, response_id in enumerate(ids)
+    }
     log.say(version, labels)
     log.reviews(labels)
     return version, ids
@@ -85,9 +91,15 @@ def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> No
     log.review(ids[11], "mara", label=BAD, quality=2, groundedness=0.2)
     log.review(ids[11], "jon", label=GOOD, quality=3, groundedness=0.6)
     label = row_of(log, version, "label")
-    assert (label.n, label.about.left_out, label.statistics["agreement"].value) == (11, {"ties": 1}, 1)
+    assert (label.n, label.about.left_out, label.statistics["agreement"].value) == (
+        11,
+        {"ties": 1},
+        1,
+    )
     assert row_of(log, version, "quality").statistics["agreement"].value == 1
-    assert row_of(log, version, "groundedness").statistics["mean_absolute_difference"].value == pytest.approx(0)
+    assert row_of(log, version, "groundedness").statistics[
+        "mean_absolute_difference"
+    ].value == pytest.approx(0)
 
 
 @on_sqlite
@@ -121,13 +133,20 @@ def test_an_unusable_verdict_is_left_out_and_counted_never_wrong(log: GradedLog)
     log.say_all(version, failed, status=Status.UNPARSABLE)
     log.review_all(failed, label=GOOD)
     row = row_of(log, version, "label")
-    assert (row.n, row.about.left_out, row.statistics["agreement"].value) == (len(ids), {"without_verdict": 3}, 1)
+    assert (row.n, row.about.left_out, row.statistics["agreement"].value) == (
+        len(ids),
+        {"without_verdict": 3},
+        1,
+    )
 
 
 @on_sqlite
 def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(12)
-    log.say(version, {each: {"groundedness": 0.5 if index % 2 else 0.49} for index, each in enumerate(ids)})
+    log.say(
+        version,
+        {each: {"groundedness": 0.5 if index % 2 else 0.49} for index, each in enumerate(ids)},
+    )
     log.reviews({each: {"label": GOOD if index % 2 else BAD} for index, each in enumerate(ids)})
     row = row_of(log, version, "label")
     assert row.statistics["agreement"].value == 1
@@ -171,7 +190,9 @@ def test_every_query_type_has_its_row(log: GradedLog) -> None:
     with log.store.reading() as connection:
         (row,) = every_judge(connection, ["label"])
     assert (row.n, row.statistics["agreement"].value) == (20, 0.5)
-    rows = {each: (row.figure("n", each).n, row.figure("agreement", each).value) for each in row.slices}
+    rows = {
+        each: (row.figure("n", each).n, row.figure("agreement", each).value) for each in row.slices
+    }
     assert rows == {"simple": (10, 1), "sql": (10, 0)}
 
 
@@ -179,12 +200,18 @@ def test_every_query_type_has_its_row(log: GradedLog) -> None:
 def test_answers_on_one_evidence_are_resampled_together(log: GradedLog) -> None:
     version = log.version()
     ids = [each for group in range(6) for each in log.answers(4, group=group)]
-    log.say(version, {each: {"label": BAD if index // 4 % 2 else GOOD} for index, each in enumerate(ids)})
+    log.say(
+        version,
+        {each: {"label": BAD if index // 4 % 2 else GOOD} for index, each in enumerate(ids)},
+    )
     log.reviews({each: {"label": BAD if index % 3 else GOOD} for index, each in enumerate(ids)})
     with log.store.reading() as connection:
         pairs = AnswerRatings(PairSource(connection), "label").compared(version)
     kappa = judge_statistics(pairs).kappa
-    assert (kappa.unit, kappa.low) == ("evidence group", row_of(log, version, "label").figure("kappa").low)
+    assert (kappa.unit, kappa.low) == (
+        "evidence group",
+        row_of(log, version, "label").figure("kappa").low,
+    )
 
 
 @on_sqlite
@@ -196,8 +223,12 @@ def test_nothing_graded_is_an_empty_row_not_an_error(log: GradedLog) -> None:
 
 
 @given(st.lists(st.integers(0, 3), min_size=12, max_size=12))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_rejudging_moves_no_other_version_and_counts_each_answer_once(sqlite_log: GradedLog, times: list[int]) -> None:
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_rejudging_moves_no_other_version_and_counts_each_answer_once(
+    sqlite_log: GradedLog, times: list[int]
+) -> None:
     log = sqlite_log
     first, second = log.version("rag"), log.version("rag", prompt="new")
     if not log.asks:
@@ -205,7 +236,10 @@ def test_rejudging_moves_no_other_version_and_counts_each_answer_once(sqlite_log
         log.say(first, {each: {"groundedness": index / 11} for index, each in enumerate(ids)})
         log.say(second, {each: {"groundedness": 1 - index / 11} for index, each in enumerate(ids)})
         log.reviews(
-            {each: {"groundedness": 0.3, "label": GOOD if index % 3 else BAD} for index, each in enumerate(ids)}
+            {
+                each: {"groundedness": 0.3, "label": GOOD if index % 3 else BAD}
+                for index, each in enumerate(ids)
+            }
         )
     with log.store.reading() as connection:
         before = [row for row in every_judge(connection) if row.title == first.title]
@@ -216,4 +250,6 @@ def test_rejudging_moves_no_other_version_and_counts_each_answer_once(sqlite_log
     with log.store.reading() as connection:
         after = list(every_judge(connection))
     assert [row for row in after if row.title == first.title] == before
-    assert [row.n for row in after if (row.title, row.about.grade) == (second.title, "label")] == [12]
+    assert [row.n for row in after if (row.title, row.about.grade) == (second.title, "label")] == [
+        12
+    ]

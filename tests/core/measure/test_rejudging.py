@@ -17,7 +17,9 @@ SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0])
 
 ANSWERS = st.lists(
     st.tuples(
-        st.lists(st.tuples(LABELS, SCORES, st.integers(1, 4)) | st.none(), min_size=1, max_size=4),  # asks of one judge
+        st.lists(
+            st.tuples(LABELS, SCORES, st.integers(1, 4)) | st.none(), min_size=1, max_size=4
+        ),  # asks of one judge
         st.lists(st.tuples(LABELS, SCORES, st.integers(1, 4)), min_size=1, max_size=3),  # people
         st.integers(0, 5),  # evidence
     ),
@@ -37,16 +39,28 @@ def filled(store: Store, answers: list[Any], *, again: bool) -> None:
     log = GradedLog(store)
     version, other = log.version("rag"), log.version("other")
     ids = log.answers_of(
-        {"group": group, "query_type": f"type {number % 3}"} for number, (*_, group) in enumerate(answers)
+        {"group": group, "query_type": f"type {number % 3}"}
+        for number, (*_, group) in enumerate(answers)
     )
-    asked = {each: asks if again else [latest(asks)] for each, (asks, *_) in zip(ids, answers, strict=True)}
-    for turn in range(max(map(len, asked.values()))):  # all answers in one transaction, because storing takes long
-        log.say(version, {each: verdict(asks[turn]) for each, asks in asked.items() if turn < len(asks)})
+    asked = {
+        each: asks if again else [latest(asks)]
+        for each, (asks, *_) in zip(ids, answers, strict=True)
+    }
+    for turn in range(
+        max(map(len, asked.values()))
+    ):  # all answers in one transaction, because storing takes long
+        log.say(
+            version, {each: verdict(asks[turn]) for each, asks in asked.items() if turn < len(asks)}
+        )
     people_of = {each: people for each, (_, people, _) in zip(ids, answers, strict=True)}
     log.say(other, {each: verdict(people[0]) for each, people in people_of.items()})
     for place in range(max(map(len, people_of.values()))):
         log.reviews(
-            {each: verdict(people[place]) for each, people in people_of.items() if place < len(people)},
+            {
+                each: verdict(people[place])
+                for each, people in people_of.items()
+                if place < len(people)
+            },
             f"person {place}",
         )
 
@@ -56,14 +70,20 @@ def latest(asks: list[tuple[Label, float, int] | None]) -> tuple[Label, float, i
     return next((ask for ask in reversed(asks) if ask is not None), None)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(answers=ANSWERS, grade=st.sampled_from(["label", "groundedness", "quality"]))
-def test_every_figure_stays_that_of_the_latest_verdicts(new_store: Any, answers: list[Any], grade: str) -> None:
+def test_every_figure_stays_that_of_the_latest_verdicts(
+    new_store: Any, answers: list[Any], grade: str
+) -> None:
     found = []
     for again in (True, False):
         store = new_store()
         filled(store, answers, again=again)
-        with_people = measure_agreement(store, judge_versions=["rag"], grade=grade, by="query_type", epsilon=0.2)
+        with_people = measure_agreement(
+            store, judge_versions=["rag"], grade=grade, by="query_type", epsilon=0.2
+        )
         judges = measure_agreement(store, of="judges", grade=grade)
         found.append([plain(with_people), plain(judges)])
         assert with_people.n <= len(answers)
@@ -73,4 +93,6 @@ def test_every_figure_stays_that_of_the_latest_verdicts(new_store: Any, answers:
 
 def plain(result: AgreementResult) -> AgreementResult:
     """All figures but the note that answers were judged again."""
-    return replace(result, caveats=tuple(each for each in result.caveats if each.code != "judged_again"))
+    return replace(
+        result, caveats=tuple(each for each in result.caveats if each.code != "judged_again")
+    )

@@ -43,7 +43,9 @@ def test_it_says_first_how_good_the_answers_are(sqlite_log: GradedLog) -> None:
 def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:
     log = sqlite_log
     version = log.version(HOSTILE)
-    ids = [each for day in (20_003, 20_010) for each in log.answers(20, day=day, query_type=HOSTILE)]
+    ids = [
+        each for day in (20_003, 20_010) for each in log.answers(20, day=day, query_type=HOSTILE)
+    ]
     labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
     log.say(version, {each: {**given, "groundedness": 0.2} for each, given in labels.items()})
     for reviewer in ("mara", HOSTILE, "jon"):
@@ -65,7 +67,9 @@ def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> 
     tags = Tags()
     tags.feed(page)
     assert (tags.names.count("script"), tags.loads) == (1, [])
-    data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', page, re.DOTALL)
+    data = re.search(
+        r'<script type="application/json" id="agreement">(.*?)</script>', page, re.DOTALL
+    )
     assert data is not None
     assert json.loads(data[1]) == to_plain(results)
     for said in ("Cohen&#x27;s kappa", "By query type", WORDS["rater_pairs"]):

@@ -50,20 +50,32 @@ def columns(table: JudgedAnswers | GradedReviews | CurrentVerdicts) -> dict[str,
     named = {each.name: getattr(table, each.name) for each in fields(table)}
     types = named.pop("query_types", None)
     lists = {name: np.where(np.isnan(each), -1, each).tolist() for name, each in named.items()}
-    return lists if types is None else lists | {"names": list(types.names), "codes": types.codes.tolist()}
+    return (
+        lists
+        if types is None
+        else lists | {"names": list(types.names), "codes": types.codes.tolist()}
+    )
 
 
-def figures(store: Store, version: StoredVersion) -> tuple[list[dict[str, list[Any]]], Rate, AgreementResult | None]:
+def figures(
+    store: Store, version: StoredVersion
+) -> tuple[list[dict[str, list[Any]]], Rate, AgreementResult | None]:
     """The tables of a version and of people, the share of bad answers by query type, and the agreement."""
     with store.reading() as connection:
         rate = rate_of(connection, version, RateChoice(by="query_type"))
         tables = (
-            *(answers_of(connection, version.id), answers_of(connection, None), verdicts_of_reviewed(connection)),
+            *(
+                answers_of(connection, version.id),
+                answers_of(connection, None),
+                verdicts_of_reviewed(connection),
+            ),
             *(reviews_of(connection), reviews_of(connection, implied_labels=False)),
         )
         agreement = None
         with suppress(NotFound):
-            agreement = agreement_of(connection, AgreementChoice("judge", (version.id,), grade="label"))
+            agreement = agreement_of(
+                connection, AgreementChoice("judge", (version.id,), grade="label")
+            )
         return [columns(each) for each in tables], rate, agreement
 
 
@@ -84,14 +96,19 @@ class ChangingLog:
 
     def some(self, n: int = 3) -> list[int]:
         with self.store.reading() as connection:
-            ids = list(connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.kind == "log")).scalars())
+            ids = list(
+                connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.kind == "log")).scalars()
+            )
         return self.rng.sample(ids, min(n, len(ids)))
 
     def import_answers(self) -> None:
         self.number += 1
         rows = [
             {"id": f"i{self.number}-{each}", "query": "q", "answer": "a", "passages": [f"p{each}"]}
-            | {"query_type": self.rng.choice("ABC"), "asked_at": f"2026-01-0{self.rng.randint(1, 9)}T12:00:00Z"}
+            | {
+                "query_type": self.rng.choice("ABC"),
+                "asked_at": f"2026-01-0{self.rng.randint(1, 9)}T12:00:00Z",
+            }
             for each in range(4)
         ]
         file = self.folder / "log.jsonl"
@@ -127,7 +144,9 @@ class ChangingLog:
 
     def review(self) -> None:
         label, person = self.rng.choice([GOOD, BAD]), self.rng.choice(["mara", "jon"])
-        self.reviews += [(self.log.review(each, person, label=label), each) for each in self.some(2)]
+        self.reviews += [
+            (self.log.review(each, person, label=label), each) for each in self.some(2)
+        ]
 
     def be_unsure(self) -> None:
         for each in self.some(1):
@@ -147,7 +166,9 @@ class ChangingLog:
 
     def set_threshold(self) -> None:
         with self.store.writing() as connection:
-            set_setting(connection, "low_groundedness", round(self.rng.uniform(0.2, 0.9), 2), "test")
+            set_setting(
+                connection, "low_groundedness", round(self.rng.uniform(0.2, 0.9), 2), "test"
+            )
 
     def set_primary_judge(self) -> None:
         with self.store.writing() as connection:
@@ -162,7 +183,9 @@ class ChangingLog:
         lead = ensure_reviewer(self.store, "page", "Lead")
         flagged = self.rng.random() < 0.5
         size = None if flagged else 5
-        rules = QueueRules(f"q{self.number}", order=QueueOrder.RANDOM, flagged_only=flagged, max_items=size)
+        rules = QueueRules(
+            f"q{self.number}", order=QueueOrder.RANDOM, flagged_only=flagged, max_items=size
+        )
         try:
             create_queue(self.store, rules, by=lead)
         except BadInput:  # nothing matches
@@ -174,13 +197,20 @@ class ChangingLog:
 CHANGES = [
     *(ChangingLog.import_answers, ChangingLog.undo_import, ChangingLog.judge, ChangingLog.review),
     *(ChangingLog.be_unsure, ChangingLog.undo_review, ChangingLog.adjudicate, ChangingLog.flag),
-    *(ChangingLog.set_threshold, ChangingLog.set_primary_judge, ChangingLog.draw_at_random, ChangingLog.make_queue),
+    *(
+        ChangingLog.set_threshold,
+        ChangingLog.set_primary_judge,
+        ChangingLog.draw_at_random,
+        ChangingLog.make_queue,
+    ),
     *(ChangingLog.forget, ChangingLog.judge, ChangingLog.review, ChangingLog.import_answers),
 ]
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_after_every_change_what_is_kept_equals_what_is_read_anew(store: Store, tmp_path: Path, seed: int) -> None:
+def test_after_every_change_what_is_kept_equals_what_is_read_anew(
+    store: Store, tmp_path: Path, seed: int
+) -> None:
     log = GradedLog(store)
     rng = random.Random(seed)
     changing = ChangingLog(log, tmp_path, rng, [log.version("rag"), log.version("nli")])
@@ -263,15 +293,25 @@ def test_changes_that_are_deleted_before_they_are_read_count(store: Store) -> No
         assert len(answers_of(connection, None).response_ids) == 2
 
 
-@pytest.mark.parametrize("where", [RowFilter(query_types=("A",)), RowFilter(day_from=20_001), RowFilter(graded=True)])
-def test_a_filter_of_what_is_kept_gives_the_answers_that_it_finds(store: Store, where: RowFilter) -> None:
+@pytest.mark.parametrize(
+    "where", [RowFilter(query_types=("A",)), RowFilter(day_from=20_001), RowFilter(graded=True)]
+)
+def test_a_filter_of_what_is_kept_gives_the_answers_that_it_finds(
+    store: Store, where: RowFilter
+) -> None:
     log = GradedLog(store)
-    ids = [*log.answers(2, query_type="A", day=20_000), *log.answers(2, query_type="B", day=20_002), *log.answers(1)]
+    ids = [
+        *log.answers(2, query_type="A", day=20_000),
+        *log.answers(2, query_type="B", day=20_002),
+        *log.answers(1),
+    ]
     log.review_all(ids[1:3], label=GOOD)
     with store.reading() as connection:
         found = answers_of(connection, None, where)
         assert found.response_ids.tolist() == matching_answers(connection, where).tolist()
-    assert set(found.query_types.names) == {found.query_types.names[code] for code in found.query_types.codes}
+    assert set(found.query_types.names) == {
+        found.query_types.names[code] for code in found.query_types.codes
+    }
 
 
 def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) -> None:
@@ -280,12 +320,18 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
     version = log.version()
     log.say_all(version, ids, label=BAD, groundedness=0.125)
     lead, mara = (ensure_reviewer(store, "page", name) for name in ("Lead", "Mara"))
-    rules = QueueRules("blind", RowFilter(query_types=("marker",)), order=QueueOrder.OLDEST, blind_judge=True)
+    rules = QueueRules(
+        "blind", RowFilter(query_types=("marker",)), order=QueueOrder.OLDEST, blind_judge=True
+    )
     create_queue(store, replace(rules, flagged_only=False, max_items=2), by=lead, assigned=(mara,))
 
     def types(viewer: int | None) -> list[str]:
         with Seen(store, viewer).reading() as connection:
-            return [name for each in (version.id, None) for name in answers_of(connection, each).query_types.names]
+            return [
+                name
+                for each in (version.id, None)
+                for name in answers_of(connection, each).query_types.names
+            ]
 
     for _ in range(2):
         assert types(lead.id) == ["marker", "open"] * 2
@@ -293,7 +339,9 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
 
 
 @pytest.mark.parametrize("is_judged", [True, False])
-def test_a_filter_by_feedback_finds_feedback_that_comes_later(store: Store, is_judged: bool) -> None:
+def test_a_filter_by_feedback_finds_feedback_that_comes_later(
+    store: Store, is_judged: bool
+) -> None:
     log = GradedLog(store)
     version, ids = log.version() if is_judged else None, log.answers(12)
     if version is not None:
@@ -304,5 +352,7 @@ def test_a_filter_by_feedback_finds_feedback_that_comes_later(store: Store, is_j
         with store.writing() as connection:
             add_feedback(connection, feedback, (), None, utc_now())
         with store.reading() as connection:
-            counts.append(rate_of(connection, version, RateChoice(where=down)).about.counts["answers"])
+            counts.append(
+                rate_of(connection, version, RateChoice(where=down)).about.counts["answers"]
+            )
     assert counts == [0, 5]

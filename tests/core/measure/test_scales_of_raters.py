@@ -32,7 +32,12 @@ def bring(log: GradedLog) -> Callable[[str, Iterable[dict[str, Any]]], None]:
 
     def stored(kind: str, rows: Iterable[dict[str, Any]], **options: Any) -> None:
         content = "\n".join(map(json.dumps, rows)).encode()
-        assert import_file(log.store, io.BytesIO(content), kind=kind, name="rows.jsonl", **options).rejected == 0
+        assert (
+            import_file(
+                log.store, io.BytesIO(content), kind=kind, name="rows.jsonl", **options
+            ).rejected
+            == 0
+        )
 
     return stored
 
@@ -45,16 +50,24 @@ def scored(who: dict[str, str], values: Iterable[Any], scale: str) -> list[dict[
 
 
 @on_sqlite
-def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..., None], measured: Measured) -> None:
+def test_a_judge_on_another_scale_changes_no_figure_of_others(
+    bring: Callable[..., None], measured: Measured
+) -> None:
     grades = [
-        row for who, column in enumerate(PEOPLE.T) for row in scored({"annotator": f"p{who}"}, column.tolist(), "1-5")
+        row
+        for who, column in enumerate(PEOPLE.T)
+        for row in scored({"annotator": f"p{who}"}, column.tolist(), "1-5")
     ]
     bring("grades", grades)
     bring("verdicts", scored({"judge": "whole"}, WHOLE.tolist(), "1-5"))
 
     def figures() -> list[Any]:
         judge = measured(judge_versions=["whole"], grade="coherence", epsilon=0.2)
-        return [judge.statistics, judge.alt_test, measured(of="people", grade="coherence").part("rater_pairs")]
+        return [
+            judge.statistics,
+            judge.alt_test,
+            measured(of="people", grade="coherence").part("rater_pairs"),
+        ]
 
     alone = figures()
     bring("verdicts", scored({"judge": "fractions"}, FRACTIONS.tolist(), "1-5"))
@@ -74,14 +87,24 @@ def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..
     judges = measured(of="judges", grade="coherence")
     assert "different scales" in (judges.statistics["alpha"].reason or "")
     (pairs,) = judges.parts
-    of_both = [row.value for row in pairs.rows if row.figure == "pearson" and row.slice == "whole v1 / shares v1"]
+    of_both = [
+        row.value
+        for row in pairs.rows
+        if row.figure == "pearson" and row.slice == "whole v1 / shares v1"
+    ]
     assert of_both == [pytest.approx(np.corrcoef(SHARES, WHOLE)[0, 1])]
     with pytest.raises(BadInput, match=r"shares v1 .*coherence"):
         measured(judge_versions=["shares"], grade="coherence", epsilon=0.2)
 
 
-def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., None], measured: Measured) -> None:
-    votes = np.where(RANDOM.random((N, 3)) < 0.8, RANDOM.integers(0, 3, N)[:, None], RANDOM.integers(0, 3, (N, 3)))
+def test_classes_are_compared_with_the_majority_of_people(
+    bring: Callable[..., None], measured: Measured
+) -> None:
+    votes = np.where(
+        RANDOM.random((N, 3)) < 0.8,
+        RANDOM.integers(0, 3, N)[:, None],
+        RANDOM.integers(0, 3, (N, 3)),
+    )
     judge = np.where(RANDOM.random(N) < 0.8, votes[:, 0], RANDOM.integers(0, 3, N))
 
     def labelled(who: dict[str, str], codes: Iterable[int]) -> list[dict[str, Any]]:
@@ -90,7 +113,11 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
             for place, code in enumerate(codes, start=1)
         ]
 
-    grades = [row for who, column in enumerate(votes.T) for row in labelled({"annotator": f"p{who}"}, column)]
+    grades = [
+        row
+        for who, column in enumerate(votes.T)
+        for row in labelled({"annotator": f"p{who}"}, column)
+    ]
     bring("grades", grades, label_set="support")
     bring("verdicts", labelled({"judge": "nli"}, judge), label_set="support")
     counts = (votes[:, :, None] == np.arange(3)).sum(axis=1)
@@ -116,20 +143,24 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
     assert sizes == list(zip(map(str, CLASSES), table.sum(axis=1), strict=True))
     for place, each in enumerate(classes.slices):
         hits, of_judge, of_people = table[place, place], table[:, place].sum(), table[place].sum()
-        assert [classes.figure(name, each).value for name in ("precision", "recall", "f1")] == pytest.approx(
-            [hits / of_judge, hits / of_people, 2 * hits / (of_judge + of_people)]
-        )
+        assert [
+            classes.figure(name, each).value for name in ("precision", "recall", "f1")
+        ] == pytest.approx([hits / of_judge, hits / of_people, 2 * hits / (of_judge + of_people)])
     people = measured(of="people", grade="support")
     pairs = people.part("rater_pairs")
     assert pairs is not None
-    assert pairs.figure("agreement", "p0 / p1").value == pytest.approx((votes[:, 0] == votes[:, 1]).mean())
+    assert pairs.figure("agreement", "p0 / p1").value == pytest.approx(
+        (votes[:, 0] == votes[:, 1]).mean()
+    )
     assert measured(grade="support", human="each").n == 3 * N
     with pytest.raises(BadInput, match=r"support .*--human majority"):
         measured(grade="support", human="mean")
 
 
 @on_sqlite
-def test_a_mean_without_scores_names_the_grades_that_there_are(bring: Callable[..., None], measured: Measured) -> None:
+def test_a_mean_without_scores_names_the_grades_that_there_are(
+    bring: Callable[..., None], measured: Measured
+) -> None:
     labels = [{"response_id": f"a{place}", "label": "grounded"} for place in range(1, 4)]
     bring("grades", [{"annotator": who, **row} for row in labels for who in ("p0", "p1")])
     bring("verdicts", [{"judge": "nli", **row} for row in labels])

@@ -35,7 +35,11 @@ def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
             [found] = responses_named(connection, [name])[name]
         if label is not None:
             judgeboard.grade(
-                store, response_id=found.id, reviewer=ann, grade=Grade(label=label), request_key=f"k{number}"
+                store,
+                response_id=found.id,
+                reviewer=ann,
+                grade=Grade(label=label),
+                request_key=f"k{number}",
             )
     result = measure_agreement(store)
     assert bad_by_notice(result) == {
@@ -53,4 +57,7 @@ def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
 def bad_by_notice(result: AgreementResult) -> dict[str, tuple[int, float | None]]:
     part = result.part("notices")
     assert part is not None
-    return {name: (part.figure("n", name).n, part.figure("bad_answers", name).value) for name in part.slices}
+    return {
+        name: (part.figure("n", name).n, part.figure("bad_answers", name).value)
+        for name in part.slices
+    }

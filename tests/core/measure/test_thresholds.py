@@ -59,7 +59,10 @@ def judged(
     ids = log.answers(n, query_type=query_type)
     version = log.version("rag")
     bad = {each: share_bad > 0 and place % share_bad == 0 for place, each in enumerate(ids)}
-    scores = {each: (place * 37 % 101) / 250 + (0.05 if bad[each] else 0.55) for place, each in enumerate(ids)}
+    scores = {
+        each: (place * 37 % 101) / 250 + (0.05 if bad[each] else 0.55)
+        for place, each in enumerate(ids)
+    }
     log.say(version, {each: {"groundedness": round(scores[each], 4)} for each in ids})
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     return version
@@ -72,8 +75,8 @@ LabelledFlags = Callable[..., tuple[GradedLog, StoredVersion]]
 def labelled_flags(graded_once: Any) -> LabelledFlags:
     """Return ``labelled_flags(share_bad, random_share, rest_bad_every)``: a log, and the version of its judge.
 
-    All 240 flagged answers are labelled, a share of them bad. Of the other 600, ``random_share`` are labelled, and
-    every ``rest_bad_every``-th of them is bad (0: none).
+    All 240 flagged answers are labelled, a share of them bad. Of the other 600, ``random_share``
+    are labelled, and every ``rest_bad_every``-th of them is bad (0: none).
     """
 
     def labelled(
@@ -87,18 +90,32 @@ def labelled_flags(graded_once: Any) -> LabelledFlags:
             draw(log)
             version, ids = log.version("rag"), log.answers(840)
             flagged, rest = ids[:240], ids[240:]
-            log.say(version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)})
-            log.say(version, {each: {"groundedness": 0.6 + place / 3000} for place, each in enumerate(rest)})
+            log.say(
+                version,
+                {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)},
+            )
+            log.say(
+                version,
+                {each: {"groundedness": 0.6 + place / 3000} for place, each in enumerate(rest)},
+            )
             log.reviews(
-                {each: {"label": BAD if place % 10 < 10 * share_bad else GOOD} for place, each in enumerate(flagged)}
+                {
+                    each: {"label": BAD if place % 10 < 10 * share_bad else GOOD}
+                    for place, each in enumerate(flagged)
+                }
             )
             with log.store.reading() as connection:
                 drawn = rules_of(connection, np.array(rest))["random_sample"].tolist()
-            bad = {each: rest_bad_every > 0 and place % rest_bad_every == 0 for place, each in enumerate(drawn)}
+            bad = {
+                each: rest_bad_every > 0 and place % rest_bad_every == 0
+                for place, each in enumerate(drawn)
+            }
             log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in drawn})
             return version
 
-        log, version = graded_once(f"labelled flags {share_bad} {random_share} {rest_bad_every}", fill)
+        log, version = graded_once(
+            f"labelled flags {share_bad} {random_share} {rest_bad_every}", fill
+        )
         draw(log)  # a log to which a test says more draws nothing
         return log, version
 
@@ -123,12 +140,17 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert recall.low is not None
     assert recall.value is not None
     assert recall.low <= recall.value
-    assert (chosen.headline.code, chosen.headline.values["confidence"]) == ("threshold_keep_or_change", 0.95)
+    assert (chosen.headline.code, chosen.headline.values["confidence"]) == (
+        "threshold_keep_or_change",
+        0.95,
+    )
     assert chosen.figure("flagged", CHOSEN).n == chosen.about.counts["other_half"]
 
 
 @on_sqlite
-def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_labels_allow(log: GradedLog) -> None:
+def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_labels_allow(
+    log: GradedLog,
+) -> None:
     """The answers let out are tested from the best on, with the exact bound of Clopper and Pearson."""
     version = judged(log, 600)
     with log.store.reading() as connection:
@@ -137,15 +159,21 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
         (strict,) = measure_threshold(connection, Goal("false_omission", 0.005))
     half = sample.labels.at(sample.labels.choosing)
     passing = []
-    for threshold in np.unique(np.percentile(sample.judged.badness, range(1, 100), method="inverted_cdf")):
+    for threshold in np.unique(
+        np.percentile(sample.judged.badness, range(1, 100), method="inverted_cdf")
+    ):
         out = half.badness < threshold
         n, bad = int(out.sum()), int((out & half.bad).sum())
-        if n >= 59:  # 0.95 ** 58 is above 5 %, 0.95 ** 59 is not: fewer labels show nothing even without an error
+        if (
+            n >= 59
+        ):  # 0.95 ** 58 is above 5 %, 0.95 ** 59 is not: fewer labels show nothing even without an error
             if beta.ppf(0.95, bad + 1, n - bad) > 0.05:
                 break
             passing.append((threshold, n, bad))
     wrong = chosen.figure("tested_wrong", CHOSEN)
-    assert (chosen.figure("tested_badness", CHOSEN).value, wrong.n, wrong.value) == pytest.approx(passing[-1])
+    assert (chosen.figure("tested_badness", CHOSEN).value, wrong.n, wrong.value) == pytest.approx(
+        passing[-1]
+    )
     # The threshold lets out some bad answers.
     assert (wrong.value or 0) > 0
     # Fewer than all bad answers are flagged.
@@ -166,11 +194,16 @@ def test_a_false_omission_rate_of_unequal_labels_is_weighted(labelled_flags: Lab
     (chosen,) = result
     rest = sample.labels.at(~sample.labels.flagged)
     assert chosen.figure("false_omission", IN_FORCE).value == pytest.approx(rest.bad.mean())
-    low, high = chosen.figure("false_omission", IN_FORCE).low, chosen.figure("false_omission", IN_FORCE).high
+    low, high = (
+        chosen.figure("false_omission", IN_FORCE).low,
+        chosen.figure("false_omission", IN_FORCE).high,
+    )
     assert low is not None
     assert high is not None
     assert low < rest.bad.mean() < high
-    assert [column.title for column in thresholds_table(result, "false_omission").columns][-1] == "False omission rate"
+    assert [column.title for column in thresholds_table(result, "false_omission").columns][
+        -1
+    ] == "False omission rate"
 
 
 @on_sqlite
@@ -187,7 +220,9 @@ def test_several_query_types_share_the_chance_to_miss_a_goal(log: GradedLog) -> 
 
 
 @on_sqlite
-def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_bad(log: GradedLog) -> None:
+def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_bad(
+    log: GradedLog,
+) -> None:
     versions = [judged(log, 100, query_type) for query_type in ("sql", "text")]
     with log.store.reading() as connection:
         sample = load_sample(connection, versions[:1])
@@ -202,14 +237,22 @@ def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_b
     raise_flags(log.store)
     with log.store.reading() as connection:
         after = load_sample(connection, versions[:1])
-        open_flags = select(FLAG.c.query_type, func.count()).where(FLAG.c.state == "open").group_by(FLAG.c.query_type)
+        open_flags = (
+            select(FLAG.c.query_type, func.count())
+            .where(FLAG.c.state == "open")
+            .group_by(FLAG.c.query_type)
+        )
         flags = dict(connection.execute(open_flags).all())
         pairs = PairSource(connection).pairs(versions[0].id, "label")
         low_verdicts = verdict_conditions(connection, RowFilter(judge_side="low"))
-        low_side = connection.execute(select(func.count()).select_from(CURRENT).where(*low_verdicts)).scalar_one()
+        low_side = connection.execute(
+            select(func.count()).select_from(CURRENT).where(*low_verdicts)
+        ).scalar_one()
         all_types = replayed(after, 0.5)
     assert flags == {"sql": low, "text": before.flags}
-    assert int(after.judged.flagged.sum()) == int(after.labels.judged_bad.sum()) == low + before.flags
+    assert (
+        int(after.judged.flagged.sum()) == int(after.labels.judged_bad.sum()) == low + before.flags
+    )
     assert int((pairs.judge == pairs.scale.bad).sum()) == low_side == low + before.flags
     assert after.cuts.words == "0.5 (sql: 0.62)"
     assert all_types.change.flags == before.flags - low
@@ -226,7 +269,9 @@ def test_labels_have_the_evidence_groups_of_their_answers(log: GradedLog) -> Non
         sample = load_sample(connection, [version])
         stored = dict(connection.execute(select(RESPONSE.c.id, RESPONSE.c.evidence_group)).all())
     assert len(sample.judged.response_ids) == 60
-    assert sample.labels.groups.tolist() == [stored[each] for each in sample.labels.response_ids.tolist()]
+    assert sample.labels.groups.tolist() == [
+        stored[each] for each in sample.labels.response_ids.tolist()
+    ]
 
 
 @on_sqlite
@@ -271,13 +316,19 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
 
 
 @on_sqlite
-def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(log: GradedLog) -> None:
+def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(
+    log: GradedLog,
+) -> None:
     with log.store.writing() as connection:
         set_setting(connection, "random_share", 0.2, "test")
     version, ids = log.version("rag"), log.answers(400)
     flagged, rest = ids[:100], ids[100:]
-    log.say(version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)})
-    log.say(version, {each: {"groundedness": 0.6 + place / 1000} for place, each in enumerate(rest)})
+    log.say(
+        version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)}
+    )
+    log.say(
+        version, {each: {"groundedness": 0.6 + place / 1000} for place, each in enumerate(rest)}
+    )
     log.reviews({each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(flagged)})
     with log.store.reading() as connection:
         drawn = rules_of(connection, np.array(rest))["random_sample"]
@@ -331,7 +382,9 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(labelled_flags: Labe
 
 
 @on_sqlite
-def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(labelled_flags: LabelledFlags) -> None:
+def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(
+    labelled_flags: LabelledFlags,
+) -> None:
     """Few labels of 600 answers without a flag: the recall reaches 75 %, but its interval begins far below."""
     log, _ = labelled_flags(0.8, random_share=0.025, rest_bad_every=12)
     with log.store.reading() as connection:
@@ -344,7 +397,9 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(labe
 
 
 @on_sqlite
-def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(labelled_flags: LabelledFlags) -> None:
+def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(
+    labelled_flags: LabelledFlags,
+) -> None:
     """None of some 60 labels of 600 answers is bad, so up to 6 % of them, 36 answers, may be: recall may be 84 %."""
     log, version = labelled_flags(0.8, rest_bad_every=0)
     with log.store.reading() as connection:
@@ -361,7 +416,9 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(la
 
 
 @on_sqlite
-def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags: LabelledFlags) -> None:
+def test_a_recall_that_rests_on_too_few_labels_promises_nothing(
+    labelled_flags: LabelledFlags,
+) -> None:
     log, version = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
         sampled = load_sample(connection, [version]).labels.n - 240
@@ -373,7 +430,9 @@ def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags: 
         (missing,) = (each for each in chosen.caveats if each.code == "threshold_part_too_small")
         assert missing.values["labels"] == 10 - sampled
     assert recall[0].headline.code not in {"threshold_keep", "threshold_keep_or_change"}
-    proposed = [row[-2:] for row in thresholds_table(precision, "precision").rows if row[1] == "proposed"]
+    proposed = [
+        row[-2:] for row in thresholds_table(precision, "precision").rows if row[1] == "proposed"
+    ]
     # A figure of half of the labels needs an interval.
     assert proposed in ([], [(None, None)])
 
@@ -388,7 +447,10 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
     rate = measure_rate(log.store)
     other, held_out, in_force = thresholds_table(result, "recall").rows
     assert (other[1] == held_out[1], held_out[1], in_force[1]) == (False, "in force", "in force")
-    assert (other[2] == held_out[2], in_force[2]) == (True, f"all labels: {result[0].about.counts['labels']:,}")
+    assert (other[2] == held_out[2], in_force[2]) == (
+        True,
+        f"all labels: {result[0].about.counts['labels']:,}",
+    )
     assert in_force[-2:] == tuple(rate.figure(each) for each in ("sensitivity", "precision"))
 
 
@@ -404,9 +466,12 @@ def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log: 
     log.reviews({each: {"label": BAD if place < 40 else GOOD} for place, each in enumerate(ids)})
     with log.store.reading() as connection:
         results = [
-            measure_threshold(connection, Goal("recall", 0.5), judge_version=name)[0] for name in ("same", "other")
+            measure_threshold(connection, Goal("recall", 0.5), judge_version=name)[0]
+            for name in ("same", "other")
         ]
-    differs = ["threshold_label_differs" in {caveat.code for caveat in each.caveats} for each in results]
+    differs = [
+        "threshold_label_differs" in {caveat.code for caveat in each.caveats} for each in results
+    ]
     assert differs == [False, True]
 
 
@@ -424,7 +489,9 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
     assert (change.low or 0) < 0 < (change.high or 0)
     assert (result.headline.code, result.headline.values["score"]) == ("map_scores_off", 0.9)
     assert steps.headline.code == "map_unproven"
-    shown = [(row.slice, row.value is None, row.low) for row in steps.rows if row.figure == "grounded"]
+    shown = [
+        (row.slice, row.value is None, row.low) for row in steps.rows if row.figure == "grounded"
+    ]
     # A map shows what each score means.
     assert shown == [(f"{score:g}", False, None) for score in SHOWN_SCORES]
 
@@ -436,7 +503,9 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
     scores = {each: (0.1, 0.5, 0.9, 0.9)[place % 4] for place, each in enumerate(ids)}
     log.say(version, {each: {"groundedness": scores[each]} for each in ids})
     grounded = {0.1: 0.5, 0.5: 0.1, 0.9: 0.9}
-    log.reviews({each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids})
+    log.reviews(
+        {each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids}
+    )
     with log.store.reading() as connection:
         lines, steps = (measure_calibration(connection, how=how) for how in HOWS)
     assert "map_wrong_form" in {each.code for each in lines.caveats}
@@ -473,24 +542,33 @@ def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(labelled_flags: Labe
 
 
 @on_sqlite
-def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(labelled_flags: LabelledFlags) -> None:
+def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(
+    labelled_flags: LabelledFlags,
+) -> None:
     log, version = labelled_flags(0.7)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
         (chosen,) = measure_threshold(connection, Goal("cost", 5))
-    labels, judged_answers = sample.labels.at(~sample.labels.choosing), sample.judged.at(~sample.judged.choosing)
+    labels, judged_answers = (
+        sample.labels.at(~sample.labels.choosing),
+        sample.judged.at(~sample.judged.choosing),
+    )
     same = ThresholdFigures(labels, judged_answers).at(0.5, float(flag_from(0.5)))
     for slice_ in (HELD_OUT, CHOSEN):
         assert chosen.figure("flagged", slice_).n == labels.n < sample.labels.n
     assert chosen.figure("recall", HELD_OUT) == Row.of("", "", same.recall).estimate
-    fewer, more = sorted((CHOSEN, HELD_OUT), key=lambda each: chosen.figure("flags", each).value or 0)
+    fewer, more = sorted(
+        (CHOSEN, HELD_OUT), key=lambda each: chosen.figure("flags", each).value or 0
+    )
     recalls = [chosen.figure("recall", each).value or 0 for each in (fewer, more)]
     # More flags cannot find fewer bad answers.
     assert recalls == sorted(recalls)
 
 
 @on_sqlite
-def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(labelled_flags: LabelledFlags) -> None:
+def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(
+    labelled_flags: LabelledFlags,
+) -> None:
     log, version = labelled_flags(0.8)
     with log.store.reading() as connection:
         (before,) = measure_threshold(connection, Goal("recall", 0.9))
@@ -503,7 +581,9 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(labe
     assert confident.next[0].code == "label_queue"
     needed = math.ceil(labels_to_pass(allowed_risk(0.9), DELTA))
     more = max(2 * needed - counting, needed - choosing)
-    with log.store.writing() as connection:  # sample as many more of the 600 answers that have no flag
+    with (
+        log.store.writing() as connection
+    ):  # sample as many more of the 600 answers that have no flag
         set_setting(connection, "random_share", 0.1 + advice["answers"] / 600, "test")
     raise_flags(log.store)
     with log.store.reading() as connection:
@@ -511,14 +591,18 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(labe
         labelled = load_sample(connection, [version]).labels.response_ids
         drawn = np.setdiff1d(rules_of(connection, ids)["random_sample"], labelled).tolist()
     assert 0.8 * advice["answers"] < len(drawn) < 1.2 * advice["answers"]
-    log.reviews({each: {"label": BAD if place % 10 == 0 else GOOD} for place, each in enumerate(drawn)})
+    log.reviews(
+        {each: {"label": BAD if place % 10 == 0 else GOOD} for place, each in enumerate(drawn)}
+    )
     with log.store.reading() as connection:
         added = int(load_sample(connection, [version]).by_lot.bad.sum()) - counting
     assert 0.7 * more < added < 1.4 * more
 
 
 @on_sqlite
-def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(labelled_flags: LabelledFlags) -> None:
+def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(
+    labelled_flags: LabelledFlags,
+) -> None:
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
@@ -528,7 +612,9 @@ def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(labelled_fl
 
 
 @on_sqlite
-def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(labelled_flags: LabelledFlags) -> None:
+def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(
+    labelled_flags: LabelledFlags,
+) -> None:
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("precision", 0.95))
@@ -543,13 +629,19 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     judged(log, 200)
     version = log.version("rag")
     refusals = log.answers(30, answer="I could not find that.", passages=())
-    log.say(version, {each: {"groundedness": 0.4 + place / 100} for place, each in enumerate(refusals)})
+    log.say(
+        version, {each: {"groundedness": 0.4 + place / 100} for place, each in enumerate(refusals)}
+    )
     log.review_all(refusals, label=GOOD)
     sure = log.answers(10)
     log.say_all(version, sure, groundedness=0.01)
     log.review_all(sure, label=BAD)
     with log.store.writing() as connection:
-        for name, value in (("excuse_confident", True), ("uncertain_verdict", 0.99), ("random_share", 0.001)):
+        for name, value in (
+            ("excuse_confident", True),
+            ("uncertain_verdict", 0.99),
+            ("random_share", 0.001),
+        ):
             set_setting(connection, name, value, "test")
     raise_flags(log.store)
     of_rule = select(func.count()).where(FLAG.c.rule == "low_groundedness", FLAG.c.state == "open")
@@ -558,12 +650,17 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
         (chosen,) = result
         today = connection.execute(of_rule).scalar_one()
         judged_low = verdict_conditions(connection, RowFilter(judge_side="low"))
-        low = connection.execute(select(func.count()).select_from(CURRENT).where(*judged_low)).scalar_one()
+        low = connection.execute(
+            select(func.count()).select_from(CURRENT).where(*judged_low)
+        ).scalar_one()
     assert chosen.figure("flags", IN_FORCE).value == today
     assert chosen.figure("excused", IN_FORCE).value == low - today
     (excused,) = (each.values for each in chosen.caveats if each.code == "threshold_excused")
     assert excused["n"] == low - today
-    assert [each for each in ("refusals", "confident") if each in excused["excuses"]] == ["refusals", "confident"]
+    assert [each for each in ("refusals", "confident") if each in excused["excuses"]] == [
+        "refusals",
+        "confident",
+    ]
     assert chosen.figure("recall", CHOSEN).value is not None
     # Bad answers with a confident verdict are never flagged.
     assert chosen.figure("recall", CHOSEN).value < 1
@@ -571,7 +668,11 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
         set_setting(connection, "low_groundedness", advised_setting(chosen), "test")
     raise_flags(log.store)
     with log.store.reading() as connection:
-        assert connection.execute(of_rule).scalar_one() == chosen.figure("flags", CHOSEN).value != today
+        assert (
+            connection.execute(of_rule).scalar_one()
+            == chosen.figure("flags", CHOSEN).value
+            != today
+        )
 
 
 @on_sqlite
@@ -586,7 +687,9 @@ def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: G
         set_setting(connection, "low_groundedness", advised_setting(chosen), "test")
     after = measure_rate(log.store).figure("agreement")
     assert before.value != after.value
-    (verdicts,) = (each.values for each in chosen.caveats if each.code == "threshold_decides_verdicts")
+    (verdicts,) = (
+        each.values for each in chosen.caveats if each.code == "threshold_decides_verdicts"
+    )
     assert [verdicts[each].value for each in ("before", "after")] == [before.value, after.value]
     labelling = log.version("labels")
     with log.store.reading() as connection:
@@ -607,7 +710,9 @@ def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) ->
 
 
 @on_sqlite
-def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(labelled_flags: LabelledFlags) -> None:
+def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(
+    labelled_flags: LabelledFlags,
+) -> None:
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("cost", 5))
@@ -620,11 +725,22 @@ def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(labelled_fla
 def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: GradedLog) -> None:
     """Answers with a groundedness of 0.55 are bad only in the half of the labels that chooses."""
     version, ids = log.version("rag"), log.answers(400)
-    log.say(version, {each: {"groundedness": (0.1, 0.55, 0.9, 0.9)[place % 4]} for place, each in enumerate(ids)})
+    log.say(
+        version,
+        {
+            each: {"groundedness": (0.1, 0.55, 0.9, 0.9)[place % 4]}
+            for place, each in enumerate(ids)
+        },
+    )
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
-    choosing = dict(zip(sample.judged.response_ids.tolist(), sample.judged.choosing.tolist(), strict=True))
-    bad = {each: place % 4 == 0 or (place % 4 == 1 and choosing[each]) for place, each in enumerate(ids)}
+    choosing = dict(
+        zip(sample.judged.response_ids.tolist(), sample.judged.choosing.tolist(), strict=True)
+    )
+    bad = {
+        each: place % 4 == 0 or (place % 4 == 1 and choosing[each])
+        for place, each in enumerate(ids)
+    }
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("cost", 5))
@@ -653,9 +769,14 @@ def test_a_change_of_the_cost_is_that_of_all_answers(labelled_flags: LabelledFla
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("cost", 0.5))
-    flags, change = chosen.figure("flags_change", CHOSEN).value, chosen.figure("cost_change", CHOSEN)
+    flags, change = (
+        chosen.figure("flags_change", CHOSEN).value,
+        chosen.figure("cost_change", CHOSEN),
+    )
     assert flags < -200
-    truth = (flags + 0.5 * 0.7 * -flags) / 840  # of the answers that lose their flag, 7 of 10 are bad
+    truth = (
+        flags + 0.5 * 0.7 * -flags
+    ) / 840  # of the answers that lose their flag, 7 of 10 are bad
     assert change.value is not None
     assert change.low is not None
     assert change.high is not None
@@ -682,7 +803,9 @@ def test_verdicts_need_no_review_where_the_judge_is_sure(log: GradedLog) -> None
 
 
 @on_sqlite
-def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log: GradedLog) -> None:
+def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(
+    log: GradedLog,
+) -> None:
     first = judged(log, 100)
     second = log.version("nli")
     with log.store.reading() as connection:
@@ -726,7 +849,9 @@ def test_a_log_without_a_judge_names_the_next_command(log: GradedLog) -> None:
         measure_threshold(connection, Goal("recall", 0.8))
 
 
-@pytest.mark.parametrize(("aim", "value"), [("recall", 1.0), ("recall", 0.0), ("precision", 2.0), ("cost", 0.0)])
+@pytest.mark.parametrize(
+    ("aim", "value"), [("recall", 1.0), ("recall", 0.0), ("precision", 2.0), ("cost", 0.0)]
+)
 def test_a_goal_out_of_range_is_refused(aim: str, value: float) -> None:
     with pytest.raises(BadInput, match=aim):
         Goal(aim, value)  # type: ignore[arg-type]
@@ -752,7 +877,11 @@ def test_thresholds_of_ragtruth_reach_their_goal_on_the_other_half(ragtruth: Sto
         confident = measure_confident_verdicts(
             connection, 0.9, jury=["track_b_modernbert", "approach_1_modernbert", "track_a_deberta"]
         )
-    assert (sample.labels.n, len(np.unique(sample.labels.groups)), int(sample.labels.bad.sum())) == (1344, 225, 493)
+    assert (
+        sample.labels.n,
+        len(np.unique(sample.labels.groups)),
+        int(sample.labels.bad.sum()),
+    ) == (1344, 225, 493)
     assert sample.labels.by_lot.all()
     assert {each.about.where["query_type"] for each in result} == {"Data2txt", "QA", "Summary"}
     assert (confident.figure("agreement").value or 0) > 0.9
@@ -766,8 +895,17 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     log.say(equal, {each: {"groundedness": 0.8} for each in ids})
     log.say(contrary, {each: {"groundedness": 0.9 if bad[each] else 0.1} for each in ids})
     ordered = sorted(ids, key=lambda each: not bad[each])
-    scores = [*[0.0] * 2, *[0.3] * 48, *[0.0] * 6, *[0.3] * 12, *[1.0] * 82]  # right but for six answers at 0
-    log.say(harmful, {each: {"groundedness": score} for each, score in zip(ordered, scores, strict=True)})
+    scores = [
+        *[0.0] * 2,
+        *[0.3] * 48,
+        *[0.0] * 6,
+        *[0.3] * 12,
+        *[1.0] * 82,
+    ]  # right but for six answers at 0
+    log.say(
+        harmful,
+        {each: {"groundedness": score} for each, score in zip(ordered, scores, strict=True)},
+    )
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     with log.store.reading() as connection:
         for how in HOWS:
@@ -810,7 +948,9 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
 
 
 @on_sqlite
-def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(log: GradedLog) -> None:
+def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(
+    log: GradedLog,
+) -> None:
     log.say_all(log.version("rag"), log.answers(12), status=Status.UNPARSABLE)
     with log.store.reading() as connection:
         with pytest.raises(NotFound, match=r"rag .*--rejudge failed"):
@@ -825,7 +965,10 @@ def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
     log.version("other")
     with log.store.writing() as connection:
         set_setting(connection, "primary_judge", "other", "test")
-    with log.store.reading() as connection, pytest.raises(NotFound, match=r"^other .*--judge-version"):
+    with (
+        log.store.reading() as connection,
+        pytest.raises(NotFound, match=r"^other .*--judge-version"),
+    ):
         measure_calibration(connection)
 
 

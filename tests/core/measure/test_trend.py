@@ -39,19 +39,30 @@ def random_log(log: GradedLog) -> tuple[StoredVersion, pd.DataFrame]:
     random = Random(5)
     rows: list[dict[str, Any]] = []
     for query_type in ("simple", "complex", "sql"):
-        for day in (None, *(MONDAY + 7 * week + random.randrange(7) for week in (0, 0, 1, 2, 4, 5, 5, 5, 9, 16))):
+        for day in (
+            None,
+            *(MONDAY + 7 * week + random.randrange(7) for week in (0, 0, 1, 2, 4, 5, 5, 5, 9, 16)),
+        ):
             for response_id in log.answers(random.randint(1, 12), query_type=query_type, day=day):
                 given: dict[str, Any] = {"quality": random.randint(1, 4)}
                 if random.random() < 0.9:
                     given["groundedness"] = round(random.random(), 3)
                 rows.append({"id": response_id, "query_type": query_type, "day": day} | given)
     version, second = log.version(), log.version("nli")
-    log.say(version, {row["id"]: {key: row[key] for key in ("quality", "groundedness") if key in row} for row in rows})
+    log.say(
+        version,
+        {
+            row["id"]: {key: row[key] for key in ("quality", "groundedness") if key in row}
+            for row in rows
+        },
+    )
     log.say_all(second, [row["id"] for row in rows[::3]], groundedness=0.99)
     return version, pd.DataFrame(rows)
 
 
-def by_pandas(frame: pd.DataFrame, measure: MeasureName, period: Period) -> dict[tuple[str, int], tuple[int, float]]:
+def by_pandas(
+    frame: pd.DataFrame, measure: MeasureName, period: Period
+) -> dict[tuple[str, int], tuple[int, float]]:
     """The same points from the raw rows."""
     frame = frame.dropna(subset=["day"]).copy()
     moments = pd.to_datetime(frame["day"], unit="D", utc=True).dt.tz_localize(None)
@@ -68,12 +79,17 @@ def by_pandas(frame: pd.DataFrame, measure: MeasureName, period: Period) -> dict
         frame["value"] = frame[measure]
         frame = frame.dropna(subset=["value"])
     points = frame.groupby(["query_type", "start"])["value"].agg(["size", "mean"])
-    return {(str(name), int(start)): (int(row["size"]), float(row["mean"])) for (name, start), row in points.iterrows()}
+    return {
+        (str(name), int(start)): (int(row["size"]), float(row["mean"]))
+        for (name, start), row in points.iterrows()
+    }
 
 
 @on_sqlite
 @pytest.mark.parametrize("period", ["week", "day"])
-def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog, period: Period) -> None:
+def test_every_point_equals_pandas_and_opens_exactly_its_answers(
+    log: GradedLog, period: Period
+) -> None:
     version, frame = random_log(log)
     judged_by_second = set(frame["id"][::3])
     # The second judge differs from low scores by 0.4 or more: that flags too.
@@ -87,9 +103,12 @@ def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog,
         whole, *groups = drawn.panels
         assert whole.group == ALL_ANSWERS
         assert {point.start: point.estimate.n for point in whole.points} == {
-            start: sum(n for (_, each), (n, _) in expected.items() if each == start) for _, start in expected
+            start: sum(n for (_, each), (n, _) in expected.items() if each == start)
+            for _, start in expected
         }
-        assert [log.opened_by(point.where) for point in whole.points[:3]] == [p.estimate.n for p in whole.points[:3]]
+        assert [log.opened_by(point.where) for point in whole.points[:3]] == [
+            p.estimate.n for p in whole.points[:3]
+        ]
         points = {(panel.group, point.start): point for panel in groups for point in panel.points}
         assert points.keys() == expected.keys()
         for key, point in points.items():
@@ -102,7 +121,9 @@ def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog,
     of_version = shown(log, period=period, judge=version.id)
     assert of_version.judge == "rag v1"
     assert {point.estimate for panel in of_version.panels for point in panel.points} == {
-        point.estimate for panel in shown(log, period=period, judge="rag").panels for point in panel.points
+        point.estimate
+        for panel in shown(log, period=period, judge="rag").panels
+        for point in panel.points
     }
 
 
@@ -111,13 +132,22 @@ def test_intervals_are_students_t_and_wilson(sqlite_log: GradedLog) -> None:
     scores = zip(ids, (0.2, 0.4, 0.6, 0.8), strict=True)
     sqlite_log.say(sqlite_log.version(), {each: {"groundedness": score} for each, score in scores})
     mean = shown(sqlite_log).panels[0].points[0].estimate
-    assert (mean.value, mean.low, mean.high) == pytest.approx((0.5, 0.5 - 0.410852, 0.5 + 0.410852), abs=1e-5)
+    assert (mean.value, mean.low, mean.high) == pytest.approx(
+        (0.5, 0.5 - 0.410852, 0.5 + 0.410852), abs=1e-5
+    )
     share = shown(sqlite_log, measure="low_share").panels[0].points[0].estimate
-    assert (share.value, share.low, share.high) == pytest.approx((0.5, 0.150039, 0.849961), abs=1e-5)
+    assert (share.value, share.low, share.high) == pytest.approx(
+        (0.5, 0.150039, 0.849961), abs=1e-5
+    )
 
 
 def test_weeks_begin_on_monday_in_utc() -> None:
-    assert [start_of(MONDAY + offset, "week") for offset in (-1, 0, 6, 7)] == [MONDAY - 7, MONDAY, MONDAY, MONDAY + 7]
+    assert [start_of(MONDAY + offset, "week") for offset in (-1, 0, 6, 7)] == [
+        MONDAY - 7,
+        MONDAY,
+        MONDAY,
+        MONDAY + 7,
+    ]
     assert start_of(0, "week") == -3
     assert start_of(MONDAY + 3, "day") == MONDAY + 3
 
@@ -135,13 +165,17 @@ def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
     assert panel.empty == (MONDAY + 14,)
 
 
-def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(sqlite_log: GradedLog) -> None:
+def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(
+    sqlite_log: GradedLog,
+) -> None:
     version = sqlite_log.version()
     for week, query_type in ((0, "sql"), (1, "plain"), (2, "plain"), (5, "sql")):
         ids = sqlite_log.answers(2, day=MONDAY + 7 * week, query_type=query_type)
         sqlite_log.say_all(version, ids, groundedness=0.9)
     figures = shown(sqlite_log)
-    empty = {panel.group: [(start - MONDAY) // 7 for start in panel.empty] for panel in figures.panels}
+    empty = {
+        panel.group: [(start - MONDAY) // 7 for start in panel.empty] for panel in figures.panels
+    }
     assert empty == {"All answers": [3, 4], "sql": [1, 2, 3, 4], "plain": [0, 3, 4, 5]}
 
 
@@ -154,7 +188,9 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
     assert drawn.changes.headline.code == "no_times"
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
-    assert [(each.n, each.reason) for each in shown(sqlite_log, measure="quality").left_out] == [(3, "no_time")]
+    assert [(each.n, each.reason) for each in shown(sqlite_log, measure="quality").left_out] == [
+        (3, "no_time")
+    ]
 
 
 def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: GradedLog) -> None:
@@ -165,7 +201,11 @@ def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: Gra
     now = datetime.fromtimestamp((MONDAY + 8) * 86_400, UTC)
     drawn = shown(sqlite_log, measure="quality", now=now)
     (panel,) = drawn.panels
-    assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
+    assert ([point.start for point in panel.points], panel.empty, panel.n) == (
+        [MONDAY, MONDAY + 7],
+        (),
+        24,
+    )
     assert [(each.reason, each.n) for each in drawn.left_out] == [("future", 12)]
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
     newest = shown(sqlite_log, measure="quality", last=1, now=now).panels[0]
@@ -173,13 +213,19 @@ def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: Gra
 
 
 @pytest.mark.parametrize("wrong", ["1970-01-01", "1980-01-01", "2001-12-31"])
-def test_an_answer_with_the_zero_date_of_a_clock_does_not_stretch_a_trend(sqlite_log: GradedLog, wrong: str) -> None:
+def test_an_answer_with_the_zero_date_of_a_clock_does_not_stretch_a_trend(
+    sqlite_log: GradedLog, wrong: str
+) -> None:
     version = sqlite_log.version()
     for day in (utc_day(datetime.fromisoformat(wrong).replace(tzinfo=UTC)), MONDAY, MONDAY + 7):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=day), quality=3)
     drawn = shown(sqlite_log, measure="quality")
     (panel,) = drawn.panels
-    assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
+    assert ([point.start for point in panel.points], panel.empty, panel.n) == (
+        [MONDAY, MONDAY + 7],
+        (),
+        24,
+    )
     assert [(each.reason, each.n) for each in drawn.left_out] == [("old", 12)]
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
     assert told(drawn.changes.headline, "span")[1:] == ("2 weeks",)
@@ -219,7 +265,11 @@ def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: Gr
         assert sum(panel.n for panel in drawn.panels) == 4
         assert [log.opened_by(each.where) for each in drawn.left_out] == [3, 3, 6]
     of_quality = shown(log, measure="quality").left_out
-    assert [log.opened_by(each.where) for each in of_quality] == [each.n for each in of_quality] == [1, 7, 6]
+    assert (
+        [log.opened_by(each.where) for each in of_quality]
+        == [each.n for each in of_quality]
+        == [1, 7, 6]
+    )
     assert [each.n for each in shown(log, measure="flagged_share").left_out] == [4]
 
 
@@ -255,7 +305,9 @@ def test_a_new_version_is_marked_where_it_begins_to_lead(log: GradedLog) -> None
     first, second = log.version(), log.version(prompt="new")
     old = [each for week in range(3) for each in log.answers(3, day=MONDAY + 7 * week)]
     log.say_all(first, old, groundedness=0.9, quality=4)
-    log.say_all(second, old[:1], groundedness=0.9, quality=4)  # one answer of the first week, judged again
+    log.say_all(
+        second, old[:1], groundedness=0.9, quality=4
+    )  # one answer of the first week, judged again
     log.say_all(second, log.answers(3, day=MONDAY + 21), groundedness=0.9, quality=4)
     for measure in MEASURES:
         marks = shown(log, measure=measure).marks
@@ -278,7 +330,9 @@ def test_a_rejudge_counts_the_current_verdict_only(log: GradedLog) -> None:
 
 def test_a_trend_of_a_criterion_names_no_measure(sqlite_log: GradedLog) -> None:
     ids = sqlite_log.answers(12, day=MONDAY)
-    sqlite_log.say_all(sqlite_log.version("rubric"), ids, scores=(DimensionScore("tone", 2, "1-5"),))
+    sqlite_log.say_all(
+        sqlite_log.version("rubric"), ids, scores=(DimensionScore("tone", 2, "1-5"),)
+    )
     drawn = shown(sqlite_log, criterion="tone")
     assert (drawn.measure, drawn.name) == (None, "criterion tone")
     assert [point.estimate.value for point in drawn.panels[0].points] == [2.0]
@@ -299,7 +353,11 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
             low = query_type == "c" and week >= 4
             ids = sqlite_log.answers(15, day=MONDAY + 7 * week, query_type=query_type)
             sqlite_log.say(
-                version, {each: {"groundedness": (0.3 if low else 0.8) + index / 100} for index, each in enumerate(ids)}
+                version,
+                {
+                    each: {"groundedness": (0.3 if low else 0.8) + index / 100}
+                    for index, each in enumerate(ids)
+                },
             )
     drawn = shown(sqlite_log)
     assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
@@ -312,7 +370,9 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     low = shown(sqlite_log, measure="low_share").changes
     assert (low.figure("share_before", "c").value, low.figure("share_since", "c").value) == (0, 1)
     later = sqlite_log.version(prompt="new")
-    sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
+    sqlite_log.say_all(
+        later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85
+    )
     (mark,) = (each for each in shown(sqlite_log).changes.caveats if each.code == "version_changed")
     assert told(mark, "day", "judge")[1:] == (MONDAY + 42, "rag v2")
 
@@ -326,12 +386,16 @@ def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log:
             assert told(few, "size") == ("change_unclear", "0.42")
     enough = shown(sqlite_log).changes.headline
     assert told(enough, "size", "span") == ("no_change", "0.06", "12 weeks")
-    sqlite_log.say_all(version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9)
+    sqlite_log.say_all(
+        version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9
+    )
     assert shown(sqlite_log).changes.headline == enough
     assert shown(sqlite_log).changes.figure("mean_detectable", "rare").reason == "too few answers"
 
 
-def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log: GradedLog) -> None:
+def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(
+    sqlite_log: GradedLog,
+) -> None:
     version = sqlite_log.version()
 
     def fill(**sizes: int) -> None:
@@ -356,8 +420,13 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sq
     assert not seen["tiny"]
     # A change of 0.15 would not have been found.
     assert drawn.changes.headline.code == "change_unclear"
-    shown_sizes = {name: drawn.changes.figure("mean_detectable", name).value for name in ("large", "small", "tiny")}
-    assert shown_sizes == pytest.approx({"large": seen["large"], "small": seen["small"], "tiny": None})
+    shown_sizes = {
+        name: drawn.changes.figure("mean_detectable", name).value
+        for name in ("large", "small", "tiny")
+    }
+    assert shown_sizes == pytest.approx(
+        {"large": seen["large"], "small": seen["small"], "tiny": None}
+    )
 
 
 def test_each_group_that_changed_has_its_change(sqlite_log: GradedLog) -> None:
@@ -368,26 +437,42 @@ def test_each_group_that_changed_has_its_change(sqlite_log: GradedLog) -> None:
             n = {-0.2: 40, -0.6: 5, 0.2: 8}[change]
             ids = sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)
             level = 0.75 + (change if week >= 5 else 0.0)
-            sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
+            sqlite_log.say(
+                version,
+                {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)},
+            )
     drawn = shown(sqlite_log)
     assert all(panel.change for panel in drawn.panels)
     assert drawn.changes.headline.code == "mean_fell"
     changed = {panel.group: panel.change.direction for panel in drawn.panels if panel.change}
-    assert changed == {ALL_ANSWERS: "fell", "falls": "fell", "falls too": "fell", "falls deep": "fell", "rises": "rose"}
+    assert changed == {
+        ALL_ANSWERS: "fell",
+        "falls": "fell",
+        "falls too": "fell",
+        "falls deep": "fell",
+        "rises": "rose",
+    }
     assert {row.slice for row in drawn.changes.rows if row.figure == "changed"} == {None, *changes}
 
 
-def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log: GradedLog) -> None:
+def test_a_group_that_changed_is_named_after_all_answers_that_did_not(
+    sqlite_log: GradedLog,
+) -> None:
     version = sqlite_log.version()
     for week in range(10):
         for query_type, change in (("falls", -0.2), ("rises", 0.2)):
             ids = sqlite_log.answers(30, day=MONDAY + 7 * week, query_type=query_type)
             level = 0.5 + (change if week >= 5 else 0.0)
-            sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
+            sqlite_log.say(
+                version,
+                {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)},
+            )
     changes = shown(sqlite_log).changes
     assert changes.headline.code == "no_change"
     for group, sign in (("falls", -1), ("rises", 1)):
-        before, since = (changes.figure(f"mean_{when}", group).value or 0 for when in ("before", "since"))
+        before, since = (
+            changes.figure(f"mean_{when}", group).value or 0 for when in ("before", "since")
+        )
         assert since - before == pytest.approx(sign * 0.2)
 
 
@@ -398,10 +483,14 @@ def test_all_answers_show_the_same_change_however_many_query_types_they_have(
     version = sqlite_log.version()
     for week in range(10):
         ids = sqlite_log.answers_of(
-            {"day": MONDAY + 7 * week, "query_type": query_types[place % len(query_types)]} for place in range(30)
+            {"day": MONDAY + 7 * week, "query_type": query_types[place % len(query_types)]}
+            for place in range(30)
         )
         low = 6 if week < 5 else 14
-        sqlite_log.say(version, {id_: {"groundedness": 0.1 if place < low else 0.9} for place, id_ in enumerate(ids)})
+        sqlite_log.say(
+            version,
+            {id_: {"groundedness": 0.1 if place < low else 0.9} for place, id_ in enumerate(ids)},
+        )
     drawn = shown(sqlite_log, measure="low_share")
     groups = query_types if len(query_types) > 1 else ()
     assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *groups}
@@ -412,10 +501,17 @@ def test_all_answers_show_the_same_change_however_many_query_types_they_have(
 
 def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own() -> None:
     assert alarm_limits([ALL_ANSWERS], "week") == {ALL_ANSWERS: 104}
-    assert alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week") == {ALL_ANSWERS: 104, "a": 312, "b": 312, "c": 312}
+    assert alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week") == {
+        ALL_ANSWERS: 104,
+        "a": 312,
+        "b": 312,
+        "c": 312,
+    }
 
 
-def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised() -> None:
+def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised() -> (
+    None
+):
     """A year of independent normal figures of three query types; all answers are their mean."""
     rng, years = np.random.default_rng(2), 400
     limits = alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week")
@@ -433,14 +529,21 @@ def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_fa
     assert sum(alarms.values()) / years < 0.2
 
 
-def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sqlite_log: GradedLog) -> None:
+def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(
+    sqlite_log: GradedLog,
+) -> None:
     """The two intervals are as wide as those of a bootstrap over questions."""
     random, version = Random(3), sqlite_log.version()
     shares = [random.betavariate(0.4, 1.2) for _ in range(40)]
-    is_low: dict[bool, list[list[float]]] = {False: [[] for _ in shares], True: [[] for _ in shares]}
+    is_low: dict[bool, list[list[float]]] = {
+        False: [[] for _ in shares],
+        True: [[] for _ in shares],
+    }
     for week in range(20):
         questions = [question for question in range(40) for _ in range(2)]
-        ids = sqlite_log.answers_of({"day": MONDAY + 7 * week, "group": question} for question in questions)
+        ids = sqlite_log.answers_of(
+            {"day": MONDAY + 7 * week, "group": question} for question in questions
+        )
         scores = {}
         for question, id_ in zip(questions, ids, strict=True):
             low = random.random() < shares[question] + (0.3 if week >= 12 else 0.0)
@@ -488,19 +591,26 @@ def test_the_day_of_a_change_is_an_estimate_with_its_year(sqlite_log: GradedLog)
     for day in range(12):
         ids = sqlite_log.answers(12, day=MONDAY + day)
         score = 0.9 if day < 8 else 0.2
-        sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
+        sqlite_log.say(
+            version,
+            {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)},
+        )
     headline = shown(sqlite_log, period="day").changes.headline
     assert told(headline, "day") == ("mean_fell", MONDAY + 8)
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, indexed: bool) -> None:
+def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(
+    log: GradedLog, indexed: bool
+) -> None:
     version = log.version()
     tenants = [("acme", 5), ("globex", 3), (3, 2), ("3", 2), (True, 1), (None, 2)]
     for number, (tenant, n) in enumerate(tenants):
         ids = log.answers(n, day=MONDAY + 7 * (number % 2), metadata={"user": {"tenant": tenant}})
         log.say_all(version, ids, groundedness=number / 10, quality=3)
-    log.say_all(version, log.answers(1, metadata={"user": {"tenant": "acme"}}), groundedness=1.0, quality=4)
+    log.say_all(
+        version, log.answers(1, metadata={"user": {"tenant": "acme"}}), groundedness=1.0, quality=4
+    )
     if indexed:
         index_metadata(log.store, "user.tenant")
     for measure in MEASURES:
@@ -516,22 +626,34 @@ def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, i
         }
         assert panels["acme"].without_time == 1
         for panel in drawn.panels:
-            assert [log.opened_by(point.where) for point in panel.points] == [p.estimate.n for p in panel.points]
+            assert [log.opened_by(point.where) for point in panel.points] == [
+                p.estimate.n for p in panel.points
+            ]
     assert shown(log, by="metadata.user.tenant").panels[0].points[0].estimate.value is not None
-    assert [(each.reason, each.n) for each in shown(log, by="metadata.user.tenant").left_out] == [("no_time", 1)]
+    assert [(each.reason, each.n) for each in shown(log, by="metadata.user.tenant").left_out] == [
+        ("no_time", 1)
+    ]
 
 
 @pytest.mark.parametrize(("by", "names"), [("model", {"small", "large"}), ("source", set())])
-def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(log: GradedLog, by: str, names: set[str]) -> None:
+def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(
+    log: GradedLog, by: str, names: set[str]
+) -> None:
     version = log.version()
     for model in ("small", "large", None):
-        log.say_all(version, log.answers(3, day=MONDAY, generator_model=model), groundedness=0.5, quality=3)
+        log.say_all(
+            version, log.answers(3, day=MONDAY, generator_model=model), groundedness=0.5, quality=3
+        )
     for measure in MEASURES:
         drawn = shown(log, measure=measure, by=by)
         assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *names}
         for panel in drawn.panels:
-            assert [log.opened_by(point.where) for point in panel.points] == [p.estimate.n for p in panel.points]
-        assert sum(each.n for each in drawn.left_out if each.reason == "other_value") == (3 if by == "model" else 0)
+            assert [log.opened_by(point.where) for point in panel.points] == [
+                p.estimate.n for p in panel.points
+            ]
+        assert sum(each.n for each in drawn.left_out if each.reason == "other_value") == (
+            3 if by == "model" else 0
+        )
 
 
 def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: GradedLog) -> None:
@@ -547,7 +669,9 @@ def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: 
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log: GradedLog, shared: bool) -> None:
+def test_answers_that_share_evidence_do_not_count_as_many(
+    sqlite_log: GradedLog, shared: bool
+) -> None:
     version = sqlite_log.version()
     for week, levels in enumerate([(0.9, 0.5)] * 4 + [(0.5, 0.3)] * 2):
         for place, level in enumerate(levels):
@@ -567,9 +691,13 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLo
     def fill(weeks: range, groups: int) -> None:
         for week in weeks:
             ids = sqlite_log.answers_of(
-                {"day": MONDAY + 7 * week, "group": 100 * (week + 50) + place % groups} for place in range(24)
+                {"day": MONDAY + 7 * week, "group": 100 * (week + 50) + place % groups}
+                for place in range(24)
             )
-            sqlite_log.say(version, {id_: {"groundedness": 0.4 + 0.5 * (place % 2)} for place, id_ in enumerate(ids)})
+            sqlite_log.say(
+                version,
+                {id_: {"groundedness": 0.4 + 0.5 * (place % 2)} for place, id_ in enumerate(ids)},
+            )
 
     fill(range(6), 24)
     seen = shown(sqlite_log).panels[0].seen
@@ -579,7 +707,9 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLo
 
 
 @pytest.mark.parametrize("recurring", [False, True])
-def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log: GradedLog, recurring: bool) -> None:
+def test_a_change_is_seen_also_where_the_same_questions_come_each_week(
+    sqlite_log: GradedLog, recurring: bool
+) -> None:
     version = sqlite_log.version()
     for week in range(16):
         answers = [(question, index) for question in range(12) for index in range(3)]
@@ -589,7 +719,8 @@ def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_lo
         )
         scores = {}
         for id_, (question, index) in zip(ids, answers, strict=True):
-            # Half of the questions have much better answers than the others; from week 10 on, all are a bit worse.
+            # Half of the questions have much better answers than the others; from week 10 on, all
+            # are a bit worse.
             level = (0.9 if question % 2 else 0.3) - (0.12 if week >= 10 else 0)
             scores[id_] = {"groundedness": level + index / 50}
         sqlite_log.say(version, scores)

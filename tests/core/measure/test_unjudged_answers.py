@@ -55,4 +55,7 @@ def test_a_judge_that_cannot_judge_leads_to_another_one(log: GradedLog) -> None:
     result = measure_agreement(log.store, judge_versions=["old"])
     assert result.unjudged is not None
     assert result.unjudged.command is None
-    assert [each.values for each in result.next] == [{"title": "old v1", "n": 10}, {"title": "nli v1", "n": 12}]
+    assert [each.values for each in result.next] == [
+        {"title": "old v1", "n": 10},
+        {"title": "nli v1", "n": 12},
+    ]

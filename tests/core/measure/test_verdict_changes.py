@@ -32,7 +32,9 @@ def test_a_run_stands_beside_what_the_same_judge_said_before(log: GradedLog) -> 
     log.say_all(new, ids, groundedness=0.0)  # a later one is not the run's
     log.review(ids[0], label=GOOD)
     shown = of_run(log, run)
-    assert [row.pair.response_id for row in shown.shown] == ids[:3]  # the fourth had no verdict of this judge
+    assert [row.pair.response_id for row in shown.shown] == ids[
+        :3
+    ]  # the fourth had no verdict of this judge
     row = shown.shown[0]
     assert (row.pair.old.groundedness, row.pair.new.groundedness, row.change) == (0.2, 0.8, 0.6)
     assert row.flip is Side.GOOD
@@ -44,7 +46,9 @@ def test_a_run_stands_beside_what_the_same_judge_said_before(log: GradedLog) -> 
 
 
 @on_sqlite
-def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(log: GradedLog) -> None:
+def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(
+    log: GradedLog,
+) -> None:
     version, ids = log.version(), log.answers(2)
     log.say_all(version, ids, groundedness=0.9)
     log.say_all(version, ids, status=Status.ERROR)
@@ -69,10 +73,19 @@ def test_an_answer_on_which_people_tie_counts_for_neither_verdict(log: GradedLog
 def test_flips_come_first_then_the_largest_change(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(4)
     before, after = (0.9, 0.4, 0.6, 0.1), (0.6, 0.55, 0.6, 0.0)
-    log.say(version, {each: {"groundedness": score} for each, score in zip(ids, before, strict=True)})
-    run = log.run(version, {each: {"groundedness": score} for each, score in zip(ids, after, strict=True)})
+    log.say(
+        version, {each: {"groundedness": score} for each, score in zip(ids, before, strict=True)}
+    )
+    run = log.run(
+        version, {each: {"groundedness": score} for each, score in zip(ids, after, strict=True)}
+    )
     shown = of_run(log, run, limit=2)
-    assert [row.pair.response_id for row in shown.comparison.rows] == [ids[1], ids[0], ids[3], ids[2]]
+    assert [row.pair.response_id for row in shown.comparison.rows] == [
+        ids[1],
+        ids[0],
+        ids[3],
+        ids[2],
+    ]
     assert [row.pair.response_id for row in shown.shown] == [ids[1], ids[0]]
     assert shown.texts.keys() == {ids[0], ids[1]}
 
@@ -82,12 +95,16 @@ def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
     old, new = log.version("rag"), log.version("rag", prompt="new")
     ids = log.answers(10)
     log.say(old, {each: {"groundedness": 0.1} for each in ids})
-    log.say(new, {each: {"groundedness": 0.9 if index < 8 else 0.1} for index, each in enumerate(ids)})
+    log.say(
+        new, {each: {"groundedness": 0.9 if index < 8 else 0.1} for index, each in enumerate(ids)}
+    )
     log.review_all(ids[:7], label=GOOD)
     log.review(ids[7], groundedness=0.1)
     log.review(ids[8], label=BAD)
     with log.store.reading() as connection:
-        comparison = comparison_page(connection, pairs_of_versions(connection, old.id, new.id)).comparison
+        comparison = comparison_page(
+            connection, pairs_of_versions(connection, old.id, new.id)
+        ).comparison
     assert (comparison.compared, comparison.now_good, comparison.now_bad) == (10, 8, 0)
     assert (comparison.graded, comparison.old_right, comparison.new_right) == (9, 2, 8)
 
@@ -104,11 +121,16 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(log: GradedLog
     with log.store.reading() as connection:
         pages = {
             direction: comparison_page(
-                connection, pairs_of_versions(connection, old.id, new.id), direction=direction, limit=None
+                connection,
+                pairs_of_versions(connection, old.id, new.id),
+                direction=direction,
+                limit=None,
             )
             for direction in (None, *Direction)
         }
-    assert {direction: [row.pair.response_id for row in page.shown] for direction, page in pages.items()} == {
+    assert {
+        direction: [row.pair.response_id for row in page.shown] for direction, page in pages.items()
+    } == {
         None: [towards, away, ungraded, same],
         Direction.TOWARDS: [towards],
         Direction.AWAY: [away],
@@ -116,12 +138,21 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(log: GradedLog
     # The counts are of all answers.
     assert len({page.comparison.compared for page in pages.values()}) == 1
     listed = change_table(pages[Direction.AWAY])
-    [row] = [dict(zip((each.title for each in listed.columns), cells, strict=True)) for cells in listed.rows]
-    assert (row["Flip"], row["Direction"], row["People"]) == ("now good", "away from people", "hallucinated")
+    [row] = [
+        dict(zip((each.title for each in listed.columns), cells, strict=True))
+        for cells in listed.rows
+    ]
+    assert (row["Flip"], row["Direction"], row["People"]) == (
+        "now good",
+        "away from people",
+        "hallucinated",
+    )
 
 
 @on_sqlite
-def test_the_old_verdict_stays_and_agreement_with_the_old_version_does_not_move(log: GradedLog) -> None:
+def test_the_old_verdict_stays_and_agreement_with_the_old_version_does_not_move(
+    log: GradedLog,
+) -> None:
     from judgeboard.measure.agreement import every_judge
 
     old, new, ids = log.version("rag"), log.version("rag", prompt="new"), log.answers(12)

@@ -23,7 +23,12 @@ from judgeboard.measure.ab import compare_sources
 from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.plans import draw_plan
-from judgeboard.measure.versus import UNUSABLE_WRONG, BothJudged, compare_versions, queue_of_differing
+from judgeboard.measure.versus import (
+    UNUSABLE_WRONG,
+    BothJudged,
+    compare_versions,
+    queue_of_differing,
+)
 from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
@@ -67,7 +72,11 @@ def expected(shared: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def filled(
-    sqlite_store: Store, shared: Path, unlabelled_ragtruth_file: Path, tmp_path: Path, fill_once: Any
+    sqlite_store: Store,
+    shared: Path,
+    unlabelled_ragtruth_file: Path,
+    tmp_path: Path,
+    fill_once: Any,
 ) -> Callable[..., Store]:
     """Return ``filled(name, is_labelled, share)``: RAGTruth with all verdicts, and labels on some of its answers.
 
@@ -77,7 +86,9 @@ def filled(
     """
     data, rejected = shared / "data", tmp_path / "rejected.jsonl"
 
-    def labelled(name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0) -> Store:
+    def labelled(
+        name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0
+    ) -> Store:
         def label(new: Store) -> None:
             new.close()
             shutil.copyfile(unlabelled_ragtruth_file, str(new.engine.url.database))
@@ -117,7 +128,10 @@ def rows_of(output: Any, slice_: str | None = None) -> dict[str, Any]:
 
 def versus_figures(output: Any) -> tuple[Any, ...]:
     rows = rows_of(output)
-    counted = (rows[name]["value"] for name in ("only_first", "only_second", "labels_needed", "differing_needed"))
+    counted = (
+        rows[name]["value"]
+        for name in ("only_first", "only_second", "labels_needed", "differing_needed")
+    )
     return (rows["n"]["value"], output["about"]["counts"]["evidence_groups"], *counted)
 
 
@@ -132,7 +146,13 @@ def test_judge_versions_compare_as_published(
 ) -> None:
     store = filled("all", lambda _row: True)
     for first, second, name, reached, code in (
-        ("approach_1_modernbert", "track_b_modernbert", "v1 approach_1, v2 track_b, all", "better", 0),
+        (
+            "approach_1_modernbert",
+            "track_b_modernbert",
+            "v1 approach_1, v2 track_b, all",
+            "better",
+            0,
+        ),
         ("track_b_arm_c", "track_b_modernbert", "v1 track_b_arm_c, v2 track_b", "not_shown", 2),
         ("track_b_modernbert", "track_b_large", "v1 track_b, v2 track_b_large", "better", 0),
     ):
@@ -142,16 +162,23 @@ def test_judge_versions_compare_as_published(
         known, rows = expected["e6_align"][name], rows_of(output)
         change = rows["change"]
         assert versus_figures(output) == expected_figures(known)
-        assert (change["low"], change["high"]) == pytest.approx((known["low"], known["high"]), abs=SIX_DIGITS)
+        assert (change["low"], change["high"]) == pytest.approx(
+            (known["low"], known["high"]), abs=SIX_DIGITS
+        )
         assert rows["p_mcnemar"]["value"] == pytest.approx(known["p_mcnemar"], rel=1e-3)
         assert rows["p"]["value"] == pytest.approx(known["p_clustered"], rel=1e-3)
     words = ("track_b_modernbert", "approach_1_modernbert")
     assert command(store, "compare", "versions", *words)[0] == 1
     # -0.0214 is more than the 0.02 that is allowed by default, and less than 0.03.
     words = ("track_b_arm_c", "track_b_modernbert")
-    assert command(store, "compare", "versions", *words, "--within", "0.03")[1]["conclusion"] == "as_good"
+    assert (
+        command(store, "compare", "versions", *words, "--within", "0.03")[1]["conclusion"]
+        == "as_good"
+    )
     # 2.80 standard errors of 0.0090 must fit between the measured loss of 0.0037 and 0.02.
-    assert rows_of(command(store, "compare", "versions", *words)[1])["as_good_needed"]["value"] == 3208
+    assert (
+        rows_of(command(store, "compare", "versions", *words)[1])["as_good_needed"]["value"] == 3208
+    )
 
 
 @pytest.mark.shared
@@ -159,16 +186,22 @@ def test_a_random_sample_compares_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
     words = ("approach_1_modernbert", "track_b_modernbert")
-    store = filled("a tenth", lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1)
+    store = filled(
+        "a tenth", lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1
+    )
     exit_code, output = command(store, "compare", "versions", *words)
     counts, rows = output["about"]["counts"], rows_of(output)
     assert (exit_code, counts["differing"], counts["answers"]) == (2, 241, 1344)
     assert versus_figures(output) == expected_figures(expected["e6_align"]["129 labels"])
-    assert rows["p_mcnemar"]["value"] == pytest.approx(expected["e6_align"]["129 labels"]["p_mcnemar"], rel=1e-3)
+    assert rows["p_mcnemar"]["value"] == pytest.approx(
+        expected["e6_align"]["129 labels"]["p_mcnemar"], rel=1e-3
+    )
     assert output["caveats"] == []
     # The printed plan asks for as many labels as the comparison.
     reach = f"{abs(rows['change']['value']):.6g}"
-    (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *named(words))[1]["plans"]
+    (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *named(words))[
+        1
+    ]["plans"]
     by_lot = next(row["value"] for row in plan["rows"] if row["figure"] == "by_lot")
     assert by_lot == rows["labels_needed"]["value"]
 
@@ -178,12 +211,22 @@ def test_held_out_answers_compare_as_published(
     filled: Callable[..., Store], expected: dict[str, Any], shared: Path
 ) -> None:
     is_held_out = by_source("align", 0.5)
-    names = [row["id"] for row in records(shared / "data" / "ragtruth.responses.jsonl.gz") if is_held_out(row)]
+    names = [
+        row["id"]
+        for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")
+        if is_held_out(row)
+    ]
     store, known = filled("all", lambda _row: True), expected["e6_align"]["held-out half"]
     versions = ("approach_1_modernbert", "track_b_modernbert")
     with store.reading() as connection:
-        both = BothJudged(connection, (get_version(connection, versions[0]), get_version(connection, versions[1])))
-        ids = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.external_id.in_(names))).scalars().all()
+        both = BothJudged(
+            connection, (get_version(connection, versions[0]), get_version(connection, versions[1]))
+        )
+        ids = (
+            connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.external_id.in_(names)))
+            .scalars()
+            .all()
+        )
         result = both.compare(inside=np.isin(both.loaded.answers.response_ids[both.rows], ids))
     assert versus_figures(result.to_dict()) == expected_figures(known)
     change = result.figure("change")
@@ -206,11 +249,16 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
     def drawn(row: dict[str, Any]) -> bool:
         return sampling_number("judgeboard", "default", str(row["id"])) < 0.05
 
-    with_sample = filled("flagged and a sample", lambda row: row["id"] in flagged or drawn(row), 0.05)
+    with_sample = filled(
+        "flagged and a sample", lambda row: row["id"] in flagged or drawn(row), 0.05
+    )
     exit_code, output = command(with_sample, "compare", "versions", *words)
     rows = rows_of(output)
     change = rows["change"]
-    assert ([each["code"] for each in output["caveats"]][-1], exit_code in {1, 2}) == ("counts_of_differing", True)
+    assert ([each["code"] for each in output["caveats"]][-1], exit_code in {1, 2}) == (
+        "counts_of_differing",
+        True,
+    )
     assert change["low"] < -0.040923 < change["high"]
     assert change["value"] < 0
     for name, truth in (("kappa", -0.073), ("sensitivity", 0.034), ("specificity", -0.085)):
@@ -244,11 +292,16 @@ def test_generators_compare_as_published(
             ("judge_change", "judge only"),
         ):
             numbers = tuple(rows[field][each] for each in ("value", "low", "high"))
-            assert numbers == pytest.approx(tuple(known[name][each] for each in ("value", "low", "high")), abs=2e-6)
+            assert numbers == pytest.approx(
+                tuple(known[name][each] for each in ("value", "low", "high")), abs=2e-6
+            )
         assert rows["p"]["value"] == pytest.approx(known[TUNED]["p"], rel=1e-3)
         for name, of_type in known["by_query_type"].items():
             rows = rows_of(output, name)
-            assert (rows["questions"]["value"], rows["labelled"]["value"]) == (of_type["n"], of_type["labelled"])
+            assert (rows["questions"]["value"], rows["labelled"]["value"]) == (
+                of_type["n"],
+                of_type["labelled"],
+            )
             ends = (of_type["value"], of_type["low_simultaneous"], of_type["high_simultaneous"])
             change = rows["change"]
             assert (change["value"], change["low"], change["high"]) == pytest.approx(ends, abs=2e-6)
@@ -257,27 +310,38 @@ def test_generators_compare_as_published(
 
 
 @pytest.mark.shared
-def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected: dict[str, Any]) -> None:
+def test_all_labels_give_the_true_changes(
+    filled: Callable[..., Store], expected: dict[str, Any]
+) -> None:
     with filled("all", lambda _row: True).reading() as connection:
         for name, known in expected["e7_versions"].items():
             b, minus, a = name.partition(" minus ")
             if not minus or name.startswith("pandalm"):
                 continue
-            change = compare_sources(connection, a, b, judge_version="track_b_modernbert").figure("labels_change")
+            change = compare_sources(connection, a, b, judge_version="track_b_modernbert").figure(
+                "labels_change"
+            )
             truth = known["true (all labelled)"]
             ends = (truth["value"], truth["low"], truth["high"])
             assert (change.value, change.low, change.high) == pytest.approx(ends, abs=2e-6)
 
 
 @pytest.mark.shared
-def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_alone_decides_nothing(
+    filled: Callable[..., Store], capsys: pytest.CaptureFixture[str]
+) -> None:
     """It finds 13b worse than 7b, and people do not."""
     store = filled("of some sources", by_source("ab", 0.3))
     reviewed_in_random_order(store)
     words = ["llama-2-7b-chat", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
     assert run(["compare", "sources", "--json", "--db", address(store), *words]) == 2
-    caveats = {each["code"]: each["values"] for each in json.loads(capsys.readouterr().out)["caveats"]}
-    assert caveats["judge_alone_worse"] == {"first": "llama-2-7b-chat", "second": "llama-2-13b-chat"}
+    caveats = {
+        each["code"]: each["values"] for each in json.loads(capsys.readouterr().out)["caveats"]
+    }
+    assert caveats["judge_alone_worse"] == {
+        "first": "llama-2-7b-chat",
+        "second": "llama-2-13b-chat",
+    }
 
 
 def two_judges(log: GradedLog, first: list[Any], second: list[Any], people: list[Any]) -> list[int]:
@@ -301,7 +365,9 @@ def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log:
     assert result.conclusion is Conclusion.BETTER
     assert [result.figure("unusable", each).value for each in ("old v1", "new v1")] == [0, 10]
     assert result.about.left_out == {"unusable": 10}
-    as_wrong = [result.figure(name, UNUSABLE_WRONG).value for name in ("n", "only_first", "only_second")]
+    as_wrong = [
+        result.figure(name, UNUSABLE_WRONG).value for name in ("n", "only_first", "only_second")
+    ]
     assert as_wrong == [40, 10, 10]
 
 
@@ -323,24 +389,38 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert (result.conclusion, result.conclusion.exit_code) == (Conclusion.NOT_SHOWN, 2)
-    assert numbers(result, "change", "p", "p_mcnemar", "only_first", "only_second") == (None, None, None, 0, 20)
+    assert numbers(result, "change", "p", "p_mcnemar", "only_first", "only_second") == (
+        None,
+        None,
+        None,
+        0,
+        20,
+    )
     assert not result.has("kappa_change")
     assert commands(result) == [
         "judgeboard queue create judges --plan judges --n 60 --judge-version 'old v1' --judge-version 'new v1'"
     ]
-    assert (result.headline.code, result.caveats[-1].code) == ("contrast_unknown", "counts_of_differing")
+    assert (result.headline.code, result.caveats[-1].code) == (
+        "contrast_unknown",
+        "counts_of_differing",
+    )
     with log.store.reading() as connection:
         plan = draw_plan(connection, RowFilter(), ["old", "new"])
     assert plan.labelled is not None
     # It draws answers with a label that people chose, too.
     assert len(plan.labelled) == 0
-    rules = QueueRules("judges", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=60)
+    rules = QueueRules(
+        "judges", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=60
+    )
     create_queue(log.store, rules, by="test", plan=plan)
     with log.store.reading() as connection:
         items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM))}
     assert (len(items), set(items) <= set(ids[:80])) == (60, True)
-    # The new judge is right on all answers that only the old one calls bad, and wrong on the others.
-    log.reviews({each: {"label": GOOD, "queue_item_id": item} for each, item in items.items()}, "ada")
+    # The new judge is right on all answers that only the old one calls bad, and wrong on the
+    # others.
+    log.reviews(
+        {each: {"label": GOOD, "queue_item_id": item} for each, item in items.items()}, "ada"
+    )
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert (result.figure("n").value, result.about.counts["unlabelled"]) == (60, 20)
@@ -357,8 +437,12 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
 ) -> None:
     """A random sample of all answers would need five times as many labels; `plan` asks for as few as `versus`."""
     first, second = [GOOD] * 80 + [BAD] * 80 + [GOOD] * 640, [BAD] * 80 + [GOOD] * 80 + [GOOD] * 640
-    people = [BAD if at % 40 < 25 else GOOD for at in range(80)] + [GOOD if at % 40 < 25 else BAD for at in range(720)]
-    ids = two_judges(log, first, second, [label if at % 5 == 0 else None for at, label in enumerate(people)])
+    people = [BAD if at % 40 < 25 else GOOD for at in range(80)] + [
+        GOOD if at % 40 < 25 else BAD for at in range(720)
+    ]
+    ids = two_judges(
+        log, first, second, [label if at % 5 == 0 else None for at, label in enumerate(people)]
+    )
     log.flag(ids[::5], "random_sample")
     words = ["--db", address(log.store), "--judge-version", "old v1", "--judge-version", "new v1"]
     assert run(["compare", "versions", "--within", "0", "old v1", "new v1", *words[:2]]) == 2
@@ -393,8 +477,16 @@ def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
     first, second = [BAD] * 12 + [GOOD] * 80, [GOOD] * 12 + [BAD] * 80
     people = [GOOD] * 12 + [GOOD] * 8 + [BAD] * 2 + [None] * 70
     ids = two_judges(log, first, second, people)
-    row = {"query_type": "", "source": "log", "rule": "random_sample", "created_at": NOON, "state": "open"}
-    rows = [row | {"response_id": each, "raise_key": str(each), "severity": 0} for each in ids[12:22]]
+    row = {
+        "query_type": "",
+        "source": "log",
+        "rule": "random_sample",
+        "created_at": NOON,
+        "state": "open",
+    }
+    rows = [
+        row | {"response_id": each, "raise_key": str(each), "severity": 0} for each in ids[12:22]
+    ]
     with log.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
     with log.store.reading() as connection:
@@ -409,25 +501,35 @@ def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog) -> Non
     """A queue has only answers on which the versions differ: its labels do not count for all answers."""
     first, second = [BAD, GOOD] * 30 + [GOOD, BAD] * 120, [GOOD] * 60 + [GOOD, BAD] * 120
     people = [(BAD, GOOD, GOOD)[at % 3] for at in range(300)]
-    ids = two_judges(log, first, second, [each if at % 20 == 0 else None for at, each in enumerate(people)])
+    ids = two_judges(
+        log, first, second, [each if at % 20 == 0 else None for at, each in enumerate(people)]
+    )
     log.flag(ids[::20], "random_sample")
     assert say_in_queue(log, queue_of_differing(("old v1", "new v1"), 24), set(ids[:30:3])) == 24
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    kappa, recall, specificity = (result.figure(f"{name}_change").n for name in ("kappa", "sensitivity", "specificity"))
+    kappa, recall, specificity = (
+        result.figure(f"{name}_change").n for name in ("kappa", "sensitivity", "specificity")
+    )
     assert (result.figure("n").value, kappa) == (27, 15)
     assert kappa == recall + specificity
 
 
 @on_sqlite
-def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log: GradedLog) -> None:
+def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(
+    log: GradedLog,
+) -> None:
     first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
     people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
     ids = two_judges(log, first, second, people[:50] + [None] * 150)
     with log.store.reading() as connection:
         alone = compare_versions(connection, "old", "new")
     before = alone.figure("change")
-    assert (alone.caveats[-1].code, before.n, alone.has("kappa_change")) == ("counts_of_differing", 50, False)
+    assert (alone.caveats[-1].code, before.n, alone.has("kappa_change")) == (
+        "counts_of_differing",
+        50,
+        False,
+    )
     assert (alone.about.counts["answers"], before.value) == (200, pytest.approx(0.15, abs=0.005))
     log.reviews({each: {"label": label} for each, label in zip(ids[50:], people[50:], strict=True)})
     with log.store.reading() as connection:
@@ -444,17 +546,34 @@ def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> Non
     """Where one version flags, all answers are labelled. These labels count in both orders."""
     log = sqlite_log
     ids = log.answers(240)
-    log.say(log.version("rag"), {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)})
-    log.say(log.version("nli"), {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)})
+    log.say(
+        log.version("rag"),
+        {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)},
+    )
+    log.say(
+        log.version("nli"),
+        {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)},
+    )
     log.flag(ids[:100], "low_groundedness")
     log.flag(ids[::4], "random_sample")
-    log.reviews({each: {"label": GOOD if at % 5 else BAD} for at, each in enumerate(ids) if at < 80 or at % 4 == 0})
+    log.reviews(
+        {
+            each: {"label": GOOD if at % 5 else BAD}
+            for at, each in enumerate(ids)
+            if at < 80 or at % 4 == 0
+        }
+    )
     with log.store.reading() as connection:
-        there, back = compare_versions(connection, "rag", "nli"), compare_versions(connection, "nli", "rag")
+        there, back = (
+            compare_versions(connection, "rag", "nli"),
+            compare_versions(connection, "nli", "rag"),
+        )
     assert there.figure("kappa_change").n == 120, "all labels"
     for name in ("change", "kappa_change", "sensitivity_change", "specificity_change"):
         change, other = there.figure(name), back.figure(name)
-        assert (change.n, change.value, change.low) == pytest.approx((other.n, -(other.value or 0), -(other.high or 0)))
+        assert (change.n, change.value, change.low) == pytest.approx(
+            (other.n, -(other.value or 0), -(other.high or 0))
+        )
 
 
 def next_steps_of(log: GradedLog, logged: int) -> tuple[Note, ...]:
@@ -492,7 +611,10 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
     log.version("third")
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-        assert (result.conclusion, result.headline.code) == (Conclusion.NOT_SHOWN, "contrast_unknown")
+        assert (result.conclusion, result.headline.code) == (
+            Conclusion.NOT_SHOWN,
+            "contrast_unknown",
+        )
         assert (result.figure("change").low, result.figure("labels_needed").value) == (None, None)
         assert not result.has("kappa_change")
         nothing = compare_versions(connection, "old", "third")
@@ -504,35 +626,51 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
 
 def reviewed_in_random_order(store: Store) -> None:
     """Repeat all reviews as those of a queue with all answers in random order."""
-    rules = QueueRules("all", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=10_000)
+    rules = QueueRules(
+        "all", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=10_000
+    )
     create_queue(store, rules, by="test")
     with store.writing() as connection:
         items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM))}
         reviews = [dict(row) for row in connection.execute(select(REVIEW)).mappings()]
         for row in reviews:
-            row |= {"queue_item_id": items[row["response_id"]], "request_key": f"again {row.pop('id')}"}
+            row |= {
+                "queue_item_id": items[row["response_id"]],
+                "request_key": f"again {row.pop('id')}",
+            }
         connection.execute(insert(REVIEW), reviews)
 
 
 def answered(log: GradedLog, model: str, questions: list[tuple[str, str]]) -> list[int]:
     """Store an answer of a model to each question with its passage."""
     stored = [
-        Response("log", f"{model} {place}", query, f"answer {place}", (passage,), generator_model=model)
+        Response(
+            "log", f"{model} {place}", query, f"answer {place}", (passage,), generator_model=model
+        )
         for place, (query, passage) in enumerate(questions)
     ]
     with log.store.writing() as connection:
         return store_responses(connection, stored).new
 
 
-def two_sources(log: GradedLog, n: int, *, labelled: int, bad_b: int = 0) -> tuple[list[int], list[int]]:
+def two_sources(
+    log: GradedLog, n: int, *, labelled: int, bad_b: int = 0
+) -> tuple[list[int], list[int]]:
     """Store ``n`` questions that two models answered; the first ``labelled`` have labels, ``bad_b`` of B bad."""
     sides = []
     for model in ("app a", "app b"):
-        ids = answered(log, model, [(f"question {number}", f"{model} found {number}") for number in range(n)])
+        ids = answered(
+            log, model, [(f"question {number}", f"{model} found {number}") for number in range(n)]
+        )
         log.say_all(log.version(), ids, label=GOOD, groundedness=0.8)
         sides.append(ids)
     log.review_all(sides[0][:labelled], label=BAD)
-    log.reviews({each: {"label": BAD if place < bad_b else GOOD} for place, each in enumerate(sides[1][:labelled])})
+    log.reviews(
+        {
+            each: {"label": BAD if place < bad_b else GOOD}
+            for place, each in enumerate(sides[1][:labelled])
+        }
+    )
     return sides[0], sides[1]
 
 
@@ -554,7 +692,9 @@ def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) 
 @on_sqlite
 def test_a_question_that_is_asked_twice_is_told_apart_by_its_passages(log: GradedLog) -> None:
     ids = answered(log, "app a", [("again", "x"), ("again", "y"), ("again", "z")])
-    ids += answered(log, "app b", [("again", "x"), ("again", "y"), ("again", "w"), ("only one", "q")])
+    ids += answered(
+        log, "app b", [("again", "x"), ("again", "y"), ("again", "w"), ("only one", "q")]
+    )
     log.say_all(log.version(), ids, label=GOOD)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
@@ -565,16 +705,28 @@ def test_a_question_that_is_asked_twice_is_told_apart_by_its_passages(log: Grade
 
 
 @on_sqlite
-def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(log: GradedLog) -> None:
+def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(
+    log: GradedLog,
+) -> None:
     a, b = two_sources(log, 40, labelled=30, bad_b=30)
     log.review(a[35], label=GOOD)
     reviewed_in_random_order(log.store)
     other = log.version("strict")
     log.say_all(other, a, label=GOOD, groundedness=0.9)
-    log.say(other, {each: {"status": Status.REFUSED} if place < 3 else {"label": BAD} for place, each in enumerate(b)})
+    log.say(
+        other,
+        {
+            each: {"status": Status.REFUSED} if place < 3 else {"label": BAD}
+            for place, each in enumerate(b)
+        },
+    )
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b", judge_version="strict")
-    assert (*numbers(result, "questions", "labelled"), result.about.left_out) == (40, 30, {"labelled_on_one_side": 1})
+    assert (*numbers(result, "questions", "labelled"), result.about.left_out) == (
+        40,
+        30,
+        {"labelled_on_one_side": 1},
+    )
     change = result.figure("change")
     assert (change.value, result.figure("judge_change").n) == (0.0, 37)
     assert (change.low, change.high) == pytest.approx((-0.113513, 0.113513), abs=1e-5)
@@ -586,28 +738,46 @@ def say_in_queue(log: GradedLog, command: str, bad: set[int]) -> int:
     assert run([*shlex.split(command)[1:], "--assign", "eve", "--db", address(log.store)]) == 0
     of_newest = QUEUE_ITEM.c.queue_id == select(func.max(QUEUE_ITEM.c.queue_id)).scalar_subquery()
     with log.store.reading() as connection:
-        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM).where(of_newest))}
-    labels = {each: {"label": BAD if each in bad else GOOD, "queue_item_id": item} for each, item in items.items()}
+        items = {
+            row.response_id: row.id
+            for row in connection.execute(select(QUEUE_ITEM).where(of_newest))
+        }
+    labels = {
+        each: {"label": BAD if each in bad else GOOD, "queue_item_id": item}
+        for each, item in items.items()
+    }
     log.reviews(labels, "ada")
     return len(items)
 
 
-def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(log: GradedLog) -> None:
+def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(
+    log: GradedLog,
+) -> None:
     """Nothing tells why these labels were made; all flagged answers have one, as after an import."""
     a, b = two_sources(log, 40, labelled=0)
-    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]})
+    log.say(
+        log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]}
+    )
     log.review_all(a[:20], label=BAD)
     log.review_all(b[:20], label=GOOD)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.about.left_out, result.conclusion) == ({"no_random_sample": 20}, Conclusion.NOT_SHOWN)
+    assert (result.about.left_out, result.conclusion) == (
+        {"no_random_sample": 20},
+        Conclusion.NOT_SHOWN,
+    )
     assert numbers(result, "labelled", "change", "labels_change", "p") == (0, None, None, None)
     assert result.headline.code == "contrast_unknown"
     assert [each.code for each in result.next] == ["label_first"]
     assert say_in_queue(log, *commands(result), set()) == 40
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (*numbers(result, "labelled", "change"), result.about.left_out, result.next) == (40, -0.5, {}, ())
+    assert (*numbers(result, "labelled", "change"), result.about.left_out, result.next) == (
+        40,
+        -0.5,
+        {},
+        (),
+    )
     assert result.conclusion is Conclusion.BETTER
 
 
@@ -632,9 +802,13 @@ def test_labels_with_known_but_unequal_chances_lead_to_the_weighted_share_of_eac
     assert result.figure("change").value is None
     # Nearly all questions with two flagged answers.
     assert chosen >= 59
-    [command] = [str(each.values["command"]) for each in result.next if each.code == "rates_of_sources"]
+    [command] = [
+        str(each.values["command"]) for each in result.next if each.code == "rates_of_sources"
+    ]
     assert run([*shlex.split(command)[1:], "--json", "--db", address(log.store)]) == 0
-    slices = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "bad_answers"]
+    slices = [
+        row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "bad_answers"
+    ]
     assert {each["slice"] for each in slices} == {"app a", "app b", None}
     if random_share > 0.1:  # enough labels of the others on each side
         assert all(each["value"] is not None for each in slices)
@@ -659,11 +833,17 @@ def test_a_judge_beside_too_few_labels_is_not_contradicted(sqlite_log: GradedLog
 @on_sqlite
 def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: GradedLog) -> None:
     a, b = two_sources(log, 240, labelled=0)
-    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:80], *b[:80]]})
+    log.say(
+        log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:80], *b[:80]]}
+    )
     log.review_all([*a[:30], *b[:30]], label=BAD)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (*numbers(result, "labelled", "change"), result.about.left_out) == (0, None, {"no_random_sample": 30})
+    assert (*numbers(result, "labelled", "change"), result.about.left_out) == (
+        0,
+        None,
+        {"no_random_sample": 30},
+    )
     assert [each.code for each in result.next][-1] == "label_first"
     assert say_in_queue(log, commands(result)[-1], {*a[:160], *b[:80]}) == 240
     with log.store.reading() as connection:
@@ -679,7 +859,9 @@ def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: Graded
     assert note("questions_not_sampled", n=chosen) in result.caveats
     with log.store.reading() as connection:
         eve = connection.execute(select(REVIEWER.c.id).where(REVIEWER.c.name == "eve")).scalar_one()
-    hidden = "a comparison of sources counts all answers, but 240 of the 480 answers are hidden from you"
+    hidden = (
+        "a comparison of sources counts all answers, but 240 of the 480 answers are hidden from you"
+    )
     with Seen(log.store, eve).reading() as connection, pytest.raises(BadInput, match=hidden):
         compare_sources(connection, "app a", "app b")
 
@@ -709,7 +891,9 @@ def test_labels_on_all_questions_show_what_the_sentence_says(sqlite_log: GradedL
     [step] = result.next
     assert (step.code, step.values["n"]) == ("labels_show", 60)
     # As often as in the labels so far, 5 % of the questions would change, by 1.
-    assert step.values["change"] == pytest.approx(280.2 * math.sqrt(0.05 * 0.95 * 20 / 19 / 60), abs=0.6)
+    assert step.values["change"] == pytest.approx(
+        280.2 * math.sqrt(0.05 * 0.95 * 20 / 19 / 60), abs=0.6
+    )
     assert say_in_queue(sqlite_log, *commands(result), set()) == 80
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
@@ -728,11 +912,17 @@ def test_the_sentence_and_the_queue_have_one_number(sqlite_log: GradedLog) -> No
     """One side answered three more questions: the queue has these answers, too, and the sentence counts them."""
     a, b = two_sources(sqlite_log, 40, labelled=0)
     questions = [f"question {number}" for number in range(40)] + ["only a"] * 3
-    more = answered(sqlite_log, "app a", [(each, f"app a found {place}") for place, each in enumerate(questions)])
+    more = answered(
+        sqlite_log,
+        "app a",
+        [(each, f"app a found {place}") for place, each in enumerate(questions)],
+    )
     assert len(more) == 3
     version = sqlite_log.version()
     sqlite_log.say_all(version, more, label=GOOD)
-    sqlite_log.say(version, {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]})
+    sqlite_log.say(
+        version, {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]}
+    )
     sqlite_log.review_all([*a[:20], *b[:20]], label=BAD)
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
@@ -747,7 +937,16 @@ def test_too_few_questions_have_no_interval(
 ) -> None:
     two_sources(sqlite_log, answers, labelled=7, bad_b=3)
     reviewed_in_random_order(sqlite_log.store)
-    words = ["compare", "sources", "app a", "app b", "--by", "query_type", "--db", address(sqlite_log.store)]
+    words = [
+        "compare",
+        "sources",
+        "app a",
+        "app b",
+        "--by",
+        "query_type",
+        "--db",
+        address(sqlite_log.store),
+    ]
     assert run(words) == 2
     printed = capsys.readouterr().out
     assert "n = 7," in printed
@@ -769,11 +968,17 @@ def test_too_few_questions_have_no_interval(
 def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -> None:
     ids = sqlite_log.answers(40)
     for name in ("one", "two"):
-        sqlite_log.say(sqlite_log.version(name), {each: {"label": BAD if each % 3 else GOOD} for each in ids})
+        sqlite_log.say(
+            sqlite_log.version(name), {each: {"label": BAD if each % 3 else GOOD} for each in ids}
+        )
     sqlite_log.review_all(ids[:20], label=GOOD)
     with sqlite_log.store.reading() as connection:
         compared = compare_versions(connection, "one v1", "two v1")
-    assert (compared.headline.code, compared.about.counts["differing"], compared.next) == ("versions_alike", 0, ())
+    assert (compared.headline.code, compared.about.counts["differing"], compared.next) == (
+        "versions_alike",
+        0,
+        (),
+    )
 
 
 def test_two_judges_that_never_differ_without_labels_ask_for_none(sqlite_log: GradedLog) -> None:
@@ -805,7 +1010,9 @@ def test_answers_on_which_people_tie_are_named(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_changes_that_nothing_can_show_are_not_printed(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_that_nothing_can_show_are_not_printed(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     versus = ["compare", "versions", "--db", address(log.store), "old", "new"]
     ids = two_judges(log, [GOOD] * 40, [BAD] * 4 + [GOOD] * 36, [GOOD] + [None] * 39)
     run(versus)

@@ -33,14 +33,25 @@ def graded(graded_once: Any) -> GradedLog:
 
 def fill(log: GradedLog) -> None:
     first, second = log.version("one"), log.version("two")
-    placed = list(enumerate(log.answers_of({"query_type": "sql" if place % 2 else "plain"} for place in range(30))))
+    placed = list(
+        enumerate(
+            log.answers_of({"query_type": "sql" if place % 2 else "plain"} for place in range(30))
+        )
+    )
     for version, every in ((first, 3), (second, 5)):
-        said = {id_: {"label": BAD if place % every else GOOD, "groundedness": place % 7 / 7} for place, id_ in placed}
+        said = {
+            id_: {"label": BAD if place % every else GOOD, "groundedness": place % 7 / 7}
+            for place, id_ in placed
+        }
         log.say(version, said)
     for person, every in (("mara", 4), ("jon", 6)):
         labels = {id_: BAD if place % every else GOOD for place, id_ in placed}
         log.reviews(
-            {id_: {"label": labels[id_], "groundedness": place % every / every} for place, id_ in placed}, person
+            {
+                id_: {"label": labels[id_], "groundedness": place % every / every}
+                for place, id_ in placed
+            },
+            person,
         )
 
 
@@ -58,8 +69,14 @@ def test_a_filter_gives_the_figures_of_the_slice(graded: GradedLog, of: Any, gra
 
 
 def test_a_filter_of_metadata_or_of_reviews_works_too(graded: GradedLog) -> None:
-    for where in (RowFilter(graded=True), RowFilter(sources=("log",)), RowFilter(judge="one", judge_side="low")):
-        assert measure_agreement(graded.store, judge_versions=("one",), where=where).n in range(1, 31)
+    for where in (
+        RowFilter(graded=True),
+        RowFilter(sources=("log",)),
+        RowFilter(judge="one", judge_side="low"),
+    ):
+        assert measure_agreement(graded.store, judge_versions=("one",), where=where).n in range(
+            1, 31
+        )
     with pytest.raises(NotFound):
         measure_agreement(graded.store, where=RowFilter(sources=("elsewhere",)))
 
@@ -70,7 +87,9 @@ def test_a_jury_and_repeats_name_their_filter(graded: GradedLog) -> None:
     version = graded.version("again")
     ids = graded.answers(12, query_type="sql") + graded.answers(12, query_type="plain")
     verdicts = [
-        NewJudgment(each, 0, number, Verdict(Status.OK, groundedness=each % 5 / 5)) for each in ids for number in (0, 1)
+        NewJudgment(each, 0, number, Verdict(Status.OK, groundedness=each % 5 / 5))
+        for each in ids
+        for number in (0, 1)
     ]
     with graded.store.writing() as connection:
         store_judgments(connection, version, None, verdicts)
@@ -90,7 +109,9 @@ def compared(store: Store, fill_once: Any) -> Store:
 
 
 def fill_pairs(store: Store) -> None:
-    pairs = add_pairs(store, 12, query_type="sql") + add_pairs(store, 12, query_type="plain", first=12)
+    pairs = add_pairs(store, 12, query_type="sql") + add_pairs(
+        store, 12, query_type="plain", first=12
+    )
     record(store, pairs, {"ab": "abt" * 8, "ba": "abb" * 8})
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("ab" if place % 4 == 0 else "aa"))
@@ -99,7 +120,9 @@ def fill_pairs(store: Store) -> None:
 @on_sqlite
 @pytest.mark.parametrize("of", ["judge", "people", "judges", "repeats"])
 def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> None:
-    every, result = (measure_agreement(compared, of=of, unit="pairs", where=where) for where in (None, ONE_TYPE))
+    every, result = (
+        measure_agreement(compared, of=of, unit="pairs", where=where) for where in (None, ONE_TYPE)
+    )
     assert every.n == 2 * result.n
     with pytest.raises(BadInput, match="query_type, source, model"):
         measure_agreement(compared, of=of, unit="pairs", where=RowFilter(graded=True))
@@ -108,7 +131,9 @@ def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> Non
 @pytest.mark.parametrize(
     ("models", "n"), [(("m1",), 12), (("m2",), 18), (("m3",), 6), (("m1", "m3"), 18), (("m4",), 0)]
 )
-def test_pairs_are_filtered_by_the_model_of_either_answer(store: Store, models: tuple[str, ...], n: int) -> None:
+def test_pairs_are_filtered_by_the_model_of_either_answer(
+    store: Store, models: tuple[str, ...], n: int
+) -> None:
     pairs = [
         pair
         for place, (a, b) in enumerate((("m1", "m2"), ("m2", "m1"), ("m2", "m3"), (None, None)))

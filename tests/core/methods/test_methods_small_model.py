@@ -63,12 +63,18 @@ def test_a_real_model_proposes_and_judges(
     wrong, *right = numbers_of(EvidenceRole.DEVELOP, 40)[:2]
     judged = [wrong, *right, *numbers_of(EvidenceRole.HELD_OUT, 40)[:10]]
     with RecordingEndpoint(script) as endpoint:
-        judge = make_judge("grade", model="smollm2", base_url=endpoint.base_url, max_output=8, prompt=prompt)
+        judge = make_judge(
+            "grade", model="smollm2", base_url=endpoint.base_url, max_output=8, prompt=prompt
+        )
         good = {number: (number % 2 == 1) != (number == wrong) for number in judged}
-        labels = {number: Label.GROUNDED if good[number] else Label.HALLUCINATED for number in judged}
+        labels = {
+            number: Label.GROUNDED if good[number] else Label.HALLUCINATED for number in judged
+        }
         with sqlite_store.writing() as connection:
             version = ensure_version(connection, judge.version)
-            judgments = [NewJudgment(ids[n], 0, 0, Verdict(Status.OK, label=labels[n])) for n in judged]
+            judgments = [
+                NewJudgment(ids[n], 0, 0, Verdict(Status.OK, label=labels[n])) for n in judged
+            ]
             store_judgments(connection, version, None, judgments)
         words = ["--base-url", endpoint.base_url, "--db", address(sqlite_store), "--timeout", "120"]
         # One at a time, the server keeps the part of the prompt that all calls share.
@@ -79,7 +85,9 @@ def test_a_real_model_proposes_and_judges(
     assert code in {0, 1, 2}
     assert shown["labelled"] == {"held_out": 10, "develop": 2, "examples": 0}
     assert [each["number"] for each in shown["candidates"]] == [1, 2]
-    assert all((each["right"] is None) == (each["refused"] is not None) for each in shown["candidates"])
+    assert all(
+        (each["right"] is None) == (each["refused"] is not None) for each in shown["candidates"]
+    )
     assert any(each["right"] is not None for each in shown["candidates"])
     assert len(rows_of(sqlite_store, JUDGMENT)) == 12
     with sqlite_store.reading() as connection:
@@ -109,7 +117,9 @@ def test_whatever_a_real_model_says_every_case_is_accounted_for(
     suite = read_suite(file)
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
         options = {"base_url": endpoint.base_url, "timeout_s": 120}
-        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=24, prompt=prompt, **options)
+        judge = make_judge(
+            "rubric", rubric=suite.rubric, model="smollm2", max_output=24, prompt=prompt, **options
+        )
         candidate = make_candidate("model:smollm2", max_output=16, **options)
         result = run_suite(sqlite_store, suite, candidate, judge=judge)
     account = result.account
@@ -133,7 +143,16 @@ def graded(sqlite_store: Store) -> GradedLog:
 
 def asked(graded: GradedLog, small_model: str, *words: str) -> int:
     """Run a command against the model; 0 or 1 is its exit code: everything came back."""
-    model = ["--base-url", small_model, "--max-output", "8", "--timeout", "120", "--db", address(graded.store)]
+    model = [
+        "--base-url",
+        small_model,
+        "--max-output",
+        "8",
+        "--timeout",
+        "120",
+        "--db",
+        address(graded.store),
+    ]
     code = run([*words, *model])
     assert code in {0, 1}
     return code
@@ -141,11 +160,15 @@ def asked(graded: GradedLog, small_model: str, *words: str) -> int:
 
 def statuses(graded: GradedLog, table: Any) -> list[Any]:
     with graded.store.reading() as connection:
-        return list(connection.execute(select(table.c.status).where(table.c.run_id.is_not(None))).scalars())
+        return list(
+            connection.execute(select(table.c.status).where(table.c.run_id.is_not(None))).scalars()
+        )
 
 
 @pytest.mark.llm
-def test_a_grade_its_repeat_an_audit_and_a_jury(graded: GradedLog, small_model: str, tmp_path: Path) -> None:
+def test_a_grade_its_repeat_an_audit_and_a_jury(
+    graded: GradedLog, small_model: str, tmp_path: Path
+) -> None:
     prompt = tmp_path / "grade.md"  # both judges have these sections
     prompt.write_text(GRADE)
     model = ("--model", "smollm2", "--prompt", str(prompt))
@@ -158,15 +181,28 @@ def test_a_grade_its_repeat_an_audit_and_a_jury(graded: GradedLog, small_model: 
     assert set(said) <= {Status.OK.value, Status.UNPARSABLE.value}
     with graded.store.reading() as connection:
         row = connection.execute(select(REVIEWED)).one()
-        of_kind = select(func.count()).select_from(JUDGMENT).join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+        of_kind = (
+            select(func.count())
+            .select_from(JUDGMENT)
+            .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+        )
         for kind in ("jury", "repeats"):
             assert connection.execute(of_kind.where(VERSION.c.kind == kind)).scalar_one() == 1
     assert (row.correct is not None) == (row.status == Status.OK.value)
     assert row.raw
 
 
-def play(store: Store, base_url: str, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
-    generator = ["--generator", "smollm2", "--generator-base-url", base_url, "--generator-max-output", "24"]
+def play(
+    store: Store, base_url: str, capsys: pytest.CaptureFixture[str], *words: str
+) -> dict[str, object]:
+    generator = [
+        "--generator",
+        "smollm2",
+        "--generator-base-url",
+        base_url,
+        "--generator-max-output",
+        "24",
+    ]
     assert run([*words, *generator, "--timeout", "200", "--json", "--db", address(store)]) in {
         0,
         1,
@@ -185,15 +221,34 @@ def test_one_answer_is_reflected_on_and_refined(
     with RecordingEndpoint(forward_to(small_model, timeout_s=200)) as endpoint:
         url = endpoint.base_url
         # The offline judge, since a real one's calls are what the second command makes.
-        reflected = play(sqlite_store, url, capsys, "refine", "reflect", "--judge", "lexical", "--max-quality", "4")
+        reflected = play(
+            sqlite_store,
+            url,
+            capsys,
+            "refine",
+            "reflect",
+            "--judge",
+            "lexical",
+            "--max-quality",
+            "4",
+        )
         first = len(endpoint.requests)
         judge = ("--model", "smollm2", "--base-url", url, "--max-output", "64")
-        refined = play(sqlite_store, url, capsys, "refine", "--where", "id=0", *judge, "--max-repeats", "0")
+        refined = play(
+            sqlite_store, url, capsys, "refine", "--where", "id=0", *judge, "--max-repeats", "0"
+        )
         assert (reflected["calls"], refined["calls"]) == (first, len(endpoint.requests) - first)
     for said in (reflected, refined):
         account = said["account"]
-        assert account["asked"] == sum(int(account[name]) for name in ("ok", "unparsable", "refused", "error"))
+        assert account["asked"] == sum(
+            int(account[name]) for name in ("ok", "unparsable", "refused", "error")
+        )
         assert (account["error"], account["not_reached"]) == (0, 0)
     assert (reflected["eligible"], refined["prompts"]) == (1, 1)
-    assert {row["status"] for row in (*judgments(sqlite_store), *generations(sqlite_store))} <= {"ok", "unparsable"}
-    assert all(row["rating"] is None for row in refinements(sqlite_store) if row["outcome"] == "unrated")
+    assert {row["status"] for row in (*judgments(sqlite_store), *generations(sqlite_store))} <= {
+        "ok",
+        "unparsable",
+    }
+    assert all(
+        row["rating"] is None for row in refinements(sqlite_store) if row["outcome"] == "unrated"
+    )

@@ -34,7 +34,10 @@ def person(store: Store, role: Role, name: str = "ann@example.org") -> Reviewer:
 
 def events(store: Store) -> list[tuple[str, str, dict[str, str]]]:
     with store.reading() as connection:
-        return [tuple(row) for row in connection.execute(select(EVENT.c.kind, EVENT.c.actor, EVENT.c.details))]
+        return [
+            tuple(row)
+            for row in connection.execute(select(EVENT.c.kind, EVENT.c.actor, EVENT.c.details))
+        ]
 
 
 def change_and_ask_for_more(store: Store, who: Reviewer) -> None:
@@ -45,7 +48,9 @@ def change_and_ask_for_more(store: Store, who: Reviewer) -> None:
 
 
 @pytest.mark.parametrize("role", Role)
-def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store: Store, role: Role) -> None:
+def test_who_signs_in_may_do_what_their_role_says_and_no_more(
+    sqlite_store: Store, role: Role
+) -> None:
     ann = person(sqlite_store, role)
     refused: list[tuple[str, str, dict[str, str]]] = []
     for action in Action:
@@ -55,7 +60,10 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store: Stor
                 pass
             check_allowed(sqlite_store, ann, action)
         else:
-            with pytest.raises(NotAllowed, match="Ask an admin"), allowed(sqlite_store, ann, action):
+            with (
+                pytest.raises(NotAllowed, match="Ask an admin"),
+                allowed(sqlite_store, ann, action),
+            ):
                 raise AssertionError("the body of a refused change runs")
             with pytest.raises(NotAllowed, match="Ask an admin"):
                 check_allowed(sqlite_store, ann, action)
@@ -65,7 +73,13 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store: Stor
 
 def test_roles_allow_sets_of_actions() -> None:
     assert not Role.NONE.actions
-    assert Role.NONE.actions < Role.VIEWER.actions < Role.REVIEWER.actions < Role.LEAD.actions < Role.ADMIN.actions
+    assert (
+        Role.NONE.actions
+        < Role.VIEWER.actions
+        < Role.REVIEWER.actions
+        < Role.LEAD.actions
+        < Role.ADMIN.actions
+    )
     assert Role.ADMIN.actions == set(Action)
     assert all(action.words for action in Action)
     assert list(ROLES) == [Role.VIEWER, Role.AUDITOR, Role.REVIEWER, Role.LEAD, Role.ADMIN]
@@ -79,7 +93,9 @@ def test_an_auditor_sees_what_leads_see_and_changes_nothing() -> None:
 
 
 @on_sqlite
-def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store: Store) -> None:
+def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(
+    store: Store,
+) -> None:
     remembered = person(store, Role.ADMIN)
     with store.writing() as connection:
         set_role(connection, remembered.id, Role.REVIEWER)
@@ -107,14 +123,18 @@ def test_an_error_of_the_change_itself_is_no_refusal(sqlite_store: Store) -> Non
 
 
 @pytest.mark.parametrize("origin", ["page", "cli"])
-def test_without_sign_in_everyone_is_admin_of_their_own_case(sqlite_store: Store, origin: str) -> None:
+def test_without_sign_in_everyone_is_admin_of_their_own_case(
+    sqlite_store: Store, origin: str
+) -> None:
     mara = ensure_reviewer(sqlite_store, origin, "Mara")
     for action in Action:
         with allowed(sqlite_store, mara, action):
             assert may(mara, action)
 
 
-def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing(sqlite_store: Store) -> None:
+def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing(
+    sqlite_store: Store,
+) -> None:
     author = ensure_reviewer(sqlite_store, "import", "Mara")
     nobody = Reviewer(10**6, "page", "Nobody", Role.ADMIN)
     for who in (author, nobody):
@@ -179,7 +199,9 @@ def bring_in(store: Store, who: Reviewer, folder: Path) -> None:
 
 Change = Callable[[Store, Reviewer, Path], object]
 OF_LEADS: dict[str, Change] = {
-    "change_settings": lambda store, who, _: judgeboard.change_settings(store, {"low_quality": 1}, who),
+    "change_settings": lambda store, who, _: judgeboard.change_settings(
+        store, {"low_quality": 1}, who
+    ),
     "change_settings by the rules": lambda store, who, _: judgeboard.raise_flags(store, actor=who),
     "import": bring_in,
     "rejudge_many": lambda store, who, _: request_rejudge(store, judge=LEXICAL, actor=who),
@@ -212,12 +234,16 @@ def refused(store: Store, change: Change, who: Reviewer, folder: Path) -> list[s
     with store.reading() as connection:
         return [
             event.details["action"]
-            for event in latest_events(connection, EventFilter(kind="refused", actor=who.name), limit=10)
+            for event in latest_events(
+                connection, EventFilter(kind="refused", actor=who.name), limit=10
+            )
         ]
 
 
 @pytest.mark.parametrize("name", OF_LEADS)
-def test_a_reviewer_may_not_do_what_leads_and_admins_do(log: Store, bob: Reviewer, tmp_path: Path, name: str) -> None:
+def test_a_reviewer_may_not_do_what_leads_and_admins_do(
+    log: Store, bob: Reviewer, tmp_path: Path, name: str
+) -> None:
     assert refused(log, OF_LEADS[name], bob, tmp_path) == [name.split(maxsplit=1)[0]]
 
 
@@ -232,20 +258,30 @@ def test_who_was_removed_may_do_nothing_whatever_their_session_remembers(
     assert len(refused(log, (OF_LEADS | OF_REVIEWERS)[name], remembered, tmp_path)) == 1
 
 
-@pytest.mark.parametrize("name", [name for name in OF_LEADS if name not in {"retire_versions", "manage_people"}])
+@pytest.mark.parametrize(
+    "name", [name for name in OF_LEADS if name not in {"retire_versions", "manage_people"}]
+)
 def test_a_lead_may(log: Store, bob: Reviewer, tmp_path: Path, name: str) -> None:
     change_role(log, bob.name, Role.LEAD, "cli:root")
     OF_LEADS[name](log, bob, tmp_path)
 
 
-def test_a_reviewer_has_one_answer_judged_again_and_the_job_keeps_to_it(log: Store, bob: Reviewer) -> None:
+def test_a_reviewer_has_one_answer_judged_again_and_the_job_keeps_to_it(
+    log: Store, bob: Reviewer
+) -> None:
     job = request_rejudge(log, judge=FIRST, where=RowFilter(ids=("1",)), actor=bob)
     assert len(job_progress(log, job).where.response_ids or ()) == 1
     cancel_job(log, job, bob)
 
 
 @pytest.mark.parametrize(
-    "own", [{"base_url": "http://127.0.0.1:9/v1"}, {"domain": "rocks"}, {"model": "another"}, {"name": "other"}]
+    "own",
+    [
+        {"base_url": "http://127.0.0.1:9/v1"},
+        {"domain": "rocks"},
+        {"model": "another"},
+        {"name": "other"},
+    ],
 )
 def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherwise(
     log: Store, bob: Reviewer, tmp_path: Path, own: dict[str, str]
@@ -255,14 +291,20 @@ def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherw
         ensure_version(connection, judgeboard.make_judge(**as_a_lead_asks, api_key="none").version)
 
     def ask(store: Store, who: Reviewer, _: Path) -> str:
-        return request_rejudge(store, judge=as_a_lead_asks | own, where=RowFilter(response_ids=(1,)), actor=who)
+        return request_rejudge(
+            store, judge=as_a_lead_asks | own, where=RowFilter(response_ids=(1,)), actor=who
+        )
 
     assert refused(log, ask, bob, tmp_path) == ["choose_judge"]
     change_role(log, bob.name, Role.LEAD, "cli:root")
     ask(log, bob, tmp_path)
 
 
-def test_a_reviewer_stops_no_job_of_somebody_else(log: Store, bob: Reviewer, tmp_path: Path) -> None:
+def test_a_reviewer_stops_no_job_of_somebody_else(
+    log: Store, bob: Reviewer, tmp_path: Path
+) -> None:
     job = request_rejudge(log, judge=LEXICAL, actor="cli:root")
-    assert refused(log, lambda store, who, _: cancel_job(store, job, who), bob, tmp_path) == ["cancel_jobs"]
+    assert refused(log, lambda store, who, _: cancel_job(store, job, who), bob, tmp_path) == [
+        "cancel_jobs"
+    ]
     assert job_progress(log, job).state != "cancelled"

@@ -11,7 +11,14 @@ from engines import on_sqlite
 from judgeboard.domain import Action, Decision, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import allowed
-from judgeboard.people.roster import add_person, admit, change_role, ensure_reviewer, list_people, remove_person
+from judgeboard.people.roster import (
+    add_person,
+    admit,
+    change_role,
+    ensure_reviewer,
+    list_people,
+    remove_person,
+)
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
@@ -33,7 +40,10 @@ ANN, BOB = "ann@example.org", "bob@example.org"
 def told(store: Store) -> list[tuple[str, str, object]]:
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(), limit=100)
-    return [(event.kind, event.actor, event.details.get("to") or event.details.get("action")) for event in events[::-1]]
+    return [
+        (event.kind, event.actor, event.details.get("to") or event.details.get("action"))
+        for event in events[::-1]
+    ]
 
 
 @pytest.fixture
@@ -88,7 +98,9 @@ def test_only_admins_manage_people(sqlite_store: Store, ann: Reviewer, role: Rol
     assert told(sqlite_store)[-3:] == [("refused", BOB, "manage_people")] * 3
 
 
-def test_the_last_admin_stays(sqlite_store: Store, ann: Reviewer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_admin_stays(
+    sqlite_store: Store, ann: Reviewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for attempt in (
         lambda: remove_person(sqlite_store, ANN, ann),
         lambda: change_role(sqlite_store, ANN, Role.LEAD, ann),
@@ -112,13 +124,17 @@ def test_whom_the_environment_names_is_admin_as_long_as_it_does(
             attempt()
 
 
-@pytest.mark.parametrize("address", ["", "ann", "a b@c", "ann@", "@x", "a@b@c", "ann@x\x00y", f"{'a' * 250}@x.org"])
+@pytest.mark.parametrize(
+    "address", ["", "ann", "a b@c", "ann@", "@x", "a@b@c", "ann@x\x00y", f"{'a' * 250}@x.org"]
+)
 def test_what_is_no_address_is_refused(sqlite_store: Store, address: str) -> None:
     with pytest.raises(BadInput, match="e-mail"):
         add_person(sqlite_store, address, Role.REVIEWER, "cli:root")
 
 
-def test_nobody_is_added_twice_and_nobody_else_is_changed(sqlite_store: Store, ann: Reviewer) -> None:
+def test_nobody_is_added_twice_and_nobody_else_is_changed(
+    sqlite_store: Store, ann: Reviewer
+) -> None:
     with pytest.raises(BadInput, match="admin"):
         add_person(sqlite_store, ANN, Role.REVIEWER, ann)
     with pytest.raises(BadInput, match="role"):
@@ -136,12 +152,16 @@ def test_a_person_of_another_origin_is_not_the_one_who_signs_in(sqlite_store: St
         change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
 
 
-def test_who_is_removed_stays_the_author_and_may_do_nothing_more(case: ReviewCase, flag: int) -> None:
+def test_who_is_removed_stays_the_author_and_may_do_nothing_more(
+    case: ReviewCase, flag: int
+) -> None:
     bob = add_person(case.store, BOB, Role.REVIEWER, "cli:root")
     press = {"flag_id": flag, "reviewer": bob, "decision": Decision.UNSURE}
     decide(case.store, **press, request_key="first", now=datetime(2026, 3, 1, tzinfo=UTC))
     remove_person(case.store, BOB, "cli:root")
-    with pytest.raises(NotAllowed, match="Reviewing is for"):  # his session goes on, and remembers a role
+    with pytest.raises(
+        NotAllowed, match="Reviewing is for"
+    ):  # his session goes on, and remembers a role
         decide(case.store, **press, request_key="second")
     with case.store.reading() as connection:
         line = next(each for each in list_people(connection) if each.person.id == bob.id)
@@ -181,7 +201,10 @@ def test_annotators_of_imports_are_one_person_whatever_the_case(store: Store) ->
 
 def kinds(store: Store) -> list[tuple[str, str]]:
     with store.reading() as connection:
-        return [(event.kind, event.actor) for event in latest_events(connection, EventFilter(), limit=100)][::-1]
+        return [
+            (event.kind, event.actor)
+            for event in latest_events(connection, EventFilter(), limit=100)
+        ][::-1]
 
 
 @on_sqlite
@@ -242,17 +265,24 @@ def test_a_folded_address_in_ascii_was_in_ascii_before(address: str) -> None:
 
 
 def test_no_single_letter_folds_into_ascii() -> None:
-    assert not [chr(code) for code in range(128, sys.maxunicode + 1) if folded_address(chr(code)).isascii()]
+    assert not [
+        chr(code) for code in range(128, sys.maxunicode + 1) if folded_address(chr(code)).isascii()
+    ]
 
 
 @on_sqlite
-def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again(store: Store) -> None:
+def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again(
+    store: Store,
+) -> None:
     mara = ensure_reviewer(store, "page", "Mara")
     ann = ensure_reviewer(store, "page", ANN)  # before sign-in, she entered her address as her name
 
     def listed() -> dict[str, Role]:
         with store.reading() as connection:
-            return {f"{line.person.origin} {line.person.name}": line.role for line in list_people(connection)}
+            return {
+                f"{line.person.origin} {line.person.name}": line.role
+                for line in list_people(connection)
+            }
 
     assert listed() == {"page Mara": Role.ADMIN, f"page {ANN}": Role.ADMIN}
     add_person(store, ANN, Role.ADMIN, "cli:root")
@@ -273,4 +303,9 @@ def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again
     with pytest.raises(NotFound, match="Zoe"):
         add_person(store, "Zoe", Role.REVIEWER, "cli:root", origin="page")
     kinds_of_changes = [kind for kind, _ in kinds(store) if kind != "first_seen"]
-    assert kinds_of_changes == ["add_person", *["remove_person"] * 2, *["refused"] * 2, "add_person"]
+    assert kinds_of_changes == [
+        "add_person",
+        *["remove_person"] * 2,
+        *["refused"] * 2,
+        "add_person",
+    ]

@@ -38,7 +38,11 @@ def count(store: Store, table: Any = RESPONSE) -> int:
 
 
 def answer(number: int, **fields: Any) -> dict[str, Any]:
-    return {"id": f"answer-{number}", "query": f"question {number}", "answer": "An answer."} | fields
+    return {
+        "id": f"answer-{number}",
+        "query": f"question {number}",
+        "answer": "An answer.",
+    } | fields
 
 
 @pytest.fixture
@@ -60,12 +64,17 @@ def test_every_bomb_is_refused_on_every_route_transport_and_encoding(sqlite_stor
                 shown = bomb.shape, bomb.path, bomb.content_type, encoding
                 if bomb.content_type is None:
                     service = bombs.SERVICES[bomb.path]
-                    code, text, trailers = export(address, bomb.body, service=service, compressed=bool(encoding))
+                    code, text, trailers = export(
+                        address, bomb.body, service=service, compressed=bool(encoding)
+                    )
                     assert code is grpc.StatusCode.RESOURCE_EXHAUSTED, (shown, text)
                     # Another try would not help.
                     assert "grpc-status-details-bin" not in trailers
                 else:
-                    headers = {"content-type": bomb.content_type, "content-encoding": encoding.partition(" ")[0]}
+                    headers = {
+                        "content-type": bomb.content_type,
+                        "content-encoding": encoding.partition(" ")[0],
+                    }
                     reply = http.post(bomb.path, content=sent.encoded(), headers=headers)
                     assert reply.status_code == 413, (shown, reply.text)
     assert len(shapes) >= 10
@@ -80,7 +89,9 @@ def resident_mb(process: int) -> float:
     return int(found[1]) / 1000
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc"
+)
 def test_bombs_take_little_memory(sqlite_store: Store) -> None:
     server = serving(str(sqlite_store.engine.url.database))
     with server as address, httpx.Client(base_url=address, timeout=120) as http:
@@ -97,13 +108,17 @@ def test_bombs_take_little_memory(sqlite_store: Store) -> None:
                 body = replace(bomb, encoding="gzip").encoded()
                 assert http.post(bomb.path, content=body, headers=headers).status_code == 413
                 assert http.post("/api/responses", json=answer(2)).status_code == 200
-        assert resident_mb(server.process.pid or os.getpid()) - idle < 200  # 600 to 1,400 for each that is parsed
+        assert (
+            resident_mb(server.process.pid or os.getpid()) - idle < 200
+        )  # 600 to 1,400 for each that is parsed
 
 
 def test_the_largest_requests_that_are_taken_are_within_the_limits() -> None:
     for large in bombs.large():
         is_otlp = large.path == "/v1/traces"
-        counting = otlp.traces_elements(large.content_type or otlp.PROTOBUF) if is_otlp else JsonElements()
+        counting = (
+            otlp.traces_elements(large.content_type or otlp.PROTOBUF) if is_otlp else JsonElements()
+        )
         for start in range(0, len(large.body), elements.PIECE):
             counting.count(large.body[start : start + elements.PIECE])
 
@@ -111,9 +126,18 @@ def test_the_largest_requests_that_are_taken_are_within_the_limits() -> None:
 @pytest.mark.usefixtures("small_limits")
 def test_what_stands_in_texts_is_not_counted_however_the_text_is_cut() -> None:
     chance = Random(1)
-    texts = ['{"a":[1,{},[]],' * 400, '\\",{[\\\\' * 400, "\n\t,{" * 400, '"' * 900, "\\" * 901, "é☃,{" * 300]
+    texts = [
+        '{"a":[1,{},[]],' * 400,
+        '\\",{[\\\\' * 400,
+        "\n\t,{" * 400,
+        '"' * 900,
+        "\\" * 901,
+        "é☃,{" * 300,
+    ]
     for text in texts:
-        body = json.dumps([answer(1, context=[text, text]), answer(2, answer=text)], ensure_ascii=False).encode()
+        body = json.dumps(
+            [answer(1, context=[text, text]), answer(2, answer=text)], ensure_ascii=False
+        ).encode()
         for _ in range(20):
             counting, at = JsonElements(), 0
             while at < len(body):
@@ -170,7 +194,9 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def large_request() -> bytes:
     pair = {"key": "a", "value": {"stringValue": "b" * 2**21}}
     span = {"traceId": "1" * 32, "spanId": "2" * 16, "attributes": [pair]}
-    return orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span, span | {"spanId": "3" * 16}]}]}]})
+    return orjson.dumps(
+        {"resourceSpans": [{"scopeSpans": [{"spans": [span, span | {"spanId": "3" * 16}]}]}]}
+    )
 
 
 def test_a_small_request_does_not_wait_for_large_ones(sqlite_store: Store, held: Held) -> None:
@@ -178,7 +204,8 @@ def test_a_small_request_does_not_wait_for_large_ones(sqlite_store: Store, held:
         local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
         async with httpx.AsyncClient(transport=local, base_url="http://localhost") as http:
             large = [
-                asyncio.create_task(http.post("/v1/traces", content=large_request(), headers=JSON)) for _ in range(3)
+                asyncio.create_task(http.post("/v1/traces", content=large_request(), headers=JSON))
+                for _ in range(3)
             ]
             await asyncio.to_thread(held.began.wait)
             small = await http.post("/api/responses", json=answer(1))
@@ -192,8 +219,19 @@ def test_a_small_request_does_not_wait_for_large_ones(sqlite_store: Store, held:
 def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store: Store, held: Held) -> None:
     body = large_request()
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
-    scope = {"type": "http", "method": "POST", "path": "/v1/traces", "headers": headers, "query_string": b""}
-    scope |= {"scheme": "http", "client": ("127.0.0.1", 9), "server": ("localhost", 80), "root_path": ""}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/traces",
+        "headers": headers,
+        "query_string": b"",
+    }
+    scope |= {
+        "scheme": "http",
+        "client": ("127.0.0.1", 9),
+        "server": ("localhost", 80),
+        "root_path": "",
+    }
     statuses: list[int] = []
 
     async def send(app: Any) -> None:
@@ -208,7 +246,9 @@ def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store: Store, held:
         async def reply(message: Any) -> None:
             statuses.extend([message["status"]] if "status" in message else [])
 
-        await asyncio.wait_for(app(scope, receive, reply), 60)  # it does not wait for the end of the work
+        await asyncio.wait_for(
+            app(scope, receive, reply), 60
+        )  # it does not wait for the end of the work
         held.may_end.set()
 
     with receiving(sqlite_store) as http:

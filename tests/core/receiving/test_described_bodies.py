@@ -38,7 +38,10 @@ def bodies(http: TestClient) -> dict[str, dict[str, Any]]:
     paths = http.get("/api/openapi.json").json()["paths"]
     posts = {path: methods["post"] for path, methods in paths.items() if "post" in methods}
     assert all(operation["requestBody"]["required"] for operation in posts.values())
-    return {path: operation["requestBody"]["content"]["application/json"] for path, operation in posts.items()}
+    return {
+        path: operation["requestBody"]["content"]["application/json"]
+        for path, operation in posts.items()
+    }
 
 
 def fields(content: dict[str, Any]) -> dict[str, Any]:
@@ -61,23 +64,38 @@ def test_every_example_is_stored_and_every_required_field_is_required(http: Test
     for path, content in bodies(http).items():
         schema, example = fields(content), content["example"]
         assert set(example) <= set(schema["properties"]), path
-        assert all("type" in each or "anyOf" in each or name == "raw" for name, each in schema["properties"].items())
+        assert all(
+            "type" in each or "anyOf" in each or name == "raw"
+            for name, each in schema["properties"].items()
+        )
         sendings = [example, [example]] if "oneOf" in content["schema"] else [example]
         for body in sendings:
             reply = http.post(path, content=json.dumps(body), headers=JSON)
             assert is_stored(reply), (path, reply.text)
-            assert not (isinstance(reply.json(), dict) and reply.json().get("other_fields")), (path, reply.text)
+            assert not (isinstance(reply.json(), dict) and reply.json().get("other_fields")), (
+                path,
+                reply.text,
+            )
         for name in schema.get("required", ()):
             # Without a judge, its model would name it.
             without = {each: value for each, value in example.items() if not each.startswith(name)}
-            assert not is_stored(http.post(path, content=json.dumps(without), headers=JSON)), (path, name)
+            assert not is_stored(http.post(path, content=json.dumps(without), headers=JSON)), (
+                path,
+                name,
+            )
 
 
-@pytest.mark.parametrize(("path", "kind"), [("/api/responses", "responses"), ("/api/judgments", "verdicts")])
+@pytest.mark.parametrize(
+    ("path", "kind"), [("/api/responses", "responses"), ("/api/judgments", "verdicts")]
+)
 def test_the_fields_are_those_of_the_import(http: TestClient, path: str, kind: str) -> None:
     columns = kind_class(kind)
     schema = fields(bodies(http)[path])
-    assert set(schema["properties"]) == set(columns.columns) - {"kind", "ask", "repeat"}  # of exports alone
+    assert set(schema["properties"]) == set(columns.columns) - {
+        "kind",
+        "ask",
+        "repeat",
+    }  # of exports alone
     assert set(schema["required"]) == set(columns.needed)
 
 
@@ -111,21 +129,36 @@ def is_taken(body: type[RequestBody], content: dict[str, Any], field: str) -> bo
 
 
 @pytest.mark.parametrize("body", [SentAnswer, SentJudgment, SentFeedback])
-def test_each_field_takes_the_types_that_are_described_and_no_others(body: type[RequestBody]) -> None:
-    bare = {name: value for name, value in body.example.items() if name not in {"response_id", "thumbs"}}
+def test_each_field_takes_the_types_that_are_described_and_no_others(
+    body: type[RequestBody],
+) -> None:
+    bare = {
+        name: value for name, value in body.example.items() if name not in {"response_id", "thumbs"}
+    }
     for field in body.model_fields:
-        without: dict[str, Any] = {} if body is not SentFeedback or field.endswith("_id") else {"response_id": "r"}
+        without: dict[str, Any] = (
+            {} if body is not SentFeedback or field.endswith("_id") else {"response_id": "r"}
+        )
         if body is SentFeedback and field not in {"thumbs", "stars"}:
             without |= {"kind": "stars", "value": 3} if field == "kind" else {"thumbs": "up"}
         settings = [bare | without]
         settings += [bare | {"scale": "1-5"}] if field in {"quality", "scores"} else []
-        settings += [bare | {"response_id": "r", "kind": kind} for kind in ("thumbs", "stars") if field == "value"]
+        settings += [
+            bare | {"response_id": "r", "kind": kind}
+            for kind in ("thumbs", "stars")
+            if field == "value"
+        ]
         # An object of feedback is described once, at the field ``feedback``.
         left_out = {"list", "object"} if field in {"thumbs", "stars", "value"} else set()
-        for kind, values in ((kind, values) for kind, values in VALUES.items() if kind not in left_out):
+        for kind, values in (
+            (kind, values) for kind, values in VALUES.items() if kind not in left_out
+        ):
             contents = [setting | {field: value} for setting in settings for value in values]
             described = any(is_described(body, content) for content in contents)
-            assert described == any(is_taken(body, content, field) for content in contents), (field, kind)
+            assert described == any(is_taken(body, content, field) for content in contents), (
+                field,
+                kind,
+            )
 
 
 def test_the_page_for_people_shows_fields_and_examples(http: TestClient) -> None:

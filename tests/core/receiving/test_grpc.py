@@ -74,12 +74,17 @@ def readable_spans(body: bytes) -> Iterator[ReadableSpan]:
                     parent if span.parent_span_id else None,
                     resource,
                     attributes_of(span.attributes),
-                    [Event(each.name, attributes_of(each.attributes), each.time_unix_nano) for each in span.events],
+                    [
+                        Event(each.name, attributes_of(each.attributes), each.time_unix_nano)
+                        for each in span.events
+                    ],
                     kind=SpanKind(max(0, span.kind - 1)),
                     status=SpanStatus(StatusCode(span.status.code)),
                     start_time=span.start_time_unix_nano,
                     end_time=span.end_time_unix_nano,
-                    instrumentation_scope=InstrumentationScope(scoped.scope.name, scoped.scope.version),
+                    instrumentation_scope=InstrumentationScope(
+                        scoped.scope.name, scoped.scope.version
+                    ),
                 )
 
 
@@ -92,7 +97,9 @@ def stored(store: Store) -> tuple[list[Any], list[Any]]:
     )
     spans = select(TRACE.c.external_id, SPAN.c.kind, SPAN.c.external_id).join_from(SPAN, TRACE)
     with store.reading() as connection:
-        return tuple(sorted(map(tuple, connection.execute(query)), key=repr) for query in (answers, spans))
+        return tuple(
+            sorted(map(tuple, connection.execute(query)), key=repr) for query in (answers, spans)
+        )
 
 
 @pytest.mark.parametrize("capture", ["oinf_langchain", "traceloop", "genai_openai_1.3b0"])
@@ -100,10 +107,15 @@ def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
     store: Store, new_store: Callable[[], Store], shared: Path, capture: str
 ) -> None:
     files = sorted((shared / "captures" / capture).glob("*v1_traces.bin"))
-    bodies = [gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body for body in map(Path.read_bytes, files)]
+    bodies = [
+        gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body
+        for body in map(Path.read_bytes, files)
+    ]
     over_http = new_store()
     with receiving(over_http) as http, listening(store) as address:
-        for body, compression in zip(bodies, cycle([grpc.Compression.Gzip, grpc.Compression.NoCompression])):
+        for body, compression in zip(
+            bodies, cycle([grpc.Compression.Gzip, grpc.Compression.NoCompression])
+        ):
             exporter = OTLPSpanExporter(address, insecure=True, compression=compression)
             assert exporter.export(list(readable_spans(body))) is SpanExportResult.SUCCESS
             exporter.shutdown()
@@ -120,8 +132,12 @@ def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
 def test_log_records_are_stored_with_their_trace(sqlite_store: Store) -> None:
     logs = "opentelemetry.proto.collector.logs.v1.LogsService"
     with listening(sqlite_store) as address:
-        assert export(address, log_request(trace(1)[0], "text"), service=logs)[0] is grpc.StatusCode.OK
-        metrics = export(address, b"", service="opentelemetry.proto.collector.metrics.v1.MetricsService")
+        assert (
+            export(address, log_request(trace(1)[0], "text"), service=logs)[0] is grpc.StatusCode.OK
+        )
+        metrics = export(
+            address, b"", service="opentelemetry.proto.collector.metrics.v1.MetricsService"
+        )
     assert metrics[0] is grpc.StatusCode.UNIMPLEMENTED
     assert [kind for _, kind, _ in stored(sqlite_store)[1]] == ["log"]
 
@@ -158,7 +174,9 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Stor
 def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store: Store) -> None:
     with listening(sqlite_store) as address:
         assert export(address)[0] is grpc.StatusCode.OK
-        code, text, _ = export(address, headers=[("x-forwarded-for", "203.0.113.9")])  # a proxy on this machine
+        code, text, _ = export(
+            address, headers=[("x-forwarded-for", "203.0.113.9")]
+        )  # a proxy on this machine
         assert (code, "create one with" in text) == (grpc.StatusCode.UNAUTHENTICATED, True)
     with listening(sqlite_store, keys_needed=lambda: True) as address:
         assert export(address)[0] is grpc.StatusCode.UNAUTHENTICATED
@@ -194,7 +212,9 @@ def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(
     assert not caplog.records
 
 
-def test_a_busy_receiver_tells_when_to_try_again(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_receiver_tells_when_to_try_again(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slow = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
     fast = create_key(sqlite_store, "fast", by="test")
     with listening(sqlite_store) as address:
@@ -216,12 +236,16 @@ def test_a_busy_receiver_tells_when_to_try_again(sqlite_store: Store, monkeypatc
 def test_the_exporter_of_opentelemetry_sends_again_after_the_database_was_locked(
     sqlite_store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lock = sqlite3.connect(str(sqlite_store.engine.url.database), isolation_level=None, check_same_thread=False)
+    lock = sqlite3.connect(
+        str(sqlite_store.engine.url.database), isolation_level=None, check_same_thread=False
+    )
     lock.execute("BEGIN IMMEDIATE")
     with listening(sqlite_store, patience=0.2) as address:
         exporter = OTLPSpanExporter(address, insecure=True, timeout=60)
         results = []
-        sending = threading.Thread(target=lambda: results.append(exporter.export(list(readable_spans(BODY)))))
+        sending = threading.Thread(
+            target=lambda: results.append(exporter.export(list(readable_spans(BODY))))
+        )
         sending.start()
         until(lambda: "Transient error" in caplog.text, "a refusal")
         lock.execute("ROLLBACK")
@@ -234,7 +258,9 @@ def test_the_exporter_of_opentelemetry_sends_again_after_the_database_was_locked
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(store: Store, end: int) -> None:
+def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(
+    store: Store, end: int
+) -> None:
     database, port = store.engine.url.render_as_string(hide_password=False), free_port()
     address, acknowledged, enough = f"localhost:{port}", set[str](), threading.Event()
     codes: set[grpc.StatusCode] = set()
@@ -263,7 +289,10 @@ def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(store: Sto
         process.send_signal(end)
     for each in senders:
         each.join()
-    assert codes <= {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}  # exporters send these again
+    assert codes <= {
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.CANCELLED,
+    }  # exporters send these again
     with store.reading() as connection:
         assert acknowledged <= set(connection.execute(select(SPAN.c.external_id)).scalars())
 

@@ -17,7 +17,13 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.judge_versions import list_versions
 from sent_traces import receiving
 
-ANSWER = {"id": "r1", "question": "Who?", "answer": "Nobody knows.", "contexts": ["Nobody."], "source": "shop"}
+ANSWER = {
+    "id": "r1",
+    "question": "Who?",
+    "answer": "Nobody knows.",
+    "contexts": ["Nobody."],
+    "source": "shop",
+}
 VERDICT: dict[str, Any] = {
     "response_id": "r1",
     "judge": "mine",
@@ -37,21 +43,39 @@ def exported(store: Store, *names: str) -> dict[str, list[dict[str, Any]]]:
     """The rows of tables, without what differs between a file and a request."""
     files = {name: io.BytesIO() for name in names}
     export_tables(store, dict(files))
-    rows = {name: [json.loads(line) for line in file.getvalue().splitlines()] for name, file in files.items()}
-    return {name: [{**row, "run": None, "created_at": None} for row in of_table] for name, of_table in rows.items()}
+    rows = {
+        name: [json.loads(line) for line in file.getvalue().splitlines()]
+        for name, file in files.items()
+    }
+    return {
+        name: [{**row, "run": None, "created_at": None} for row in of_table]
+        for name, of_table in rows.items()
+    }
 
 
-def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(new_store: Callable[[], Store]) -> None:
+def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(
+    new_store: Callable[[], Store],
+) -> None:
     sent, imported = new_store(), new_store()
     with receiving(sent) as http:
         http.post("/api/responses", json=ANSWER)
         reply = http.post("/api/judgments", json=VERDICT | {"colour": "red"})
     assert (reply.status_code, reply.json()) == (
         200,
-        {"stored": 1, "unchanged": 0, "rejected": 0, "problems": [], "other_fields": {"colour": "not stored"}},
+        {
+            "stored": 1,
+            "unchanged": 0,
+            "rejected": 0,
+            "problems": [],
+            "other_fields": {"colour": "not stored"},
+        },
     )
-    import_file(imported, io.BytesIO(json.dumps(ANSWER).encode()), source="shop", name="answers.jsonl")
-    import_file(imported, io.BytesIO(json.dumps(VERDICT).encode()), kind="verdicts", name="verdicts.jsonl")
+    import_file(
+        imported, io.BytesIO(json.dumps(ANSWER).encode()), source="shop", name="answers.jsonl"
+    )
+    import_file(
+        imported, io.BytesIO(json.dumps(VERDICT).encode()), kind="verdicts", name="verdicts.jsonl"
+    )
     tables = exported(sent, "judgments", "flags")
     assert tables == exported(imported, "judgments", "flags")
     [judgment] = tables["judgments"]
@@ -60,7 +84,11 @@ def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(new_st
     for each in (sent, imported):
         with each.reading() as connection:
             [version] = list_versions(connection)
-        assert (version.title, version.model, version.params) == ("mine v1", "m-1", {"recorded": "2026-10"})
+        assert (version.title, version.model, version.params) == (
+            "mine v1",
+            "m-1",
+            {"recorded": "2026-10"},
+        )
 
 
 @on_sqlite
@@ -78,10 +106,18 @@ def test_the_same_verdict_is_stored_once_and_another_one_is_newer(store: Store) 
         assert (counts, other) == ([(1, 0), (0, 1), (1, 0), (0, 1)], (2, 0))
         stored = http.get("/api/responses/r1").json()
     of_first = [each for each in stored["judgments"] if each["judge"] == "mine"]
-    assert [(each["ask"], each["groundedness"]) for each in of_first] == [(0, 0.2), (1, 0.9), (0, 0.2)]
+    assert [(each["ask"], each["groundedness"]) for each in of_first] == [
+        (0, 0.2),
+        (1, 0.9),
+        (0, 0.2),
+    ]
     assert len({each["judge_version"] for each in of_first}) == 2
     with store.reading() as connection:
-        assert [version.title for version in list_versions(connection)] == ["another v1", "mine v1", "mine v2"]
+        assert [version.title for version in list_versions(connection)] == [
+            "another v1",
+            "mine v1",
+            "mine v2",
+        ]
 
 
 @on_sqlite
@@ -94,7 +130,12 @@ def test_of_several_verdicts_in_one_request_the_last_is_the_newest(store: Store)
         assert (reply["stored"], reply["unchanged"], reply["rejected"]) == (3, 1, 0)
         http.post("/api/judgments", json=verdict | {"groundedness": 0.2})
     judgments = exported(store, "judgments")["judgments"]
-    assert [(each["ask"], each["groundedness"]) for each in judgments] == [(0, 0.9), (1, 0.2), (2, 0.9), (3, 0.2)]
+    assert [(each["ask"], each["groundedness"]) for each in judgments] == [
+        (0, 0.9),
+        (1, 0.2),
+        (2, 0.9),
+        (3, 0.2),
+    ]
 
 
 def test_a_verdict_of_a_judge_that_the_server_has_is_of_this_version(store: Store) -> None:
@@ -113,14 +154,30 @@ def test_a_retired_version_takes_no_new_verdict_until_it_is_restored(store: Stor
         http.post("/api/judgments", json=VERDICT | {"judge": "primary"})
         http.post("/api/judgments", json=VERDICT)
         retire_version(store, "mine v1", "cli:ann")
-        newer = http.post("/api/judgments", json=[VERDICT | {"quality": 4}, VERDICT | {"response_id": "r2"}]).json()
-        assert (newer["stored"], [each["field"] for each in newer["problems"]]) == (0, ["judge_version"] * 2)
-        for words in ("mine v1 was retired by cli:ann", 'versions restore "mine v1"', "another judge_version"):
+        newer = http.post(
+            "/api/judgments", json=[VERDICT | {"quality": 4}, VERDICT | {"response_id": "r2"}]
+        ).json()
+        assert (newer["stored"], [each["field"] for each in newer["problems"]]) == (
+            0,
+            ["judge_version"] * 2,
+        )
+        for words in (
+            "mine v1 was retired by cli:ann",
+            'versions restore "mine v1"',
+            "another judge_version",
+        ):
             assert words in newer["problems"][0]["reason"]
         assert http.post("/api/judgments", json=VERDICT).json()["unchanged"] == 1, "as before"
-        assert http.post("/api/judgments", json=VERDICT | {"judge_version": "2026-11"}).json()["stored"] == 1
+        assert (
+            http.post("/api/judgments", json=VERDICT | {"judge_version": "2026-11"}).json()[
+                "stored"
+            ]
+            == 1
+        )
         restore_version(store, "mine v1", "cli:ann")
-        assert http.post("/api/judgments", json=VERDICT | {"response_id": "r2"}).json()["stored"] == 1
+        assert (
+            http.post("/api/judgments", json=VERDICT | {"response_id": "r2"}).json()["stored"] == 1
+        )
 
 
 @on_sqlite
@@ -130,17 +187,32 @@ def test_nobody_sends_verdicts_of_a_judge_of_the_server_or_of_another_name(store
     with receiving(store) as http:
         [own] = http.get("/api/responses/r1").json()["judgments"]
         http.post("/api/judgments", json=VERDICT)
-        sent = next(each for each in http.get("/api/responses/r1").json()["judgments"] if each["judge"] == "mine")
+        sent = next(
+            each
+            for each in http.get("/api/responses/r1").json()["judgments"]
+            if each["judge"] == "mine"
+        )
         for name, version, field, words in (
             ("lexical", own, "judge_version", "this server runs lexical v1"),
             ("totally other", own, "judge", "is a version of 'lexical', not of 'totally other'"),
             ("totally other", sent, "judge", "is a version of 'mine', not of 'totally other'"),
         ):
-            verdict = VERDICT | {"judge": name, "judge_version": version["judge_version"], "quality": 4}
+            verdict = VERDICT | {
+                "judge": name,
+                "judge_version": version["judge_version"],
+                "quality": 4,
+            }
             reply = http.post("/api/judgments", json=verdict).json()
-            assert (reply["stored"], reply["rejected"], reply["problems"][0]["field"]) == (0, 1, field), name
+            assert (reply["stored"], reply["rejected"], reply["problems"][0]["field"]) == (
+                0,
+                1,
+                field,
+            ), name
             assert words in reply["problems"][0]["reason"]
-        assert {each["judge"] for each in http.get("/api/responses/r1").json()["judgments"]} == {"lexical", "mine"}
+        assert {each["judge"] for each in http.get("/api/responses/r1").json()["judgments"]} == {
+            "lexical",
+            "mine",
+        }
         assert own in http.get("/api/responses/r1").json()["judgments"]
 
 
@@ -163,10 +235,19 @@ def test_a_refused_field_is_named_and_the_others_of_a_list_are_stored(
     wrong = VERDICT | {"judge": "other"} | part
     with receiving(sqlite_store) as http:
         http.post("/api/responses", json=ANSWER)
-        alone = http.post("/api/judgments", content=json.dumps(wrong), headers={"content-type": "application/json"})
-        assert (alone.status_code, alone.json()["message"].partition(": ")[2].startswith(f"{field}: ")) == (400, True)
+        alone = http.post(
+            "/api/judgments",
+            content=json.dumps(wrong),
+            headers={"content-type": "application/json"},
+        )
+        assert (
+            alone.status_code,
+            alone.json()["message"].partition(": ")[2].startswith(f"{field}: "),
+        ) == (400, True)
         listed = json.dumps([wrong, VERDICT])
-        reply = http.post("/api/judgments", content=listed, headers={"content-type": "application/json"}).json()
+        reply = http.post(
+            "/api/judgments", content=listed, headers={"content-type": "application/json"}
+        ).json()
     assert (reply["stored"], reply["rejected"]) == (1, 1)
     assert (reply["problems"][0]["row"], reply["problems"][0]["field"]) == (1, field)
 
@@ -183,7 +264,12 @@ def test_a_verdict_finds_its_answer_in_the_source_of_the_key_or_of_the_body(stor
         refused = http.post("/api/judgments", json=VERDICT | {"source": "bank"}, headers=shop)
         assert (refused.status_code, "'shop', not 'bank'" in refused.text) == (403, True)
         assert http.post("/api/judgments", json=VERDICT, headers=shop).json()["stored"] == 1
-        assert http.post("/api/judgments", json=VERDICT | {"source": "bank"}, headers=anyone).json()["stored"] == 1
+        assert (
+            http.post("/api/judgments", json=VERDICT | {"source": "bank"}, headers=anyone).json()[
+                "stored"
+            ]
+            == 1
+        )
         for body, reason in (
             (VERDICT, "--source"),
             (VERDICT | {"response_id": "r9"}, "no response 'r9'"),

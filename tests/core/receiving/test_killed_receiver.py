@@ -26,7 +26,11 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(sto
     def send(sender: int) -> None:
         with httpx.Client(base_url=address, timeout=60) as http:
             for number in range(10**6):
-                spans = [sent for each in range(BATCH) for sent in trace(sender * 10**8 + number * BATCH + each)]
+                spans = [
+                    sent
+                    for each in range(BATCH)
+                    for sent in trace(sender * 10**8 + number * BATCH + each)
+                ]
                 try:
                     reply = http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
                 except httpx.TransportError:  # it is killed
@@ -53,14 +57,23 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(sto
     while gathered(store, after=100):
         pass
     with store.reading() as connection:
-        made = connection.execute(select(TRACE.c.external_id).where(TRACE.c.state == "made")).scalars()
+        made = connection.execute(
+            select(TRACE.c.external_id).where(TRACE.c.state == "made")
+        ).scalars()
         assert set(made) == roots
-    sys.stdout.write(f"{len(acknowledged):,} spans acknowledged, {len(stored):,} stored, {len(roots):,} answers\n")
+    sys.stdout.write(
+        f"{len(acknowledged):,} spans acknowledged, {len(stored):,} stored, {len(roots):,} answers\n"
+    )
 
 
 @pytest.mark.postgres
-def test_a_lost_database_asks_for_another_try_and_loses_nothing(postgres_store: Store, postgres_server: Engine) -> None:
-    name, sent = postgres_store.engine.url.database, {number: trace(number) for number in range(1, 40)}
+def test_a_lost_database_asks_for_another_try_and_loses_nothing(
+    postgres_store: Store, postgres_server: Engine
+) -> None:
+    name, sent = (
+        postgres_store.engine.url.database,
+        {number: trace(number) for number in range(1, 40)},
+    )
     acknowledged: list[int] = []
     refused = 0
     with receiving(postgres_store) as http:
@@ -70,7 +83,9 @@ def test_a_lost_database_asks_for_another_try_and_loses_nothing(postgres_store: 
                     connection.exec_driver_sql(
                         f"ALTER DATABASE {name} ALLOW_CONNECTIONS {'false' if number == 10 else 'true'}"
                     )
-                    ended = select(func.pg_terminate_backend(column("pid"))).select_from(table("pg_stat_activity"))
+                    ended = select(func.pg_terminate_backend(column("pid"))).select_from(
+                        table("pg_stat_activity")
+                    )
                     connection.execute(ended.where(column("datname") == name))
             reply = http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
             refused += reply.status_code == 503
@@ -79,8 +94,15 @@ def test_a_lost_database_asks_for_another_try_and_loses_nothing(postgres_store: 
             acknowledged += [number] if reply.status_code == 200 else []
         assert refused >= 20
         for number in sent.keys() - set(acknowledged):  # as a sender does
-            assert http.post("/v1/traces", content=request(sent[number]), headers=PROTOBUF).status_code == 200
+            assert (
+                http.post("/v1/traces", content=request(sent[number]), headers=PROTOBUF).status_code
+                == 200
+            )
     assert gathered(postgres_store) == len(sent)
     with postgres_store.reading() as connection:
-        assert connection.execute(select(func.count()).select_from(SPAN)).scalar_one() == sum(map(len, sent.values()))
-    sys.stdout.write(f"{len(acknowledged)} requests acknowledged, {refused} refused while the database was lost\n")
+        assert connection.execute(select(func.count()).select_from(SPAN)).scalar_one() == sum(
+            map(len, sent.values())
+        )
+    sys.stdout.write(
+        f"{len(acknowledged)} requests acknowledged, {refused} refused while the database was lost\n"
+    )

@@ -57,10 +57,16 @@ def test_the_figures_are_those_of_the_database(store: Store) -> None:
         with statements_of(store) as sent:
             page = http.get("/metrics")
             figures = figures_in(page.text)
-            again = http.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})
-        assert sum(COUNTING_TRACES in statement for statement in sent) == 1  # the second scrape counts nothing
+            again = http.get(
+                "/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"}
+            )
+        assert (
+            sum(COUNTING_TRACES in statement for statement in sent) == 1
+        )  # the second scrape counts nothing
         assert page.headers["content-type"].startswith("text/plain")
-        assert figures_in(again.text, openmetrics_in).items() >= {("reviews_total", ()): 1.0}.items()
+        assert (
+            figures_in(again.text, openmetrics_in).items() >= {("reviews_total", ()): 1.0}.items()
+        )
 
     with store.reading() as connection:
         (shop,) = list_sources(connection)
@@ -70,7 +76,11 @@ def test_the_figures_are_those_of_the_database(store: Store) -> None:
     assert {labels: n for (name, labels), n in figures.items() if name == "flags"} == {
         (rule_, state): n for rule_, states in flags.items() for state, n in states.items()
     }
-    assert sum(n for (name, labels), n in figures.items() if name == "flags" and labels[1] == "open") == open_flags > 0
+    assert (
+        sum(n for (name, labels), n in figures.items() if name == "flags" and labels[1] == "open")
+        == open_flags
+        > 0
+    )
     assert judged.unparsable == 1
     expected = {
         ("traces", ("shop", "made")): shop.made,
@@ -86,7 +96,8 @@ def test_the_figures_are_those_of_the_database(store: Store) -> None:
         ("judgments_unpriced_total", ("rag v1",)): judged.ok,
         ("judgment_cost_dollars_total", ("rag v1",)): 1.5,
         ("judging_waiting", ('a "rule"',)): rule.waiting,
-        ("judging_oldest_timestamp_seconds", ('a "rule"',)): rule.oldest and rule.oldest.timestamp(),
+        ("judging_oldest_timestamp_seconds", ('a "rule"',)): rule.oldest
+        and rule.oldest.timestamp(),
         ("judging_rule_state", ('a "rule"', "active")): 1,
         ("judging_rule_state", ('a "rule"', "paused")): 0,
         ("judging_cost_today_dollars", ('a "rule"',)): 0,
@@ -102,14 +113,24 @@ def test_the_figures_are_those_of_the_database(store: Store) -> None:
 def test_other_machines_read_the_figures_with_a_key_that_may_read(sqlite_store: Store) -> None:
     with receiving(sqlite_store, "203.0.113.9") as http:
         assert http.get("/metrics").status_code == 401
-        keys = {scope: create_key(sqlite_store, scope, scopes=[scope], by="test") for scope in ("ingest", "read")}
+        keys = {
+            scope: create_key(sqlite_store, scope, scopes=[scope], by="test")
+            for scope in ("ingest", "read")
+        }
         one_source = create_key(sqlite_store, "shop", scopes=["read"], source="shop", by="test")
         for token, status in ((keys["ingest"], 403), (one_source, 403), (keys["read"], 200)):
-            assert http.get("/metrics", headers={"authorization": f"Bearer {token}"}).status_code == status
-        assert http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF).status_code == 401
+            assert (
+                http.get("/metrics", headers={"authorization": f"Bearer {token}"}).status_code
+                == status
+            )
+        assert (
+            http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF).status_code == 401
+        )
 
 
-def test_a_server_is_ready_while_its_database_can_be_used(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_is_ready_while_its_database_can_be_used(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     with receiving(store, "203.0.113.9") as http:
         assert (http.get("/readyz").status_code, http.get("/healthz").text) == (200, "ok")
         with store.writing() as connection:
@@ -132,7 +153,9 @@ def test_a_server_is_not_ready_while_its_database_does_not_answer() -> None:
         assert http.get("/healthz").status_code == 200
 
 
-def test_a_server_is_not_ready_while_nothing_can_be_written(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_is_not_ready_while_nothing_can_be_written(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     with receiving(store, "203.0.113.9") as http:
         assert http.get("/readyz").status_code == 200
 
@@ -144,7 +167,9 @@ def test_a_server_is_not_ready_while_nothing_can_be_written(store: Store, caplog
         reply = http.get("/readyz")
         event.remove(store.engine, "checkout", refuse)
     assert (reply.status_code, "written" in reply.text) == (503, True)
-    assert [record.getMessage().partition(": not ready: ")[0] for record in caplog.records] == ["GET /readyz"]
+    assert [record.getMessage().partition(": not ready: ")[0] for record in caplog.records] == [
+        "GET /readyz"
+    ]
 
 
 def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_probe_leaves_nothing(
@@ -177,9 +202,16 @@ def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(
 ) -> None:
     with sqlite_store.writing() as connection:
         fault = "SELECT RAISE(ABORT, 'database or disk is full')"
-        connection.exec_driver_sql(f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN {fault}; END")
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN {fault}; END"
+        )
     with receiving(sqlite_store) as http:
-        assert http.post("/api/responses", json={"id": "1", "query": "q", "answer": "a secret"}).status_code == 503
+        assert (
+            http.post(
+                "/api/responses", json={"id": "1", "query": "q", "answer": "a secret"}
+            ).status_code
+            == 503
+        )
     (line,) = [record.getMessage() for record in caplog.records]
     cause = "database or disk is full (free some disk space and try again)"
     assert line == f"POST '/api/responses' failed: {cause}"

@@ -25,7 +25,9 @@ from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
 def bearer(store: Store, *scopes: str, **options: Any) -> dict[str, str]:
     name = " ".join((*scopes, *options.values()))
-    return {"authorization": f"Bearer {create_key(store, name, scopes=scopes, by='test', **options)}"}
+    return {
+        "authorization": f"Bearer {create_key(store, name, scopes=scopes, by='test', **options)}"
+    }
 
 
 def exported(store: Store, name: str) -> list[dict[str, Any]]:
@@ -76,7 +78,13 @@ def test_flags_are_read_in_pages(store: Store) -> None:
         assert second["next"] is None
         assert read(state="confirmed", rule="low_groundedness")["flags"] == [flags[1]]
         assert read(rule="judge_failed") == read(source="other") == {"flags": [], "next": None}
-        for wrong in ({"state": "confirm"}, {"limit": 0}, {"limit": 1001}, {"after": "x"}, {"stat": "open"}):
+        for wrong in (
+            {"state": "confirm"},
+            {"limit": 0},
+            {"limit": 1001},
+            {"after": "x"},
+            {"stat": "open"},
+        ):
             assert http.get("/api/flags", params=wrong).status_code == 400
 
 
@@ -85,7 +93,13 @@ def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store: Stor
     case.flagged(0.1)
     flag = case.rows(FLAG)[0]["id"]
     review = {"reviewer": "Mara", "flag": flag, "decision": "confirm"}
-    calls = {"read": ("GET", f"/api/responses/{exported(sqlite_store, 'responses')[0]['external_id']}", None)}
+    calls = {
+        "read": (
+            "GET",
+            f"/api/responses/{exported(sqlite_store, 'responses')[0]['external_id']}",
+            None,
+        )
+    }
     calls |= {"flags": ("GET", "/api/flags", None), "review": ("POST", "/api/reviews", review)}
     allowed = {"ingest": set(), "read": {"read", "flags"}, "review": {"review"}}
     keys = {scope: bearer(sqlite_store, scope) for scope in allowed}
@@ -110,18 +124,38 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: S
     for name in ("Ann", "Bob"):
         ensure_reviewer(store, "page", name)
     headers = bearer(store, "review")
-    sent = {"reviewer": "Ann", "flag": flag, "decision": "confirm", "quality": 2, "note": "made up", "request_key": "1"}
+    sent = {
+        "reviewer": "Ann",
+        "flag": flag,
+        "decision": "confirm",
+        "quality": 2,
+        "note": "made up",
+        "request_key": "1",
+    }
     with receiving(store) as http:
         replies = [http.post("/api/reviews", json=sent, headers=headers).json() for _ in range(2)]
-        assert replies[0] == replies[1] == {"review": case.rows(REVIEW)[0]["id"], "flags_stay_open": None}
-        decided = http.post("/api/reviews", json=sent | {"reviewer": "Bob", "request_key": "2"}, headers=headers)
+        assert (
+            replies[0]
+            == replies[1]
+            == {"review": case.rows(REVIEW)[0]["id"], "flags_stay_open": None}
+        )
+        decided = http.post(
+            "/api/reviews", json=sent | {"reviewer": "Bob", "request_key": "2"}, headers=headers
+        )
         graded = http.post(
-            "/api/reviews", json={"reviewer": "Bob", "response": "a0", "groundedness": 1.0}, headers=headers
+            "/api/reviews",
+            json={"reviewer": "Bob", "response": "a0", "groundedness": 1.0},
+            headers=headers,
         )
     review, note, grade = case.rows(REVIEW)
     assert (review["decision"], review["quality"], review["note"]) == ("confirm", 2, "made up")
     assert case.rows(FLAG)[0]["state"] == "confirmed"
-    assert (decided.status_code, note["decision"], note["quality"], note["note"]) == (409, None, None, "made up")
+    assert (decided.status_code, note["decision"], note["quality"], note["note"]) == (
+        409,
+        None,
+        None,
+        "made up",
+    )
     assert {"Ann", "a0:"} <= {*decided.json()["message"].replace(",", "").split()}
     assert graded.json() == {"review": grade["id"]}
     with store.reading() as connection:
@@ -137,8 +171,16 @@ def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store: St
     with receiving(store) as http, ThreadPoolExecutor(len(people)) as pool:
 
         def send(flag: int, number: int) -> int:
-            decision, label = ("confirm", "hallucinated") if number == 0 else ("dismiss", "grounded")
-            review = {"reviewer": people[number], "flag": flag, "decision": decision, "label": label, "note": "Why"}
+            decision, label = (
+                ("confirm", "hallucinated") if number == 0 else ("dismiss", "grounded")
+            )
+            review = {
+                "reviewer": people[number],
+                "flag": flag,
+                "decision": decision,
+                "label": label,
+                "note": "Why",
+            }
             return http.post("/api/reviews", json=review, headers=headers).status_code
 
         for flag in (row["id"] for row in case.rows(FLAG)):
@@ -146,7 +188,10 @@ def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store: St
             assert sorted(statuses) == [200, 409, 409, 409, 409]
     reviews = case.rows(REVIEW)
     assert len(reviews) == 3 * len(people)
-    assert {(row["decision"] is None, row["label"] is None) for row in reviews} == {(True, True), (False, False)}
+    assert {(row["decision"] is None, row["label"] is None) for row in reviews} == {
+        (True, True),
+        (False, False),
+    }
     assert {row["note"] for row in reviews} == {"Why"}
 
 
@@ -154,7 +199,13 @@ def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store: St
 def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> None:
     case = queue_case(store)
     case.flagged(0.1, 0.2)
-    case.queue(needed=2, blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon))
+    case.queue(
+        needed=2,
+        blind_judge=True,
+        blind_people=True,
+        order="oldest",
+        assigned=(case.mara, case.jon),
+    )
     for who in (case.mara, case.jon):
         case.review(who, label="hallucinated", groundedness=0.1)
     leased = case.lease(case.mara)
@@ -163,7 +214,10 @@ def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> Non
 
     def figures() -> tuple[list[int], int]:
         with store.reading() as connection:
-            pages = [agreement_page(PairSource(connection), grade=grade) for grade in ("label", "groundedness")]
+            pages = [
+                agreement_page(PairSource(connection), grade=grade)
+                for grade in ("label", "groundedness")
+            ]
         return [page.result.n for page in pages if page.version is not None], len(case.reviews())
 
     before = figures()
@@ -172,14 +226,22 @@ def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> Non
         replies = {
             (token, who): http.post(
                 "/api/reviews",
-                json={"reviewer": who, "lease": token, "label": "grounded", "groundedness": 0.9, "note": "typed"},
+                json={
+                    "reviewer": who,
+                    "lease": token,
+                    "label": "grounded",
+                    "groundedness": 0.9,
+                    "note": "typed",
+                },
                 headers=headers,
             )
             for token in (f"{first}.madeup", f"{second}.madeup", f"{first}.{secret}", leased.token)
             for who in ("Mara", "Jon", case.ada.name)
             if (token, who) != (leased.token, "Mara")
         }
-    assert {(reply.status_code, reply.json()["message"]) for reply in replies.values()} == {(409, NO_LEASE)}
+    assert {(reply.status_code, reply.json()["message"]) for reply in replies.values()} == {
+        (409, NO_LEASE)
+    }
     assert figures() == before
     assert before == ([1, 1], 2)
 
@@ -221,7 +283,9 @@ def test_blind_queues_and_leases_bind_a_key_too(store: Store) -> None:
         ([], "review"),
     ],
 )
-def test_a_review_that_cannot_be_used_is_refused_with_its_field(sqlite_store: Store, review: Any, field: str) -> None:
+def test_a_review_that_cannot_be_used_is_refused_with_its_field(
+    sqlite_store: Store, review: Any, field: str
+) -> None:
     with receiving(sqlite_store) as http:
         reply = http.post("/api/reviews", json=review)
     assert (reply.status_code, field in reply.text) == (400, True), reply.text
@@ -230,12 +294,22 @@ def test_a_review_that_cannot_be_used_is_refused_with_its_field(sqlite_store: St
 def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store: Store) -> None:
     case = queue_case(sqlite_store)
     case.flagged(0.1)
-    for name, role in (("viewer@example.org", Role.VIEWER), ("reviewer@example.org", Role.REVIEWER)):
+    for name, role in (
+        ("viewer@example.org", Role.VIEWER),
+        ("reviewer@example.org", Role.REVIEWER),
+    ):
         add_person(sqlite_store, name, role, "test")
     with receiving(sqlite_store) as http:
         statuses = {
-            name: http.post("/api/reviews", json={"reviewer": name, "flag": 1, "decision": "unsure"}).status_code
-            for name in ("stranger@example.org", "Nobody", "viewer@example.org", "reviewer@example.org")
+            name: http.post(
+                "/api/reviews", json={"reviewer": name, "flag": 1, "decision": "unsure"}
+            ).status_code
+            for name in (
+                "stranger@example.org",
+                "Nobody",
+                "viewer@example.org",
+                "reviewer@example.org",
+            )
         }
     assert list(statuses.values()) == [400, 400, 403, 200]
 
@@ -251,19 +325,32 @@ def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(sto
     with receiving(store) as http:
 
         def send(name: str) -> tuple[int, str]:
-            reply = http.post("/api/reviews", json={"reviewer": name, "flag": 1, "decision": "unsure"}, headers=headers)
+            reply = http.post(
+                "/api/reviews",
+                json={"reviewer": name, "flag": 1, "decision": "unsure"},
+                headers=headers,
+            )
             return reply.status_code, reply.text
 
         entered = [send(name) for name in ("Nobody", "cli:root", "eve@example.org", "Gone", "mara")]
         add_person(store, "ann@example.org", Role.REVIEWER, "cli:root")
-        signed_in = [send(name) for name in ("Nobody", "Mara", "cli:root", "eve@example.org", "ANN@example.org")]
+        signed_in = [
+            send(name)
+            for name in ("Nobody", "Mara", "cli:root", "eve@example.org", "ANN@example.org")
+        ]
     assert [status for status, _ in entered] == [400, 400, 400, 403, 200]
     assert [status for status, _ in signed_in] == [400, 400, 400, 400, 200]
     refusals = [message for status, message in entered + signed_in if status == 400]
     assert all("judgeboard people add" in message for message in refusals)
-    assert not [message for message in refusals if any(name in message for name in ("Jon", "Ada", "ann@example.org"))]
+    assert not [
+        message
+        for message in refusals
+        if any(name in message for name in ("Jon", "Ada", "ann@example.org"))
+    ]
     with store.reading() as connection:
-        assert not {"Nobody", "eve@example.org"} & {line.person.name for line in list_people(connection)}
+        assert not {"Nobody", "eve@example.org"} & {
+            line.person.name for line in list_people(connection)
+        }
 
 
 def test_the_first_admin_in_the_environment_means_that_people_sign_in(
@@ -273,5 +360,7 @@ def test_the_first_admin_in_the_environment_means_that_people_sign_in(
     case.flagged(0.1)
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "ann@example.org")
     with receiving(sqlite_store) as http:
-        reply = http.post("/api/reviews", json={"reviewer": "Mara", "flag": 1, "decision": "unsure"})
+        reply = http.post(
+            "/api/reviews", json={"reviewer": "Mara", "flag": 1, "decision": "unsure"}
+        )
     assert (reply.status_code, case.rows(REVIEW)) == (400, [])

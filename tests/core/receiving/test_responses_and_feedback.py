@@ -21,13 +21,19 @@ from judgeboard.store.traces import count_waiting_feedback, take_feedback
 from query_plans import plans_of, statements_of
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
-ANSWER = {"id": "r1", "question": "Who?", "answer": "Nobody.", "contexts": ["It was nobody."], "model": "m"}
+ANSWER = {
+    "id": "r1",
+    "question": "Who?",
+    "answer": "Nobody.",
+    "contexts": ["It was nobody."],
+    "model": "m",
+}
 
 
 def feedback(store: Store) -> list[tuple[Any, ...]]:
-    query = select(RESPONSE.c.external_id, FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user).where(
-        FEEDBACK.c.response_id == RESPONSE.c.id
-    )
+    query = select(
+        RESPONSE.c.external_id, FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user
+    ).where(FEEDBACK.c.response_id == RESPONSE.c.id)
     with store.reading() as connection:
         return sorted(tuple(row) for row in connection.execute(query))
 
@@ -37,7 +43,12 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store
     with receiving(store) as http:
         reply = http.post("/api/responses", json=ANSWER).json()
         assert (reply["stored"], reply["rejected"]) == (1, 0)
-        rows = [ANSWER, ANSWER | {"id": "r2"}, {"id": "r3", "question": "no answer"}, ANSWER | {"answer": "Changed."}]
+        rows = [
+            ANSWER,
+            ANSWER | {"id": "r2"},
+            {"id": "r3", "question": "no answer"},
+            ANSWER | {"answer": "Changed."},
+        ]
         reply = http.post("/api/responses", json=rows[:3]).json()
         assert (reply["stored"], reply["unchanged"], reply["rejected"]) == (1, 1, 1)
         assert reply["problems"] == [{"row": 3, "field": "answer", "reason": "no answer"}]
@@ -49,12 +60,21 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store
             assert http.post("/api/responses", json=wrong).status_code == 400, wrong
     with store.reading() as connection:
         columns = RESPONSE.c
-        stored = connection.execute(select(columns.external_id, columns.source, columns.query, columns.passages))
-        assert sorted(map(tuple, stored)) == [(id_, "default", "Who?", ("It was nobody.",)) for id_ in ("r1", "r2")]
+        stored = connection.execute(
+            select(columns.external_id, columns.source, columns.query, columns.passages)
+        )
+        assert sorted(map(tuple, stored)) == [
+            (id_, "default", "Who?", ("It was nobody.",)) for id_ in ("r1", "r2")
+        ]
 
 
-def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(store: Store) -> None:
-    rows = [ANSWER | {"source": "shop", "lang": "de", "prompt": "Say who"}, ANSWER | {"id": "r2", "lang": None}]
+def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(
+    store: Store,
+) -> None:
+    rows = [
+        ANSWER | {"source": "shop", "lang": "de", "prompt": "Say who"},
+        ANSWER | {"id": "r2", "lang": None},
+    ]
     with receiving(store) as http:
         reply = http.post("/api/responses", json=rows).json()
         assert (reply["stored"], reply["rejected"]) == (2, 0)
@@ -85,12 +105,25 @@ def test_feedback_is_for_the_source_that_it_names(store: Store) -> None:
     entry = {"response_id": "r1", "source": "shop", "thumbs": "down"}
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER | {"source": "other"}, headers=anyone)
-        assert http.post("/api/feedback", json=entry, headers=anyone).json() == {"attached": 0, "waiting": 1}
+        assert http.post("/api/feedback", json=entry, headers=anyone).json() == {
+            "attached": 0,
+            "waiting": 1,
+        }
         http.post("/api/responses", json=ANSWER, headers=shop)
-        assert http.post("/api/feedback", json=entry | {"source": "other"}, headers=shop).status_code == 403
-        assert http.post("/api/feedback", json=entry | {"source": ["shop"]}, headers=anyone).status_code == 400
+        assert (
+            http.post("/api/feedback", json=entry | {"source": "other"}, headers=shop).status_code
+            == 403
+        )
+        assert (
+            http.post(
+                "/api/feedback", json=entry | {"source": ["shop"]}, headers=anyone
+            ).status_code
+            == 400
+        )
         assert http.post("/api/feedback", content=b"{}", headers=shop | PROTOBUF).status_code == 415
-    query = select(RESPONSE.c.source, FEEDBACK.c.value).join(FEEDBACK, FEEDBACK.c.response_id == RESPONSE.c.id)
+    query = select(RESPONSE.c.source, FEEDBACK.c.value).join(
+        FEEDBACK, FEEDBACK.c.response_id == RESPONSE.c.id
+    )
     with store.reading() as connection:
         assert [tuple(row) for row in connection.execute(query)] == [("shop", 0.0)]
 
@@ -126,15 +159,26 @@ def test_of_feedback_without_a_time_what_arrives_later_is_newer(store: Store) ->
         http.post("/api/responses", json=ANSWER)
         for each in ("up", "down", "down", "up"):
             http.post("/api/feedback", json=thumb | {"thumbs": each})
-        http.post("/api/feedback", json=[thumb | {"thumbs": each} for each in ("down", "up", "down")])
+        http.post(
+            "/api/feedback", json=[thumb | {"thumbs": each} for each in ("down", "up", "down")]
+        )
         http.post("/api/responses", json=ANSWER | {"feedback": {"thumbs": "up"}})
     with store.reading() as connection:
-        values = connection.execute(select(FEEDBACK.c.value).order_by(FEEDBACK.c.id)).scalars().all()
+        values = (
+            connection.execute(select(FEEDBACK.c.value).order_by(FEEDBACK.c.id)).scalars().all()
+        )
     assert values == [1, 0, 1, 0, 1]
 
 
-def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(store: Store) -> None:
-    down: dict[str, Any] = {"response_id": "r1", "thumbs": "down", "user": "ann", "at": "2026-03-01"}
+def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(
+    store: Store,
+) -> None:
+    down: dict[str, Any] = {
+        "response_id": "r1",
+        "thumbs": "down",
+        "user": "ann",
+        "at": "2026-03-01",
+    }
     commented = down | {"comment": "This price is of last year."}
 
     def comments() -> list[str | None]:
@@ -145,13 +189,20 @@ def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten
         http.post("/api/feedback", json=down)  # waits for its answer
         http.post("/api/feedback", json=commented | {"user": "ben"})
         http.post("/api/responses", json=ANSWER)
-        for each in (commented, commented, down):  # words that come later are added, and lose nothing
+        for each in (
+            commented,
+            commented,
+            down,
+        ):  # words that come later are added, and lose nothing
             assert http.post("/api/feedback", json=each).json() == {"attached": 1, "waiting": 0}
         assert comments() == [None, commented["comment"], commented["comment"]]
         with store.reading() as connection:
             [row] = exports()["responses"].rows(connection)
         assert [each.get("comment") for each in row["feedback"]] == comments()
-        http.post("/api/feedback", json=[down | {"user": "dan", "comment": "bad \0"}, down | {"user": "eve"}])
+        http.post(
+            "/api/feedback",
+            json=[down | {"user": "dan", "comment": "bad \0"}, down | {"user": "eve"}],
+        )
         assert comments()[3:] == ["bad \ufffd", None]
         with store.writing() as connection:
             forget_response(connection, "r1", actor="lead")
@@ -171,9 +222,14 @@ def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Stor
     assert feedback(store) == [("r1", "thumbs", 0.0, None)]
 
 
-def test_feedback_without_an_answer_is_deleted_after_a_week(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feedback_without_an_answer_is_deleted_after_a_week(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with receiving(store) as http:
-        http.post("/api/feedback", json=[{"span_id": "s1", "thumbs": "down"}, {"trace_id": "t1", "stars": 1}])
+        http.post(
+            "/api/feedback",
+            json=[{"span_id": "s1", "thumbs": "down"}, {"trace_id": "t1", "stars": 1}],
+        )
     day = timedelta(days=1)
     for days, since, left in ((6.9, None, 2), (7.1, timedelta(minutes=1), 0)):
         now = datetime.now(UTC) + days * day
@@ -221,20 +277,29 @@ def test_feedback_on_a_known_answer_raises_its_flag_at_once(store: Store) -> Non
         assert list(connection.execute(select(FLAG.c.rule)).scalars()) == ["poor_rating"]
 
 
-def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(sqlite_store: Store) -> None:
+def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(
+    sqlite_store: Store,
+) -> None:
     headers = {"content-type": "application/json"}
     headers["x-api-key"] = create_key(sqlite_store, "k", scopes=["ingest", "review"], by="test")
     bodies = {
         "/api/responses": ("query", '{"question": %s, "answer": "a"}'),
         "/api/feedback": ("user", '{"response_id": "r", "thumbs": "up", "user": %s}'),
-        "/api/reviews": ("note", '{"reviewer": "ann", "response": "r", "label": "grounded", "note": %s}'),
+        "/api/reviews": (
+            "note",
+            '{"reviewer": "ann", "response": "r", "label": "grounded", "note": %s}',
+        ),
     }
     with receiving(sqlite_store) as http:
         for path, (field, body) in bodies.items():
             for text, reason in ((r'"half \ud83d"', "half"), (r'"\u0000"', "NUL")):
                 reply = http.post(path, content=body % text, headers=headers)
                 message = reply.json()["message"]
-                assert (reply.status_code, field in message, reason in message) == (400, True, True), message
+                assert (reply.status_code, field in message, reason in message) == (
+                    400,
+                    True,
+                    True,
+                ), message
 
 
 @pytest.mark.parametrize(

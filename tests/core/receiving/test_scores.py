@@ -12,12 +12,22 @@ from sqlalchemy import func, select
 from judgeboard.errors import BadInput
 from judgeboard.imports.exports.traced import OWN, SENT_BY
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, RUN, TRACE, VERSION
+from judgeboard.store.tables import (
+    FEEDBACK,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    RESPONSE,
+    RUN,
+    TRACE,
+    VERSION,
+)
 from judgeboard.store.traces import set_rules
 from sent_traces import JSON, PROTOBUF, gathered, receiving, request, trace
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
-EVALUATED = "d968f19b5ac19451b94fd88591b59b31"  # the trace of the captured evaluation, which was not sent
+EVALUATED = (
+    "d968f19b5ac19451b94fd88591b59b31"  # the trace of the captured evaluation, which was not sent
+)
 WORDS = "The price is wrong."
 
 
@@ -29,20 +39,32 @@ def feedback(store: Store) -> list[tuple[Any, ...]]:
 
 def verdicts(store: Store) -> list[tuple[Any, ...]]:
     columns = (RESPONSE.c.external_id, VERSION.c.name, JUDGMENT.c.groundedness, JUDGMENT.c.label)
-    query = select(*columns).select_from(JUDGMENT).join(RESPONSE).join(VERSION).order_by(JUDGMENT.c.id)
+    query = (
+        select(*columns).select_from(JUDGMENT).join(RESPONSE).join(VERSION).order_by(JUDGMENT.c.id)
+    )
     with store.reading() as connection:
         return [tuple(row) for row in connection.execute(query)]
 
 
-def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_come(store: Store, shared: Path) -> None:
+def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_come(
+    store: Store, shared: Path
+) -> None:
     folder = shared / "captures" / "langfuse_v5"
-    evaluation = (shared / "captures" / "genai_evaluation_event" / "001-post-v1_logs.bin").read_bytes()
+    evaluation = (
+        shared / "captures" / "genai_evaluation_event" / "001-post-v1_logs.bin"
+    ).read_bytes()
     with receiving(store) as http:
-        for _ in range(2):  # the first scores come before their traces; the second time, all is known
+        for _ in range(
+            2
+        ):  # the first scores come before their traces; the second time, all is known
             for path in sorted(folder.glob("*.meta.json")):
                 meta = json.loads(path.read_text(encoding="utf-8"))
                 headers = {name.lower(): value for name, value in meta["headers"].items()}
-                headers = {name: headers[name] for name in ("content-type", "content-encoding") if name in headers}
+                headers = {
+                    name: headers[name]
+                    for name in ("content-type", "content-encoding")
+                    if name in headers
+                }
                 body = path.with_name(path.name.replace(".meta.json", ".bin")).read_bytes()
                 assert http.post(meta["path"], content=body, headers=headers).status_code == 200
             sent = evaluation.replace(bytes.fromhex(EVALUATED), bytes.fromhex(SCORED))
@@ -50,7 +72,10 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
                 assert http.post("/v1/logs", content=each, headers=PROTOBUF).status_code == 200
             gathered(store, after=100)
             assert feedback(store) == [(THUMBED, "thumbs", 1.0)]
-            assert sorted(verdicts(store)) == [(SCORED, "Langfuse", 0.9, None), (SCORED, "judgeboard", 0.9, "grounded")]
+            assert sorted(verdicts(store)) == [
+                (SCORED, "Langfuse", 0.9, None),
+                (SCORED, "judgeboard", 0.9, "grounded"),
+            ]
 
         changed = {
             "id": "s",
@@ -59,7 +84,10 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
             "value": 0.4,
             "timestamp": "2026-11-22T00:00:00Z",
         }
-        events = [{"id": "1", "type": "score-create", "body": changed}, {"id": "2", "type": "trace-create", "body": {}}]
+        events = [
+            {"id": "1", "type": "score-create", "body": changed},
+            {"id": "2", "type": "trace-create", "body": {}},
+        ]
         reply = http.post("/api/public/ingestion", json={"batch": events})
         assert (reply.status_code, [each["id"] for each in reply.json()["errors"]]) == (207, ["2"])
         pushed = changed | {"name": "quality", "value": 1, "metadata": {"sent_by": "judgeboard"}}
@@ -75,7 +103,9 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
     gathered(store)
     assert verdicts(store)[2:] == [(SCORED, "Langfuse", 0.4, None)]
     with store.reading() as connection:
-        assert connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 2  # one a day of each
+        assert (
+            connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 2
+        )  # one a day of each
 
 
 def _langfuse(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
@@ -98,7 +128,11 @@ def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
         {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": value}},
         {"key": "gen_ai.evaluation.explanation", "value": {"stringValue": WORDS + "\0"}},
     ]
-    record = {"traceId": trace_id, "eventName": "gen_ai.evaluation.result", "attributes": attributes}
+    record = {
+        "traceId": trace_id,
+        "eventName": "gen_ai.evaluation.result",
+        "attributes": attributes,
+    }
     return "/v1/logs", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
 
 
@@ -118,18 +152,28 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send
             assert verdicts(store)[-1][2] == groundedness
         count = len(feedback(store)), len(verdicts(store))
         assert count == (4, 4)
-        # A trace that is read again says nothing new, and what users said elsewhere since then is newer.
+        # A trace that is read again says nothing new, and what users said elsewhere since then is
+        # newer.
         http.post("/api/feedback", json={"trace_id": trace_id, "thumbs": "up"})
-        http.post("/v1/traces", content=request(trace(1, passages=2)), headers=PROTOBUF)  # a late span
+        http.post(
+            "/v1/traces", content=request(trace(1, passages=2)), headers=PROTOBUF
+        )  # a late span
         gathered(store, after=seconds + 100)
     assert [value for _, _, value in feedback(store)] == [1, 0, 1, 0, 1]
     with store.reading() as connection:
-        comments = connection.execute(select(FEEDBACK.c.comment).order_by(FEEDBACK.c.id)).scalars().all()
+        comments = (
+            connection.execute(select(FEEDBACK.c.comment).order_by(FEEDBACK.c.id)).scalars().all()
+        )
     assert [each and each.removesuffix("\ufffd") for each in comments] == [*[WORDS] * 4, None]
 
 
-def test_a_bad_byte_in_one_score_or_feedback_keeps_what_is_sent_beside_it(sqlite_store: Store) -> None:
-    id_, run = str(uuid4()), {"run_type": "chain", "end_time": "2026-11-21T03:46:28Z", "name": "rag"}
+def test_a_bad_byte_in_one_score_or_feedback_keeps_what_is_sent_beside_it(
+    sqlite_store: Store,
+) -> None:
+    id_, run = (
+        str(uuid4()),
+        {"run_type": "chain", "end_time": "2026-11-21T03:46:28Z", "name": "rag"},
+    )
     run |= {"id": id_, "trace_id": id_, "inputs": {"question": "q?"}, "outputs": {"answer": "a."}}
     feedback_of_run = {"trace_id": id_, "key": "user_thumbs", "score": 1, "comment": "\0"}
     parts = {
@@ -137,11 +181,17 @@ def test_a_bad_byte_in_one_score_or_feedback_keeps_what_is_sent_beside_it(sqlite
         for name, each in ((f"post.{id_}", run), (f"feedback.{id_}", feedback_of_run))
     }
     scores = [_langfuse(uuid4().hex, "groundedness", value)[1] for value in (0.1, 0.9)]
-    batch = [{"id": str(place), "type": "score-create", "body": score} for place, score in enumerate(scores)]
+    batch = [
+        {"id": str(place), "type": "score-create", "body": score}
+        for place, score in enumerate(scores)
+    ]
     body = json.dumps({"batch": batch}).encode().replace(b"price", b"pri\xffe", 1)
     with receiving(sqlite_store) as http:
         reply = http.post("/api/public/ingestion", content=body, headers=JSON).json()
-        assert [[each["id"] for each in reply[name]] for name in ("successes", "errors")] == [["1"], ["0"]]
+        assert [[each["id"] for each in reply[name]] for name in ("successes", "errors")] == [
+            ["1"],
+            ["0"],
+        ]
         assert http.post("/runs/multipart", files=parts).status_code == 200
         gathered(sqlite_store, after=100)
     assert feedback(sqlite_store) == [(id_.replace("-", ""), "thumbs", 1.0)]
@@ -151,17 +201,32 @@ def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
     trace_id, started = "ab" * 16, "1780000000000000000"
 
     def text(key: str, value: Any) -> dict[str, Any]:
-        return {"key": key, "value": {"doubleValue": value} if isinstance(value, float) else {"stringValue": value}}
+        return {
+            "key": key,
+            "value": {"doubleValue": value} if isinstance(value, float) else {"stringValue": value},
+        }
 
     def result(name: str, *attributes: dict[str, Any]) -> dict[str, Any]:
         return {"name": name, "timeUnixNano": started, "attributes": list(attributes)}
 
     events = [
         result("gen_ai.evaluation.relevance", text("gen_ai.evaluation.score", 0.5)),
-        result("gen_ai.evaluation.result", text("gen_ai.evaluation.name", "own"), text("judgeboard.id", "1")),
+        result(
+            "gen_ai.evaluation.result",
+            text("gen_ai.evaluation.name", "own"),
+            text("judgeboard.id", "1"),
+        ),
     ]
-    span = {"traceId": trace_id, "spanId": "cd" * 8, "startTimeUnixNano": started, "endTimeUnixNano": started}
-    span |= {"attributes": [text("input.value", "q?"), text("output.value", "a.")], "events": events}
+    span = {
+        "traceId": trace_id,
+        "spanId": "cd" * 8,
+        "startTimeUnixNano": started,
+        "endTimeUnixNano": started,
+    }
+    span |= {
+        "attributes": [text("input.value", "q?"), text("output.value", "a.")],
+        "events": events,
+    }
     with receiving(sqlite_store) as http:
         body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
         assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
@@ -169,21 +234,29 @@ def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
     assert [row[:2] for row in verdicts(sqlite_store)] == [(trace_id, "OpenTelemetry")]
 
 
-def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(sqlite_store: Store) -> None:
+def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(
+    sqlite_store: Store,
+) -> None:
     """They are attributes of a span of the trace, or of an evaluator's span that is linked to its target."""
     trace_id, started = "ab" * 16, "1780000000000000000"
     times = {"startTimeUnixNano": started, "endTimeUnixNano": started}
 
     def attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
         kinds = {str: "stringValue", int: "intValue", float: "doubleValue"}
-        return [{"key": name, "value": {kinds[type(value)]: value}} for name, value in values.items()]
+        return [
+            {"key": name, "value": {kinds[type(value)]: value}} for name, value in values.items()
+        ]
 
     def result(form: str, number: int, name: str, **fields: Any) -> dict[str, Any]:
         one = form.rpartition(".")[2].removesuffix("s")
-        return {f"{form}.{number}.{one}.{key}": value for key, value in {"name": name, **fields}.items()}
+        return {
+            f"{form}.{number}.{one}.{key}": value for key, value in {"name": name, **fields}.items()
+        }
 
     root = {"openinference.span.kind": "CHAIN", "input.value": "q?", "output.value": "a."}
-    root |= result("evaluations", 0, "groundedness", score=0.25, label="hallucinated", identifier="judge-v2")
+    root |= result(
+        "evaluations", 0, "groundedness", score=0.25, label="hallucinated", identifier="judge-v2"
+    )
     root |= result("evaluations", 1, "helpfulness", score=4, identifier="judge-v2")
     root |= result("annotations", 0, "user_thumbs", score=0, annotator_kind="HUMAN")
     root |= result("annotations", 1, "tone", label="rude", annotator_kind="HUMAN")
@@ -191,7 +264,12 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
     later = {"openinference.span.kind": "EVALUATOR"}
     later |= result("trace.evaluations", 0, "groundedness", score=0.75, identifier="late-judge")
     link = {"traceId": trace_id, "spanId": "cd" * 8}
-    evaluator = {"traceId": "ef" * 16, "spanId": "ef" * 8, "links": [link], "attributes": attributes(later)} | times
+    evaluator = {
+        "traceId": "ef" * 16,
+        "spanId": "ef" * 8,
+        "links": [link],
+        "attributes": attributes(later),
+    } | times
     span = {"traceId": trace_id, "spanId": "cd" * 8, "attributes": attributes(root)} | times
     with receiving(sqlite_store) as http:
         for sent in (evaluator, span):  # the evaluation comes first
@@ -206,7 +284,11 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
     with sqlite_store.reading() as connection:
         query = select(TRACE.c.reason).where(TRACE.c.external_id == trace_id)
         reason = connection.execute(query).scalar_one()
-    for words in ("not used: helpfulness", "Scores of sessions are not used: coherence.", "people are not used: tone."):
+    for words in (
+        "not used: helpfulness",
+        "Scores of sessions are not used: coherence.",
+        "people are not used: tone.",
+    ):
         assert words in reason
 
 
@@ -214,17 +296,41 @@ def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: S
     root, child = "01a1fc34-4344-777a-bc12-0e905259d0e1", "01a1fc34-4345-74d1-9fe5-be88059afb65"
     trace_id = root.replace("-", "")
 
-    def sent(key: str, score: Any, run: str | None = root, kind: str = "api", **more: Any) -> dict[str, Any]:
-        about = {"created_at": "2026-11-21T04:00:00+00:00", "feedback_source": {"type": kind, "metadata": {}}}
-        return {"id": str(uuid4()), "run_id": run, "key": key, "score": score, "value": None, **about, **more}
+    def sent(
+        key: str, score: Any, run: str | None = root, kind: str = "api", **more: Any
+    ) -> dict[str, Any]:
+        about = {
+            "created_at": "2026-11-21T04:00:00+00:00",
+            "feedback_source": {"type": kind, "metadata": {}},
+        }
+        return {
+            "id": str(uuid4()),
+            "run_id": run,
+            "key": key,
+            "score": score,
+            "value": None,
+            **about,
+            **more,
+        }
 
-    first, of_child = sent("user_feedback", 0), sent("groundedness", 0.3, child, "model", comment="one claim is new")
+    first, of_child = (
+        sent("user_feedback", 0),
+        sent("groundedness", 0.3, child, "model", comment="one claim is new"),
+    )
     stars = sent("star_rating", 4, None, trace_id=root)
     pushed = sent("quality", 1, feedback_source={"type": "api", "metadata": {SENT_BY: OWN}})
     common = {"trace_id": root, "run_type": "chain", "end_time": "2026-11-21T03:46:28Z"}
     runs = [
-        common | {"id": root, "inputs": {"question": "q?"}, "outputs": {"answer": "a."}, "name": "rag"},
-        common | {"id": child, "parent_run_id": root, "inputs": {"step": 1}, "outputs": {"step": 2}, "name": "step"},
+        common
+        | {"id": root, "inputs": {"question": "q?"}, "outputs": {"answer": "a."}, "name": "rag"},
+        common
+        | {
+            "id": child,
+            "parent_run_id": root,
+            "inputs": {"step": 1},
+            "outputs": {"step": 2},
+            "name": "step",
+        },
     ]
     with receiving(store) as http:
         for _ in range(2):  # the first feedback comes before its run; the second time, all is known
@@ -247,12 +353,23 @@ def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: S
             assert http.post("/feedback", json=wrong).status_code == 400
 
 
-def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(sqlite_store: Store) -> None:
+def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(
+    sqlite_store: Store,
+) -> None:
     sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
     with receiving(sqlite_store) as http:
         http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
-        scores = [("helpfulness", 4), ("quality", 3), ("relevance", 0.5), ("tone", 9), ("mood", "calm")]
-        http.post("/api/public/scores", json=[sent | {"name": name, "value": value} for name, value in scores])
+        scores = [
+            ("helpfulness", 4),
+            ("quality", 3),
+            ("relevance", 0.5),
+            ("tone", 9),
+            ("mood", "calm"),
+        ]
+        http.post(
+            "/api/public/scores",
+            json=[sent | {"name": name, "value": value} for name, value in scores],
+        )
     gathered(sqlite_store)
 
     def stored() -> tuple[Any, ...]:

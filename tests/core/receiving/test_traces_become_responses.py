@@ -57,10 +57,14 @@ def rows(store: Store, *columns: object) -> list[tuple[object, ...]]:
 
 def answers(store: Store) -> list[tuple[object, ...]]:
     columns = RESPONSE.c
-    return rows(store, columns.external_id, columns.source, columns.query, columns.answer, columns.passages)
+    return rows(
+        store, columns.external_id, columns.source, columns.query, columns.answer, columns.passages
+    )
 
 
-@pytest.mark.parametrize("bad", [b"\0", b"\xff", b"\x1b"], ids=["NUL", "not UTF-8", "control character"])
+@pytest.mark.parametrize(
+    "bad", [b"\0", b"\xff", b"\x1b"], ids=["NUL", "not UTF-8", "control character"]
+)
 @pytest.mark.parametrize("content_type", [JSON, PROTOBUF], ids=["JSON", "protobuf"])
 def test_a_request_with_bad_characters_keeps_all_of_its_traces(
     http: TestClient, store: Store, bad: bytes, content_type: dict[str, str]
@@ -82,15 +86,23 @@ def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
 ) -> None:
     monkeypatch.setattr(gathering, "IDLE_SECONDS", 3600.0)
     statements: list[str] = []
-    event.listen(store.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    event.listen(
+        store.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
+    )
     receiver = Receiver(lambda: store)
     with TestClient(
-        Starlette(routes=HttpTransport(receiver).routes()), base_url="http://localhost", client=("127.0.0.1", 9)
+        Starlette(routes=HttpTransport(receiver).routes()),
+        base_url="http://localhost",
+        client=("127.0.0.1", 9),
     ) as http:
         receiver.start()
         until(lambda: len(statements) >= 3, "the first look")
-        assert all(statement == "BEGIN" or statement.startswith("SELECT") for statement in statements)
-        assert http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF).status_code == 200
+        assert all(
+            statement == "BEGIN" or statement.startswith("SELECT") for statement in statements
+        )
+        assert (
+            http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF).status_code == 200
+        )
         until(lambda: answers(store), "the answer")
         receiver.stop()
 
@@ -101,12 +113,18 @@ def answer_of(number: int, *passages: int, source: str = "shop") -> tuple[object
     return (Sent(number).trace_id, source, f"question {number}", f"answer {number}", texts)
 
 
-def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(store: Store, http: TestClient) -> None:
+def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(
+    store: Store, http: TestClient
+) -> None:
     child, root = trace(1)
     assert http.post("/v1/traces", content=request([child]), headers=PROTOBUF).status_code == 200
     assert gathered(store) == 0  # the root has not ended
     reply = http.post("/v1/traces", **gzipped(request([root])))
-    assert (reply.status_code, reply.content, reply.headers["content-type"]) == (200, b"", "application/x-protobuf")
+    assert (reply.status_code, reply.content, reply.headers["content-type"]) == (
+        200,
+        b"",
+        "application/x-protobuf",
+    )
     assert gathered(store, after=0) == 0  # spans may still follow
     assert gathered(store) == 1
     assert answers(store) == [answer_of(1, 1)]
@@ -126,7 +144,9 @@ def test_the_same_batch_twice_in_any_split_changes_nothing(store: Store, http: T
     assert rows(store, func.count(SPAN.c.id)) == [(4,)]
 
 
-def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store: Store, http: TestClient) -> None:
+def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(
+    store: Store, http: TestClient
+) -> None:
     http.post("/v1/traces", content=request([Sent(1, 1)]), headers=PROTOBUF)
     assert gathered(store, after=59) == 0
     assert gathered(store, after=61) == 1
@@ -139,7 +159,9 @@ def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store:
     assert answers(store) == [answer_of(1, 1)]
 
 
-@pytest.mark.parametrize("path", ["/api/public/otel/v1/traces", "/otel/v1/traces", "/v1/otel/v1/traces", "/v1/traces/"])
+@pytest.mark.parametrize(
+    "path", ["/api/public/otel/v1/traces", "/otel/v1/traces", "/v1/otel/v1/traces", "/v1/traces/"]
+)
 def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store: Store, path: str) -> None:
     with receiving(sqlite_store) as http:
         reply = http.post(path, content=b'{"resourceSpans": []}', headers=JSON)
@@ -152,19 +174,35 @@ def test_runs_of_langsmith_become_an_answer_whether_their_end_comes_later_or_not
     order = "20261121T034627440607Z{0}"
     for number, together in ((1, True), (2, False)):
         key = f"01a1fc34-4344-777a-bc12-0e905259d0e{number}"
-        common = {"id": key, "trace_id": key, "dotted_order": order.format(key), "name": "rag", "run_type": "chain"}
-        start = [(f"post.{key}", common), (f"post.{key}.inputs", {"question": f"question {number}"})]
+        common = {
+            "id": key,
+            "trace_id": key,
+            "dotted_order": order.format(key),
+            "name": "rag",
+            "run_type": "chain",
+        }
+        start = [
+            (f"post.{key}", common),
+            (f"post.{key}.inputs", {"question": f"question {number}"}),
+        ]
         end = [
             (f"patch.{key}", common | {"end_time": "2026-11-21T03:46:28Z"}),
             (f"patch.{key}.outputs", {"output": "yes"}),
         ]
         for parts in [start + end] if together else [start, end]:
-            files = {name: (None, json.dumps(content), "application/json") for name, content in parts}
+            files = {
+                name: (None, json.dumps(content), "application/json") for name, content in parts
+            }
             reply = http.post("/runs/multipart", files=files)
             assert (reply.status_code, reply.json()) == (200, {})
     gathered(store)
-    assert [row[2:] for row in answers(store)] == [(f"question {number}", "yes", None) for number in (1, 2)]
-    assert http.post("/v1/traces", files={"post.1": (None, "{}", "application/json")}).status_code == 400
+    assert [row[2:] for row in answers(store)] == [
+        (f"question {number}", "yes", None) for number in (1, 2)
+    ]
+    assert (
+        http.post("/v1/traces", files={"post.1": (None, "{}", "application/json")}).status_code
+        == 400
+    )
 
 
 def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: TestClient) -> None:
@@ -221,8 +259,15 @@ def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
     assert rows(store, TRACE.c.state, TRACE.c.reason, TRACE.c.spans) == [("made", LATE, 3)]
 
 
-def test_a_trace_never_changes_an_answer_that_came_another_way(store: Store, http: TestClient) -> None:
-    imported = {"external_id": Sent(1).trace_id, "source": "shop", "query": "imported?", "answer": "yes"}
+def test_a_trace_never_changes_an_answer_that_came_another_way(
+    store: Store, http: TestClient
+) -> None:
+    imported = {
+        "external_id": Sent(1).trace_id,
+        "source": "shop",
+        "query": "imported?",
+        "answer": "yes",
+    }
     assert http.post("/api/responses", json=imported).json()["stored"] == 1
     first, second, root = trace(1, passages=2)
     for spans in ([first, root], [second]):
@@ -238,14 +283,22 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(store: Store, htt
 
 
 def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late() -> None:
-    known: dict[str, Any] = {"id": 1, "external_id": "a1", "owner": "", "source": "shop", "spans": 2}
+    known: dict[str, Any] = {
+        "id": 1,
+        "external_id": "a1",
+        "owner": "",
+        "source": "shop",
+        "spans": 2,
+    }
     made, new = Trace(**known, response_id=7), Trace(**known)
     late = Span("a1", "b1", None, "gateway", 1, 2, resource={"service.name": "gateway"})
     for waiting, source in ((made, "shop"), (new, "gateway")):
         assert gathering._taken(waiting, [late], [], {})[0] == source
 
 
-def test_a_forgotten_answer_does_not_come_back_with_its_spans(store: Store, http: TestClient) -> None:
+def test_a_forgotten_answer_does_not_come_back_with_its_spans(
+    store: Store, http: TestClient
+) -> None:
     http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
     gathered(store)
     with store.writing() as connection:
@@ -269,9 +322,20 @@ def test_a_trace_cannot_be_forgotten_while_its_spans_are_stored(postgres_store: 
         assert lock_unchanged(other, [waiting]) == set()
 
 
-def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(store: Store, http: TestClient) -> None:
+def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(
+    store: Store, http: TestClient
+) -> None:
     def forget(*words: str) -> int:
-        return run(["db", "forget", *words, "--yes", "--db", store.engine.url.render_as_string(hide_password=False)])
+        return run(
+            [
+                "db",
+                "forget",
+                *words,
+                "--yes",
+                "--db",
+                store.engine.url.render_as_string(hide_password=False),
+            ]
+        )
 
     def left() -> list[object]:
         return [row[0] for row in rows(store, TRACE.c.external_id) if row[0] in spans()]
@@ -295,7 +359,11 @@ def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(st
     assert forget("--older-than", "0") == 2
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(kind="forget_traces"), limit=9)
-    assert [event.details.get("trace") or event.details.get("source") for event in events] == [None, "other", unused[0]]
+    assert [event.details.get("trace") or event.details.get("source") for event in events] == [
+        None,
+        "other",
+        unused[0],
+    ]
 
 
 def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_reason(
@@ -328,7 +396,10 @@ def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
         pass
     assert answers(store) == [answer_of(1, 1, 2, 6), answer_of(2, 1)]
     why = "Only the first and the last 2 of 7 spans and log records were read."
-    assert rows(store, TRACE.c.external_id, TRACE.c.reason) == [(Sent(1).trace_id, why), (Sent(2).trace_id, None)]
+    assert rows(store, TRACE.c.external_id, TRACE.c.reason) == [
+        (Sent(1).trace_id, why),
+        (Sent(2).trace_id, None),
+    ]
     assert rows(store, func.count(SPAN.c.id)) == [(9,)]
 
 
@@ -351,7 +422,9 @@ def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
 def test_rules_of_a_source_read_what_no_convention_reads(
     store: Store, http: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    attributes = [{"key": f"own.{name}", "value": {"stringValue": f"{name} 7"}} for name in ("ask", "reply")]
+    attributes = [
+        {"key": f"own.{name}", "value": {"stringValue": f"{name} 7"}} for name in ("ask", "reply")
+    ]
     span = {"traceId": "07" * 16, "spanId": "07" * 8, "name": "rag", "attributes": attributes}
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
     body = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}
@@ -360,7 +433,16 @@ def test_rules_of_a_source_read_what_no_convention_reads(
     assert answers(store) == []
     database = ["--db", store.engine.url.render_as_string(hide_password=False)]
     assert (
-        run(["sources", "map", "shop", "rag:question=attributes.own.ask", "answer=attributes.own.reply", *database])
+        run(
+            [
+                "sources",
+                "map",
+                "shop",
+                "rag:question=attributes.own.ask",
+                "answer=attributes.own.reply",
+                *database,
+            ]
+        )
         == 0
     )
     gathered(store)
@@ -389,9 +471,14 @@ def test_a_new_trace_does_not_wait_for_those_that_are_read_again(
     assert (gathered(store), gathered(store), gathered(store)) == (2, 1, 0)
 
 
-def test_spans_that_earlier_releases_sent_about_their_own_work_are_not_stored(http: TestClient, store: Store) -> None:
+def test_spans_that_earlier_releases_sent_about_their_own_work_are_not_stored(
+    http: TestClient, store: Store
+) -> None:
     own = ExportTraceServiceRequest.FromString(request(trace(1)))
     for group in own.resource_spans:
         group.scope_spans[0].scope.name = "judgeboard.traces.telemetry"
-    assert http.post("/v1/traces", content=own.SerializeToString(), headers=PROTOBUF).status_code == 200
+    assert (
+        http.post("/v1/traces", content=own.SerializeToString(), headers=PROTOBUF).status_code
+        == 200
+    )
     assert not rows(store, TRACE.c.id)

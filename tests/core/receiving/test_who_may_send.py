@@ -38,7 +38,9 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def basic(token: str) -> dict[str, str]:
-    return PROTOBUF | {"authorization": "Basic " + base64.b64encode(f"shop:{token}".encode()).decode()}
+    return PROTOBUF | {
+        "authorization": "Basic " + base64.b64encode(f"shop:{token}".encode()).decode()
+    }
 
 
 def refusals(store: Store) -> list[tuple[str, int]]:
@@ -56,16 +58,33 @@ def refusals(store: Store) -> list[tuple[str, int]]:
         ("203.0.113.9", "localhost", {}, 401),
         ("127.0.0.1", "evil.example", {}, 401),  # a page that points its own name to this machine
         ("127.0.0.1", "localhost", {"origin": "http://localhost"}, 200),  # a page of this server
-        ("127.0.0.1", "localhost", {"origin": "http://localhost:3000"}, 401),  # a page of another server
-        ("127.0.0.1", "localhost", {"origin": "https://evil.example"}, 401),  # a page of another site
-        ("127.0.0.1", "localhost", {"x-forwarded-for": "203.0.113.9"}, 401),  # a proxy on this machine
+        (
+            "127.0.0.1",
+            "localhost",
+            {"origin": "http://localhost:3000"},
+            401,
+        ),  # a page of another server
+        (
+            "127.0.0.1",
+            "localhost",
+            {"origin": "https://evil.example"},
+            401,
+        ),  # a page of another site
+        (
+            "127.0.0.1",
+            "localhost",
+            {"x-forwarded-for": "203.0.113.9"},
+            401,
+        ),  # a proxy on this machine
     ],
 )
 def test_without_any_key_only_this_machine_may_send(
     sqlite_store: Store, client: str, host: str, headers: dict[str, str], status: int
 ) -> None:
     with receiving(sqlite_store, client, host) as http:
-        assert http.post("/v1/traces", content=BODY, headers=PROTOBUF | headers).status_code == status
+        assert (
+            http.post("/v1/traces", content=BODY, headers=PROTOBUF | headers).status_code == status
+        )
 
 
 def test_with_sign_in_every_sender_needs_a_key(sqlite_store: Store) -> None:
@@ -75,7 +94,11 @@ def test_with_sign_in_every_sender_needs_a_key(sqlite_store: Store) -> None:
 
 def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store: Store) -> None:
     with receiving(sqlite_store) as http:
-        reply = http.post("/api/responses", content=gzip.compress(b"{}"), headers={"content-type": "application/json"})
+        reply = http.post(
+            "/api/responses",
+            content=gzip.compress(b"{}"),
+            headers={"content-type": "application/json"},
+        )
     assert (reply.status_code, "Content-Encoding" in reply.text) == (400, True)
 
 
@@ -125,7 +148,9 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Stor
 
 
 def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store: Store) -> None:
-    shop, other = (create_key(sqlite_store, name, source=name, by="test") for name in ("shop", "other"))
+    shop, other = (
+        create_key(sqlite_store, name, source=name, by="test") for name in ("shop", "other")
+    )
     with receiving(sqlite_store) as http:
         http.post("/v1/traces", content=request([Sent(1, service=None)]), headers=bearer(shop))
         http.post("/v1/traces", content=request([Sent(1, 1, service=None)]), headers=bearer(other))
@@ -154,13 +179,19 @@ def test_a_large_body_is_refused_however_it_comes(sqlite_store: Store) -> None:
     bomb = gzip.compress(b"\0" * 2**24)
     assert len(bomb) < 2**18
     with receiving(sqlite_store) as http:
-        for content, encoding in ((chunks(300), {}), (b"x" * 300_000, {}), (bomb, {"content-encoding": "gzip"})):
+        for content, encoding in (
+            (chunks(300), {}),
+            (b"x" * 300_000, {}),
+            (bomb, {"content-encoding": "gzip"}),
+        ):
             reply = http.post("/v1/traces", content=content, headers=bearer(token) | encoding)
             assert reply.status_code == 413
             assert "0.25 MiB" in Status.FromString(reply.content).message
 
 
-def test_bodies_under_way_share_a_limited_memory(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bodies_under_way_share_a_limited_memory(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(receiver, "MOST_IN_MEMORY", 2 * len(BODY))
 
     async def send(app: ASGIApp) -> list[httpx.Response]:
@@ -173,7 +204,9 @@ def test_bodies_under_way_share_a_limited_memory(sqlite_store: Store, monkeypatc
             yield BODY[-9:]
 
         local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
-        async with httpx.AsyncClient(transport=local, base_url="http://localhost", headers=PROTOBUF) as http:
+        async with httpx.AsyncClient(
+            transport=local, base_url="http://localhost", headers=PROTOBUF
+        ) as http:
             slow = asyncio.create_task(http.post("/v1/traces", content=slowly()))
             await half_sent.wait()
             bomb = gzip.compress(BODY + bytes(len(BODY)))  # too large only after decompression
@@ -202,8 +235,12 @@ def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(
 
     async def send(app: ASGIApp) -> list[httpx.Response]:
         local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
-        async with httpx.AsyncClient(transport=local, base_url="http://localhost", headers=PROTOBUF) as http:
-            return [await http.post("/v1/traces", content=content) for content in (stalling(), BODY)]
+        async with httpx.AsyncClient(
+            transport=local, base_url="http://localhost", headers=PROTOBUF
+        ) as http:
+            return [
+                await http.post("/v1/traces", content=content) for content in (stalling(), BODY)
+            ]
 
     with receiving(sqlite_store) as http:
         stalled, whole = asyncio.run(send(http.app))
@@ -222,13 +259,17 @@ def test_bodies_are_decompressed_in_threads_and_have_few_members(
             on_the_loop.append(asyncio.get_running_loop())
         return zlib.decompressobj(*options)
 
-    monkeypatch.setattr(limits, "zlib", SimpleNamespace(decompressobj=decompressobj, error=zlib.error))
+    monkeypatch.setattr(
+        limits, "zlib", SimpleNamespace(decompressobj=decompressobj, error=zlib.error)
+    )
     with receiving(sqlite_store) as http:
         for content, status in (
             (gzip.compress(BODY[:9]) + gzip.compress(BODY[9:]), 200),
             (gzip.compress(b"") * 100_000, 400),
         ):
-            reply = http.post("/v1/traces", content=content, headers=PROTOBUF | {"content-encoding": "gzip"})
+            reply = http.post(
+                "/v1/traces", content=content, headers=PROTOBUF | {"content-encoding": "gzip"}
+            )
             assert reply.status_code == status
     assert "members of gzip" in Status.FromString(reply.content).message
     assert on_the_loop == []
@@ -246,13 +287,19 @@ def test_too_many_requests_are_told_when_to_come_back(sqlite_store: Store) -> No
 def test_the_documentation_lists_every_path_that_is_received(sqlite_store: Store) -> None:
     with receiving(sqlite_store) as http:
         described = http.get("/api/openapi.json").json()
-        assert {"/v1/traces", "/otel/v1/logs", "/api/responses", "/api/feedback"} <= set(described["paths"])
+        assert {"/v1/traces", "/otel/v1/logs", "/api/responses", "/api/feedback"} <= set(
+            described["paths"]
+        )
         for path, methods in described["paths"].items():
             assert path in http.get("/api/docs").text
             for method in methods:
-                reply = http.request(method, path, content=b"", headers={"content-type": "text/plain"})
+                reply = http.request(
+                    method, path, content=b"", headers={"content-type": "text/plain"}
+                )
                 only_json = path.startswith("/api/") and "otel" not in path
-                assert reply.status_code in ({200, 404} if method == "get" else {415 if only_json else 400}), path
+                assert reply.status_code in (
+                    {200, 404} if method == "get" else {415 if only_json else 400}
+                ), path
 
 
 def test_a_bucket_fills_again() -> None:
@@ -260,23 +307,45 @@ def test_a_bucket_fills_again() -> None:
     rates = Rates(lambda: clock[0])
     assert [rates.take("k", 2) for _ in range(3)] == [True, True, False]
     clock[0] = 0.5
-    assert [rates.take("k", 2), rates.take("k", 2), rates.take("other", 2), rates.take("k", None)] == [
-        *(True, False, True, True)
-    ]
+    assert [
+        rates.take("k", 2),
+        rates.take("k", 2),
+        rates.take("other", 2),
+        rates.take("k", None),
+    ] == [*(True, False, True, True)]
 
 
 def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store: Store) -> None:
     with receiving(sqlite_store) as http:
-        for headers, body in ((PROTOBUF, b"\xff\xff"), (JSON, b"{"), (PROTOBUF | {"content-encoding": "gzip"}, b"no")):
+        for headers, body in (
+            (PROTOBUF, b"\xff\xff"),
+            (JSON, b"{"),
+            (PROTOBUF | {"content-encoding": "gzip"}, b"no"),
+        ):
             reply = http.post("/v1/traces", content=body, headers=headers)
-            assert (reply.status_code, reply.headers["content-type"]) == (400, headers["content-type"])
-        assert http.post("/v1/traces", content=b"", headers={"content-type": "text/plain"}).status_code == 400
+            assert (reply.status_code, reply.headers["content-type"]) == (
+                400,
+                headers["content-type"],
+            )
+        assert (
+            http.post("/v1/traces", content=b"", headers={"content-type": "text/plain"}).status_code
+            == 400
+        )
         cut = gzipped(BODY)
-        assert http.post("/v1/traces", **(cut | {"content": cut["content"][:-4]})).status_code == 400
-        assert http.post("/v1/traces", content=BODY, headers=PROTOBUF | {"content-encoding": "br"}).status_code == 415
+        assert (
+            http.post("/v1/traces", **(cut | {"content": cut["content"][:-4]})).status_code == 400
+        )
+        assert (
+            http.post(
+                "/v1/traces", content=BODY, headers=PROTOBUF | {"content-encoding": "br"}
+            ).status_code
+            == 415
+        )
 
 
-def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(sqlite_store: Store) -> None:
+def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(
+    sqlite_store: Store,
+) -> None:
     path = str(sqlite_store.engine.url.database)
     many = request([sent for number in range(2, 400) for sent in trace(number)])
     with receiving(sqlite_store, patience=0.2) as http:
@@ -321,9 +390,13 @@ def test_the_name_of_a_revoked_key_can_be_used_again(store: Store) -> None:
     assert [key and (key.name, key.unusable(NOW)) for key in accepted] == [*listed[1:], listed[0]]
 
 
-def test_keys_are_made_listed_and_revoked_by_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_are_made_listed_and_revoked_by_commands(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ["--db", str(sqlite_store.engine.url.database)]
-    assert run(["sources", "keys", "create", "shop", "--source", "shop", "--days", "3", *options]) == 0
+    assert (
+        run(["sources", "keys", "create", "shop", "--source", "shop", "--days", "3", *options]) == 0
+    )
     token = capsys.readouterr().out.strip()
     with receiving(sqlite_store) as http:
         assert http.post("/v1/traces", content=BODY, headers=bearer(token)).status_code == 200

@@ -37,7 +37,9 @@ def test_a_request_whose_write_has_begun_waits_for_its_end(sqlite_store: Store) 
         writer.stop()
 
 
-def test_a_request_whose_write_has_not_begun_is_refused_and_not_written(sqlite_store: Store) -> None:
+def test_a_request_whose_write_has_not_begun_is_refused_and_not_written(
+    sqlite_store: Store,
+) -> None:
     written: list[Connection] = []
     writer = Writer(lambda: sqlite_store, patience=0)
     with pytest.raises(TimeoutError):

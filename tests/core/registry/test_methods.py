@@ -62,15 +62,23 @@ NOT_USED = "The plugin parrot of the package parrots 1.0, judgeboard.methods, is
 def installed(folder: Path, place: str, *words: str) -> "subprocess.CompletedProcess[str]":
     """Run a command beside a package of parrots, whose entry point names a place."""
     (folder / "parrots.py").write_text(OF_ANOTHER_PACKAGE, encoding="utf-8")
-    (folder / "quitting.py").write_text("class Odd(BaseException): pass\nraise Odd('no licence')\n", encoding="utf-8")
+    (folder / "quitting.py").write_text(
+        "class Odd(BaseException): pass\nraise Odd('no licence')\n", encoding="utf-8"
+    )
     (folder / "leaving.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
     info = folder / "parrots-1.0.dist-info"
     info.mkdir(exist_ok=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parrots\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[judgeboard.methods]\nparrot = {place}\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: parrots\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(
+        f"[judgeboard.methods]\nparrot = {place}\n", encoding="utf-8"
+    )
     code = f"import sys; sys.path.append({str(folder)!r}); from judgeboard.cli.app import run; "
     code += f"sys.exit(run({list(words)}))"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,12 +87,37 @@ def installed(folder: Path, place: str, *words: str) -> "subprocess.CompletedPro
         ("parrots:PARROT", "polly", "Polly", ""),
         ("parrots:PARROT", "compare polly", "Polly", ""),
         ("parrots:PARROT", "--help", "Parrots:\n  polly", ""),
-        ("parrots:GONE", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: AttributeError: module 'parrots'"),
-        ("nowhere:PARROT", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: ModuleNotFoundError"),
-        ("leaving:PARROT", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: SystemExit: 3"),
-        ("quitting:PARROT", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: Odd: no licence"),
+        (
+            "parrots:GONE",
+            "labels --help",
+            "Usage",
+            f"{NOT_USED}it cannot be loaded: AttributeError: module 'parrots'",
+        ),
+        (
+            "nowhere:PARROT",
+            "labels --help",
+            "Usage",
+            f"{NOT_USED}it cannot be loaded: ModuleNotFoundError",
+        ),
+        (
+            "leaving:PARROT",
+            "labels --help",
+            "Usage",
+            f"{NOT_USED}it cannot be loaded: SystemExit: 3",
+        ),
+        (
+            "quitting:PARROT",
+            "labels --help",
+            "Usage",
+            f"{NOT_USED}it cannot be loaded: Odd: no licence",
+        ),
         ("parrots:COMMAND", "labels --help", "Usage", f"{NOT_USED}it must be a `Registration`"),
-        ("parrots:WITH_PAGE", "labels --help", "Usage", f"{NOT_USED}only methods of Judgeboard have tables and pages"),
+        (
+            "parrots:WITH_PAGE",
+            "labels --help",
+            "Usage",
+            f"{NOT_USED}only methods of Judgeboard have tables and pages",
+        ),
     ],
 )
 def test_another_package_adds_a_method_with_an_entry_point(
@@ -97,7 +130,9 @@ def test_another_package_adds_a_method_with_an_entry_point(
     assert warned in ran.stderr
 
 
-def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_lists_it(tmp_path: Path) -> None:
+def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_lists_it(
+    tmp_path: Path,
+) -> None:
     """Each part that it cannot have is one warning, and the rest of the method is used."""
     assert installed(tmp_path, "parrots:GREEDY", "polly").stdout == "Polly\n"
     for words in ("agreement", "queue create", "judge", "import", "export", "agreement polly"):
@@ -127,6 +162,10 @@ def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_l
     assert sorted(missing) == ["CHECKS", "eggs_command"]
     warnings = ran.stderr.splitlines()
     assert len(warnings) == len(faults)
-    assert all(part in each for each in warnings for part in ("parrot ", "parrots 1.0", "judgeboard.methods"))
+    assert all(
+        part in each
+        for each in warnings
+        for part in ("parrot ", "parrots 1.0", "judgeboard.methods")
+    )
     listed = installed(tmp_path, "parrots:PARROT", "doctor").stdout
     assert any(line.startswith("ok ") and "parrots 1.0" in line for line in listed.splitlines())

@@ -43,7 +43,9 @@ ROWS = [
 
 
 def target(name: str) -> Target:
-    return Target(name, ("URL",), lambda address, _environment: Access(address), lambda _http, _items: None)
+    return Target(
+        name, ("URL",), lambda address, _environment: Access(address), lambda _http, _items: None
+    )
 
 
 def history(name: str) -> type[History]:
@@ -69,7 +71,9 @@ class Process:
                 stderr=errors,
                 text=True,
                 cwd=folder,
-                env={"PYTHONPATH": os.pathsep.join(path), "PATH": "", "JUDGEBOARD_DB": database} | SHARED | environment,
+                env={"PYTHONPATH": os.pathsep.join(path), "PATH": "", "JUDGEBOARD_DB": database}
+                | SHARED
+                | environment,
             )
 
     def run(self, code: str) -> str:
@@ -110,8 +114,12 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     install(wheel, folder)
     broken = folder / "broken-0.1.dist-info"
     broken.mkdir()
-    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 0.1\n", encoding="utf-8")
-    (broken / "entry_points.txt").write_text("[judgeboard.rules]\nbroken = not_there:RULE\n", encoding="utf-8")
+    (broken / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: broken\nVersion: 0.1\n", encoding="utf-8"
+    )
+    (broken / "entry_points.txt").write_text(
+        "[judgeboard.rules]\nbroken = not_there:RULE\n", encoding="utf-8"
+    )
     return folder
 
 
@@ -119,9 +127,15 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def database(tmp_path_factory: pytest.TempPathFactory, packages: Path) -> Iterator[Process]:
     """A process with the packages, in a folder with an imported, judged log."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "judgeboard.toml").write_text("[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8")
-    (folder / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    process = Process(folder, packages, GATEWAY_API_KEY="k-gateway-1234567", TICKETS_API_KEY="k-tickets-1234567")
+    (folder / "judgeboard.toml").write_text(
+        "[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8"
+    )
+    (folder / "tickets.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8"
+    )
+    process = Process(
+        folder, packages, GATEWAY_API_KEY="k-gateway-1234567", TICKETS_API_KEY="k-tickets-1234567"
+    )
     assert "a ticket system" in process.command("import", "tickets.jsonl")
     process.command("judge", "--judge", "cited")
     yield process
@@ -144,14 +158,17 @@ def test_a_judge_judges_by_command_and_from_python(database: Process) -> None:
     assert [each["groundedness"] for each in exported(database, "judgments")] == [0.5, 1.0]
     assert "cited v1" in database.command("versions", "list")
     code = (
-        "import judgeboard; print(judgeboard.judge_answer_blocking('q', 'Yes [1].', ['p'], judge='cited').groundedness)"
+        "import judgeboard; print(judgeboard.judge_answer_blocking('q', 'Yes [1].', "
+        "['p'], judge='cited').groundedness)"
     )
     assert database.run(code) == "1.0\n"
     assert "--model" in database.refused("judge", "--judge", "cited", "--model", "m")
 
 
 def test_a_rule_flags_answers_by_its_option_in_the_project_file(database: Process) -> None:
-    flags = json.loads(database.command("flags", "list", "--where", "rule=too_long", "--json"))["flags"]
+    flags = json.loads(database.command("flags", "list", "--where", "rule=too_long", "--json"))[
+        "flags"
+    ]
     assert [each["external_id"] for each in flags] == ["7"]
     assert [re.findall(r"\d+", why) for why in flags[0]["why"]] == [["7", "5"]]
     assert '"too_long"' in database.command("stats", "--json")
@@ -192,9 +209,16 @@ print(json.dumps([verdict.status, sent.path, sent.headers["x-gateway-key"], by_m
 """
 
 
-def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_model(database: Process) -> None:
+def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_model(
+    database: Process,
+) -> None:
     printed = json.loads(database.run(ASK))
-    assert printed == ["ok", "/v1/chat/completions", "k-gateway-1234567", "https://gateway.example/v1"]
+    assert printed == [
+        "ok",
+        "/v1/chat/completions",
+        "k-gateway-1234567",
+        "https://gateway.example/v1",
+    ]
     assert "GATEWAY_API_KEY" in database.command("config")
 
 
@@ -241,7 +265,9 @@ print(json.dumps([shown(page) for page in PAGES]))
 
 
 def pages(process: Process, *names: str) -> list[tuple[Mapping[str, list[str]], list[str]]]:
-    printed: list[tuple[Mapping[str, list[str]], list[str]]] = json.loads(process.run(f"PAGES = {names}\n{SHOWN}"))
+    printed: list[tuple[Mapping[str, list[str]], list[str]]] = json.loads(
+        process.run(f"PAGES = {names}\n{SHOWN}")
+    )
     return printed
 
 
@@ -263,10 +289,15 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
     assert "| `too_long` |" in database.run(tables % "flag rules")
     assert "| `cited` |" in database.run(tables % "judges")
     providers = database.run(tables % "providers")
-    assert all(f"`{part}`" in providers for part in ("gateway", "https://gateway.example/v1", "GATEWAY_API_KEY"))
+    assert all(
+        f"`{part}`" in providers
+        for part in ("gateway", "https://gateway.example/v1", "GATEWAY_API_KEY")
+    )
 
 
-def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(database: Process) -> None:
+def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(
+    database: Process,
+) -> None:
     code = "from judgeboard.cli.app import run; run(['doctor']); run(['doctor', '--json'])"
     text, _, as_json = database.run(code).partition("\n{")
     states = {line.split()[2]: line for line in text.splitlines() if " plugin " in line}
@@ -274,7 +305,10 @@ def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(d
     assert states["too_long"].endswith("judgeboard-tickets 1.0")
     assert states["broken"].startswith("fix ")
     assert "broken 0.1" in states["broken"]
-    listed = [(each["group"], each["name"], each["package"]) for each in json.loads("{" + as_json)["plugins"]]
+    listed = [
+        (each["group"], each["name"], each["package"])
+        for each in json.loads("{" + as_json)["plugins"]
+    ]
     ours = [
         ("judges", "cited"),
         ("rules", "too_long"),
@@ -282,28 +316,45 @@ def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(d
         ("providers", "gateway"),
         ("targets", "tickets"),
     ]
-    assert {(f"judgeboard.{group}", name, "judgeboard-tickets") for group, name in ours} <= {*listed}
+    assert {(f"judgeboard.{group}", name, "judgeboard-tickets") for group, name in ours} <= {
+        *listed
+    }
     assert ("judgeboard.rules", "broken", "broken") in listed
-    warnings = [line for line in database.errors.read_text(encoding="utf-8").splitlines() if "broken" in line]
+    warnings = [
+        line
+        for line in database.errors.read_text(encoding="utf-8").splitlines()
+        if "broken" in line
+    ]
     (warning,) = warnings
-    assert all(part in warning for part in ("broken 0.1", "judgeboard.rules", "ModuleNotFoundError", "'not_there'"))
+    assert all(
+        part in warning
+        for part in ("broken 0.1", "judgeboard.rules", "ModuleNotFoundError", "'not_there'")
+    )
 
 
-def test_what_was_stored_stays_readable_after_the_packages_are_gone(database: Process, tmp_path: Path) -> None:
+def test_what_was_stored_stays_readable_after_the_packages_are_gone(
+    database: Process, tmp_path: Path
+) -> None:
     (tmp_path / "log.db").write_bytes((database.folder / "log.db").read_bytes())
     gone = Process(tmp_path)
     try:
-        flags = json.loads(gone.command("flags", "list", "--where", "rule=too_long", "--json"))["flags"]
+        flags = json.loads(gone.command("flags", "list", "--where", "rule=too_long", "--json"))[
+            "flags"
+        ]
         assert [each["rules"] for each in flags] == [["too_long"]]
         assert all("too_long" in why for why in flags[0]["why"])
         assert '"too_long"' in gone.command("stats", "--json")
         assert "cited v1" in gone.command("versions", "list")
         assert [each["groundedness"] for each in exported(gone, "judgments")] == [0.5, 1.0]
-        (tmp_path / "judgeboard.toml").write_text("[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8")
+        (tmp_path / "judgeboard.toml").write_text(
+            "[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8"
+        )
         gone.command("flags", "apply")
         assert "line 1: flag_rules.too_long " in gone.refused("config")
         gone.command("test", "health", "cited")
-        (_, listed), *_ = pages(gone, "open_flags", "judges", "rejudge", "judging", "settings", "responses", "overview")
+        (_, listed), *_ = pages(
+            gone, "open_flags", "judges", "rejudge", "judging", "settings", "responses", "overview"
+        )
         assert "Is it open?" in listed
         assert "'cited'" in gone.refused("judge", "cited")
         assert "'cited'" in gone.refused("judge", "--judge", "cited")
@@ -358,16 +409,22 @@ def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(
 ) -> None:
     malformed = tmp_path / "malformed-3.0.dist-info"
     malformed.mkdir()
-    (malformed / "METADATA").write_text("Metadata-Version: 2.1\nName: malformed\nVersion: 3.0\n", encoding="utf-8")
+    (malformed / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: malformed\nVersion: 3.0\n", encoding="utf-8"
+    )
     (malformed / file).write_bytes(content)
     (tmp_path / "log.csv").write_text("query,answer\nq,a\n", encoding="utf-8")
     search = os.pathsep.join((str(tmp_path), str(packages)))
     for words in (["import", "log.csv"], ["judge", "--judge", "lexical"], ["doctor"]):
         environment = os.environ | {"PYTHONPATH": search, "JUDGEBOARD_DB": str(tmp_path / "log.db")}
         command = [sys.executable, "-c", "from judgeboard.cli import main; main()", *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
         assert "Traceback" not in done.stderr
-        assert done.returncode == (1 if words == ["doctor"] else 0), done.stderr  # another package is broken
+        assert done.returncode == (1 if words == ["doctor"] else 0), (
+            done.stderr
+        )  # another package is broken
         assert done.stderr.count("malformed-3.0") <= 1
     assert "malformed-3.0" in done.stderr
     # Other packages are used.
@@ -383,7 +440,9 @@ def numbers(_plugin: Plugin, value: Any) -> int:
     return value
 
 
-def test_our_names_are_found_without_a_look_at_the_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_names_are_found_without_a_look_at_the_entry_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     read = entry_points(monkeypatch, {"two": 2, "bad": "b"})
     table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
     assert table["one"] == 1
@@ -409,7 +468,11 @@ def test_our_names_are_found_without_a_look_at_the_entry_points(monkeypatch: pyt
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_warning(
-    name: str, value: Any, fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    name: str,
+    value: Any,
+    fault: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     entry_points(monkeypatch, {name: value, "three": 3})
     table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
@@ -421,12 +484,17 @@ def test_a_plugin_that_cannot_be_used_is_one_warning(
     assert replace(unused, fault=None) == Plugin("judgeboard.numbers", name, "birds", "2.0")
     assert fault in (unused.fault or "")
     (warning,) = caplog.messages
-    assert all(part in warning for part in (name, "birds 2.0", "judgeboard.numbers", unused.fault or "no fault"))
+    assert all(
+        part in warning
+        for part in (name, "birds 2.0", "judgeboard.numbers", unused.fault or "no fault")
+    )
 
 
 def test_an_error_in_a_rule_names_the_rule_and_its_package() -> None:
     plugin = Plugin("judgeboard.rules", "odd", "birds", "2.0")
-    rule = rules._checked(plugin, Rule("odd", lambda _signals, _thresholds: 1 / 0, lambda _details, _params: ""))
+    rule = rules._checked(
+        plugin, Rule("odd", lambda _signals, _thresholds: 1 / 0, lambda _details, _params: "")
+    )
     with pytest.raises(JudgeboardError, match=r"odd .*birds 2\.0 .*ZeroDivisionError"):
         reasons_for(Signals("log", "1", "QA"), Thresholds(), [rule])
 
@@ -436,7 +504,9 @@ def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
 ) -> None:
     (tmp_path / "birds" / "prompts").mkdir(parents=True)
     (tmp_path / "birds" / "__init__.py").touch()
-    (tmp_path / "birds" / "prompts" / "terse.md").write_text("# System\nMark it.\n# Task\n{material}\n", "utf-8")
+    (tmp_path / "birds" / "prompts" / "terse.md").write_text(
+        "# System\nMark it.\n# Task\n{material}\n", "utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
 
     class Terse(GradeJudge):
@@ -444,7 +514,9 @@ def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
         prompt_package = "birds"
 
     plugin = Plugin("judgeboard.judges", "terse", "birds", "2.0")
-    version = kinds._checked(plugin, Terse)(JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")).version
+    version = kinds._checked(plugin, Terse)(
+        JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")
+    ).version
     assert (version.name, version.kind, version.model) == ("terse", "terse", "m")
     assert "Mark it." in (version.prompt or "")
     entry_points(monkeypatch, {"terse": Terse})
@@ -480,11 +552,17 @@ def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch: pytest.M
 
     entry_points(monkeypatch, {"bare": Bare, "hosted": Hosted})
     monkeypatch.setattr(kinds, "JUDGES", Registry("judgeboard.judges", {}, kinds._checked))
-    assert [kinds.calls_host(kind) for kind in ("bare", "hosted", "recorded")] == [False, True, True]
+    assert [kinds.calls_host(kind) for kind in ("bare", "hosted", "recorded")] == [
+        False,
+        True,
+        True,
+    ]
     assert {"bare", "hosted"} <= kinds.OFFLINE  # options of a model apply to neither
 
 
-def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     make = kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare)
     assert make(JudgeOptions()).version.name == "bare"
     monkeypatch.setattr(Bare, "version", JudgeVersion(name="bare", kind="other"))
@@ -503,8 +581,16 @@ def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkey
         (tools._checked_import, 1, "it must be a `Tool`"),
         (tools._checked_import, Tool(), "no exports, no spans and no history"),
         (tools._checked_target, Tool(), "no target"),
-        (tools._checked_target, Tool(target=target("other")), "must be 'birds', the name of the entry point"),
-        (tools._checked_import, Tool(history=history("other")), "must be 'birds', the name of the entry point"),
+        (
+            tools._checked_target,
+            Tool(target=target("other")),
+            "must be 'birds', the name of the entry point",
+        ),
+        (
+            tools._checked_import,
+            Tool(history=history("other")),
+            "must be 'birds', the name of the entry point",
+        ),
     ],
 )
 def test_a_tool_needs_what_its_group_is_for(
@@ -521,8 +607,13 @@ def test_each_group_takes_its_parts_of_a_tool() -> None:
     assert tools._checked_target(plugin, both) == Tool(target=both.target)
 
 
-def test_a_tool_with_a_history_can_be_pulled_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry_points(monkeypatch, {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))})
+def test_a_tool_with_a_history_can_be_pulled_under_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry_points(
+        monkeypatch,
+        {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))},
+    )
     monkeypatch.setattr(tools, "IMPORTS", Registry("judgeboard.imports", {}, tools._checked_import))
     assert tools.pull_names() == ["langfuse", "mlflow", "langsmith", "phoenix", "birds"]
     assert [plugin.fault is None for plugin in tools.IMPORTS.plugins()] == [True, False]

@@ -12,7 +12,11 @@ from judgeboard.tools.push import known_targets
 
 
 def test_every_module_of_a_tool_has_its_line() -> None:
-    modules = [path.stem for path in Path(package.__file__).parent.glob("*.py") if "\nTOOL = " in path.read_text()]
+    modules = [
+        path.stem
+        for path in Path(package.__file__).parent.glob("*.py")
+        if "\nTOOL = " in path.read_text()
+    ]
     assert sorted(line.module for line in KNOWN_TOOLS) == sorted(modules)
 
 
@@ -20,8 +24,12 @@ def test_commands_offer_each_tool_that_they_can_use_under_its_name() -> None:
     for line, tool in zip(KNOWN_TOOLS, tools(), strict=True):
         assert line.push == (tool.target and tool.target.name), line
         assert line.pull == (tool.history and tool.history.target.name), line
-    offered = {each.name: each.type.choices for each in commands.push_command.params if each.name == "tool"}
-    assert offered == {"tool": ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")}
+    offered = {
+        each.name: each.type.choices for each in commands.push_command.params if each.name == "tool"
+    }
+    assert offered == {
+        "tool": ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
+    }
     assert set(known_targets()) == set(offered["tool"])
     (pulled,) = (each.type.choices for each in commands.pull_command.params if each.name == "tool")
     assert pulled == ("phoenix", "mlflow", "langfuse", "langsmith")

@@ -32,7 +32,11 @@ def test_each_call_counts_once_in_the_week_of_its_run(log: GradedLog) -> None:
         row = common | {"judge_version_id": version.id, "started_at": started_at}
         with log.store.writing() as connection:
             run_id = connection.execute(insert(RUN).returning(RUN.c.id), row).scalar_one()
-        log.say(version, {each: {"groundedness": 0.5, "cost_micro": cost_micro} for each in asked}, run_id)
+        log.say(
+            version,
+            {each: {"groundedness": 0.5, "cost_micro": cost_micro} for each in asked},
+            run_id,
+        )
     with log.store.writing() as connection:
         imported = start_import_run(connection, cheap, "test", NOW)
     log.say(cheap, {ids[0]: {"groundedness": 0.5}}, imported.id)

@@ -17,7 +17,13 @@ from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.suites.file import read_suite
 from judgeboard.methods.suites.run import run_suite
-from judgeboard.reports.datasets import ReviewedAnswer, WrittenDataset, reviewed_answers, shapes, write_dataset
+from judgeboard.reports.datasets import (
+    ReviewedAnswer,
+    WrittenDataset,
+    reviewed_answers,
+    shapes,
+    write_dataset,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -41,9 +47,17 @@ def filled(store: Store) -> GradedLog:
     (told,) = log.answers(1, passages=None, messages=MESSAGES, reference="250 °C", query_type="QA")
     log.say_all(rag, [corrected, judged], groundedness=0.1, label=BAD)
     log.decide(
-        corrected, "low_groundedness", Decision.CONFIRM, "jon", label=BAD.value, quality=1, corrected_answer=RIGHT
+        corrected,
+        "low_groundedness",
+        Decision.CONFIRM,
+        "jon",
+        label=BAD.value,
+        quality=1,
+        corrected_answer=RIGHT,
     )
-    log.say_all(rag, [approved], groundedness=0.1, label=BAD)  # the judge is wrong: its label is nowhere
+    log.say_all(
+        rag, [approved], groundedness=0.1, label=BAD
+    )  # the judge is wrong: its label is nowhere
     log.review_all([approved], "mara", label=GOOD.value, quality=4)
     log.review_all([approved], "jon", label=GOOD.value, quality=3)
     for each in (conflict, adjudicated):
@@ -60,11 +74,17 @@ def log(sqlite_store: Store) -> GradedLog:
     return filled(sqlite_store)
 
 
-def exported(log: GradedLog, shape: str, **where: Any) -> tuple[list[dict[str, Any]], WrittenDataset]:
+def exported(
+    log: GradedLog, shape: str, **where: Any
+) -> tuple[list[dict[str, Any]], WrittenDataset]:
     stream = io.BytesIO()
     written = write_dataset(Seen(log.store, None), shape, stream, RowFilter(**where))
     text = stream.getvalue().decode()
-    rows = json.loads(text) if shapes()[shape].format == "json" else [json.loads(line) for line in text.splitlines()]
+    rows = (
+        json.loads(text)
+        if shapes()[shape].format == "json"
+        else [json.loads(line) for line in text.splitlines()]
+    )
     return rows, written
 
 
@@ -72,10 +92,14 @@ def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store: Store) -> No
     log = filled(store)
     rows, written = exported(log, "ragas")
     facts = {
-        row["metadata"]["external_id"]: {name: row["metadata"].get(name) for name in ("label", "quality")}
+        row["metadata"]["external_id"]: {
+            name: row["metadata"].get(name) for name in ("label", "quality")
+        }
         for row in rows
     }
-    assert "groundedness" not in rows[2]["metadata"]  # people differ, and the lead adjudicated the label only
+    assert (
+        "groundedness" not in rows[2]["metadata"]
+    )  # people differ, and the lead adjudicated the label only
     assert facts == {
         "a1": {"label": "hallucinated", "quality": 1},
         "a2": {"label": "grounded", "quality": 3},
@@ -90,7 +114,8 @@ def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store: Store) -> No
 
 
 @pytest.mark.parametrize(
-    ("shape", "name"), [("ragas", "set.jsonl"), ("deepeval", "set.json"), ("label-studio", "tasks.json")]
+    ("shape", "name"),
+    [("ragas", "set.jsonl"), ("deepeval", "set.json"), ("label-studio", "tasks.json")],
 )
 def test_an_import_reads_back_the_answers(
     log: GradedLog, new_store: Callable[[], Store], tmp_path: Path, shape: str, name: str
@@ -109,7 +134,12 @@ def test_an_import_reads_back_the_answers(
             kept = {each.external_id: each for _, each in responses_by_id(connection, range(9))}
     other.close()
     assert [
-        (each.response.external_id, each.response.query, each.response.answer, each.response.passages)
+        (
+            each.response.external_id,
+            each.response.query,
+            each.response.answer,
+            each.response.passages,
+        )
         for each in sides[0]
     ] == [(each.external_id, each.query, each.answer, each.passages) for each in kept.values()]
     if shape == "label-studio":
@@ -117,11 +147,18 @@ def test_an_import_reads_back_the_answers(
         assert grades[0] == grades[1]
 
 
-# What each tool's loader takes, from its source: ragas `SingleTurnSample` (other keys are ignored), DeepEval
-# `add_goldens_from_json_file`, the Phoenix client's `create_dataset(examples=…)`, TRL's conversational preferences,
-# the samples of openai/evals.
+# What each tool's loader takes, from its source: ragas `SingleTurnSample` (other keys are ignored),
+# DeepEval `add_goldens_from_json_file`, the Phoenix client's `create_dataset(examples=…)`, TRL's
+# conversational preferences, the samples of openai/evals.
 SAMPLE = {"user_input", "retrieved_contexts", "response", "reference"}
-GOLDEN = {"input", "actual_output", "expected_output", "retrieval_context", "name", "additional_metadata"}
+GOLDEN = {
+    "input",
+    "actual_output",
+    "expected_output",
+    "retrieval_context",
+    "name",
+    "additional_metadata",
+}
 
 
 def test_each_tool_finds_its_fields(log: GradedLog) -> None:
@@ -133,7 +170,9 @@ def test_each_tool_finds_its_fields(log: GradedLog) -> None:
     assert all(row.keys() == GOLDEN for row in rows)
     assert (rows[0]["actual_output"], rows[0]["expected_output"]) == ("answer 1", RIGHT)
     rows, _ = exported(log, "phoenix")
-    assert all(isinstance(row[name], dict) for row in rows for name in ("input", "output", "metadata"))
+    assert all(
+        isinstance(row[name], dict) for row in rows for name in ("input", "output", "metadata")
+    )
     assert (rows[0]["output"], rows[2]["output"]) == ({"answer": RIGHT}, {})
     assert rows[0]["metadata"] == {
         "source": "log",
@@ -145,7 +184,10 @@ def test_each_tool_finds_its_fields(log: GradedLog) -> None:
     rows, written = exported(log, "openai-evals")
     assert [row["ideal"] for row in rows] == [RIGHT, "answer 2", "Better.", "250 °C"]
     assert written.left_out["no expected answer"] == 1
-    assert rows[3]["input"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "And nylon?"}]
+    assert rows[3]["input"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "And nylon?"},
+    ]
     assert PASSAGES[1] in rows[0]["input"][0]["content"]
     rows, _ = exported(log, "dpo")
     pairs = [(row["chosen"][0]["content"], row["rejected"][0]["content"]) for row in rows]
@@ -186,11 +228,15 @@ def test_corrected_answers_become_a_suite_that_runs(log: GradedLog, tmp_path: Pa
     ]
     assert (written.rows, sorted(written.left_out.values())) == (3, [1, 1, 4])
     with RecordingEndpoint(lambda _request, _number: scored(5, 5)) as endpoint:
-        result = run_suite(log.store, suite, lambda query: query.upper(), model="judge", base_url=endpoint.base_url)
+        result = run_suite(
+            log.store, suite, lambda query: query.upper(), model="judge", base_url=endpoint.base_url
+        )
     assert (result.measured, result.gate.code) == (3, 0)
 
 
-def test_the_command_writes_datasets(sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_datasets(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert set(OF_THE_COMMAND) == set(shapes())
     log = GradedLog(sqlite_store)
     first, second = log.answers(2)
@@ -198,7 +244,9 @@ def test_the_command_writes_datasets(sqlite_store: Store, tmp_path: Path, capsys
     database = ["--db", str(sqlite_store.engine.url.database)]
     file = tmp_path / "set.jsonl"
     assert run(["export", "--as", "ragas", "--where", "id=a2", "-o", str(file), *database]) == 0
-    assert [json.loads(line)["metadata"]["external_id"] for line in file.read_text().splitlines()] == ["a2"]
+    assert [
+        json.loads(line)["metadata"]["external_id"] for line in file.read_text().splitlines()
+    ] == ["a2"]
     assert "1 row written" in capsys.readouterr().out
     assert run(["export", "--as", "suite", "-o", str(file), *database]) == 2
     assert "no case" in capsys.readouterr().err

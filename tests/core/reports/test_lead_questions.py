@@ -38,7 +38,9 @@ def rate_with(log: GradedLog, bad_by_type: dict[str, int], n: int = 60) -> Rate:
     return measure_rate(log.store, by="query_type")
 
 
-def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(log: GradedLog) -> None:
+def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(
+    log: GradedLog,
+) -> None:
     rate = rate_with(log, {"low": 2, "middle": 18, "high": 40})
     assert differing(rate, "bad_answers") == ["high", "low"]
 
@@ -52,19 +54,31 @@ def test_the_share_since_its_latest_change_comes_before_that_of_all_time(log: Gr
     rate, now = rate_with(log, {"one": 15}), Estimate(0.5, 0.4, 0.6, 20)
     steady = Result(about=About(), headline=note("no_answers"), rows=())
     assert now_note(rate, steady) == rate.headline
-    changed = replace(steady, rows=(Row.of("changed", ALL, Estimate(20_000, n=20)), Row.of("bad_since", ALL, now)))
+    changed = replace(
+        steady, rows=(Row.of("changed", ALL, Estimate(20_000, n=20)), Row.of("bad_since", ALL, now))
+    )
     assert now_note(rate, changed).values == {"now": now, "day": 20_000, "all": rate.share}
 
 
 def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
     ids = log.answers(100)
-    log.say(log.version(), {id_: {"label": BAD if place < 50 else GOOD} for place, id_ in enumerate(ids)})
+    log.say(
+        log.version(),
+        {id_: {"label": BAD if place < 50 else GOOD} for place, id_ in enumerate(ids)},
+    )
     labels = {id_: {"label": BAD if place % 2 else GOOD} for place, id_ in enumerate(ids)}
     log.reviews(labels)
     log.reviews(labels, "jon")
-    judge, people = measure_agreement(log.store, grade="label"), measure_agreement(log.store, of="people")
+    judge, people = (
+        measure_agreement(log.store, grade="label"),
+        measure_agreement(log.store, of="people"),
+    )
     trust = trust_note(judge)
-    assert trust.values == {"judge": "rag v1", "agreement": judge.statistics["agreement"], "on": trust.values["on"]}
+    assert trust.values == {
+        "judge": "rag v1",
+        "agreement": judge.statistics["agreement"],
+        "on": trust.values["on"],
+    }
     assert "all 100" in str(trust.values["on"])
     assert beside_people(judge, people) == note("less_than_people")
     assert beside_people(people, people) == note("like_people")
@@ -76,10 +90,15 @@ def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
 
 def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log: GradedLog) -> None:
     ids = log.answers(200)
-    log.say(log.version(), {id_: {"label": BAD if place < 30 else GOOD} for place, id_ in enumerate(ids)})
+    log.say(
+        log.version(),
+        {id_: {"label": BAD if place < 30 else GOOD} for place, id_ in enumerate(ids)},
+    )
     log.reviews({id_: {"label": BAD if place < 20 else GOOD} for place, id_ in enumerate(ids[:25])})
     judge = measure_agreement(log.store, grade="label")
-    assert (trust_note(judge).values["on"], misses_note(judge).values["on"]) == ("25 graded answers",) * 2
+    assert (trust_note(judge).values["on"], misses_note(judge).values["on"]) == (
+        "25 graded answers",
+    ) * 2
 
 
 def test_missing_labels_and_reading_take_time() -> None:

@@ -14,11 +14,27 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.formats.output import text_lines, to_plain
 from judgeboard.measure.agreement import every_judge
-from judgeboard.reports.stats import agreement_tables, judgments_table, left_out_table, measure_log, stats, stats_notes
+from judgeboard.reports.stats import (
+    agreement_tables,
+    judgments_table,
+    left_out_table,
+    measure_log,
+    stats,
+    stats_notes,
+)
 from judgeboard.store.engine import Store
 from judging_log import address
 
-KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]
+KEYS = [
+    "responses",
+    "reviews",
+    "labels",
+    "judgments",
+    "judge_versions",
+    "flags",
+    "graders",
+    "agreement",
+]
 
 
 def codes(store: Store) -> list[str]:
@@ -35,7 +51,11 @@ def busy_log(store: Store) -> GradedLog:
     """Two judges, two people, every status, every kind of review."""
     log = GradedLog(store)
     first, second = log.version("rag"), log.version("nli")
-    ids = [each for name in ("sql", "simple") for each in log.answers(12, query_type=name, group=ord(name[1]) % 5)]
+    ids = [
+        each
+        for name in ("sql", "simple")
+        for each in log.answers(12, query_type=name, group=ord(name[1]) % 5)
+    ]
     log.say(
         first,
         {
@@ -43,11 +63,19 @@ def busy_log(store: Store) -> GradedLog:
             for index, each in enumerate(ids)
         },
     )
-    log.say(second, {each: {"label": BAD if index % 3 else GOOD} for index, each in enumerate(ids[:20])})
+    log.say(
+        second, {each: {"label": BAD if index % 3 else GOOD} for index, each in enumerate(ids[:20])}
+    )
     for status in (Status.UNPARSABLE, Status.REFUSED, Status.ERROR):
         log.say_all(second, log.answers(1), status=status)
     for index, each in enumerate(ids):
-        log.review(each, "mara", label=BAD if index < 14 else GOOD, quality=1 + index % 3, groundedness=index / 25)
+        log.review(
+            each,
+            "mara",
+            label=BAD if index < 14 else GOOD,
+            quality=1 + index % 3,
+            groundedness=index / 25,
+        )
     replaced = log.review(ids[0], "jon", label=GOOD)
     log.review(ids[0], "jon", label=BAD, replaces=replaced)
     log.withdraw(log.review(ids[1], "jon", label=GOOD), ids[1], "jon")
@@ -77,7 +105,10 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
         "ties",
     ]
     assert (rag["name"], rag["number"], rag["cost"]) == ("rag", 1, 0.0036)
-    assert (nli["counts"], nli["cost"]) == ({"ok": 20, "unparsable": 1, "refused": 1, "error": 1}, None)
+    assert (nli["counts"], nli["cost"]) == (
+        {"ok": 20, "unparsable": 1, "refused": 1, "error": 1},
+        None,
+    )
     assert reported["flags"]["by_rule"]["low_groundedness"]["confirmed"] == 1
     assert reported["flags"]["by_rule"]["random_sample"] == dict.fromkeys(
         ("open", "confirmed", "dismissed", "superseded"), 0
@@ -90,7 +121,17 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
 def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
     log = busy_log(store)
     rows = report(log)["agreement"]
-    keys = ["judge", "judge_version", "grade", "query_type", "n", "statistics", "answers", "graded", "left_out"]
+    keys = [
+        "judge",
+        "judge_version",
+        "grade",
+        "query_type",
+        "n",
+        "statistics",
+        "answers",
+        "graded",
+        "left_out",
+    ]
     assert list(rows[0]) == keys
     assert [(row["judge"], row["grade"], row["query_type"]) for row in rows] == [
         (judge, grade, query_type)
@@ -99,7 +140,9 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
         for query_type in (None, "simple", "sql")
     ]
     with log.store.reading() as connection:
-        shown = [(found, part) for found in every_judge(connection) for part in (None, *found.slices)]
+        shown = [
+            (found, part) for found in every_judge(connection) for part in (None, *found.slices)
+        ]
     for row, (found, part) in zip(rows, shown, strict=True):
         assert row["n"] == found.figure("n", part).n
         for name, estimate in row["statistics"].items():
@@ -125,7 +168,9 @@ def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store: Store) 
 
 
 @pytest.mark.postgres
-def test_both_engines_and_every_call_give_the_same_bytes(sqlite_store: Store, postgres_store: Store) -> None:
+def test_both_engines_and_every_call_give_the_same_bytes(
+    sqlite_store: Store, postgres_store: Store
+) -> None:
     logs = [busy_log(store) for store in (sqlite_store, postgres_store)]
     texts = {json.dumps(report(log), allow_nan=False) for log in logs for _ in range(2)}
     assert len(texts) == 1
@@ -134,7 +179,12 @@ def test_both_engines_and_every_call_give_the_same_bytes(sqlite_store: Store, po
 @on_sqlite
 def test_an_empty_database_is_counted_as_empty(store: Store) -> None:
     reported = report(GradedLog(store))
-    assert (reported["responses"], reported["reviews"], reported["judge_versions"], reported["agreement"]) == (
+    assert (
+        reported["responses"],
+        reported["reviews"],
+        reported["judge_versions"],
+        reported["agreement"],
+    ) == (
         0,
         0,
         [],
@@ -159,7 +209,10 @@ def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> No
     log = GradedLog(store)
     ids = log.answers(60)
     for name in ("rag", "nli"):
-        log.say(log.version(name), {each: {"label": BAD if at < 30 else GOOD} for at, each in enumerate(ids)})
+        log.say(
+            log.version(name),
+            {each: {"label": BAD if at < 30 else GOOD} for at, each in enumerate(ids)},
+        )
     log.flag(ids[:30], "low_groundedness")
     log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[:30])})
     assert codes(store) == ["open_graded", "no_sample", "compare_versions"]
@@ -179,21 +232,44 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     [table] = agreement_tables(shown)
     assert [row[:3] for row in table.rows] == [("rag v1", "all 30", 30), ("rag v2", "all 20", 20)]
     (compared,) = stats_notes(shown)
-    assert shlex.split(compared.values["command"])[1:] == ["compare", "versions", "rag v1", "rag v2"]
+    assert shlex.split(compared.values["command"])[1:] == [
+        "compare",
+        "versions",
+        "rag v1",
+        "rag v2",
+    ]
     ((version, grade, _reason, left_out),) = left_out_table(shown).rows
     assert (version, grade, left_out) == ("rag v2", "label", 10)
 
 
-def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(sqlite_store: Store) -> None:
+def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(
+    sqlite_store: Store,
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(240)
-    log.say(log.version("rag"), {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)})
-    log.say(log.version("nli"), {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)})
+    log.say(
+        log.version("rag"),
+        {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)},
+    )
+    log.say(
+        log.version("nli"),
+        {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)},
+    )
     log.flag(ids[:100], "low_groundedness")
     log.flag(ids[::4], "random_sample")
-    log.reviews({each: {"label": GOOD if at % 5 else BAD} for at, each in enumerate(ids) if at < 80 or at % 4 == 0})
+    log.reviews(
+        {
+            each: {"label": GOOD if at % 5 else BAD}
+            for at, each in enumerate(ids)
+            if at < 80 or at % 4 == 0
+        }
+    )
     shown = measure_log(sqlite_store)
-    assert {(row.judge, row.answers, row.n) for row in shown.agreement if row.query_type is None and row.n} == {
+    assert {
+        (row.judge, row.answers, row.n)
+        for row in shown.agreement
+        if row.query_type is None and row.n
+    } == {
         ("rag", 240, 120),
         ("nli", 240, 60),
     }
@@ -209,7 +285,9 @@ def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> 
 
 
 @on_sqlite
-def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(store: Store) -> None:
+def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(
+    store: Store,
+) -> None:
     log = GradedLog(store)
     ids = log.answers(40)
     scored, rated = log.version("rag"), log.version("rating")
@@ -218,7 +296,10 @@ def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(s
     log.say_all(rated, ids, quality=3)  # a judge of quality alone leaves nothing out
     log.review_all(ids, label=GOOD, quality=3)
     shown = measure_log(store)
-    assert {each.name: each.without_groundedness for each in shown.judge_versions} == {"rag": 7, "rating": 0}
+    assert {each.name: each.without_groundedness for each in shown.judge_versions} == {
+        "rag": 7,
+        "rating": 0,
+    }
     columns = [column.title for column in judgments_table(shown).columns]
     assert [row[columns.index("no score")] for row in judgments_table(shown).rows] == [7, None]
 
@@ -232,7 +313,9 @@ def test_the_tables_fit_in_80_columns(store: Store) -> None:
 
 
 @on_sqlite
-def test_grades_beside_open_flags_are_named(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_grades_beside_open_flags_are_named(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     ids = log.answers(4)
     log.flag(ids, "low_groundedness")
     assert run(["stats", "--db", address(log.store)]) == 0

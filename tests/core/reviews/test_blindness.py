@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, column, exists, insert, literal, literal_column, select, table, text
+from sqlalchemy import (
+    Connection,
+    column,
+    exists,
+    insert,
+    literal,
+    literal_column,
+    select,
+    table,
+    text,
+)
 
 import judgeboard
 from engines import on_sqlite
@@ -38,10 +48,23 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables, exports
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.hidden_rows import Seen, count_hidden, hidden_answers, hidden_by, hide_rows, part_of
+from judgeboard.store.hidden_rows import (
+    Seen,
+    count_hidden,
+    hidden_answers,
+    hidden_by,
+    hide_rows,
+    part_of,
+)
 from judgeboard.store.items import load_item, response_of_flag
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.open_flags import flag_after, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.open_flags import (
+    flag_after,
+    neighbours,
+    open_counts,
+    queue_facets,
+    queue_page,
+)
 from judgeboard.store.overview import count_log, overview, signal_counts
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.pairs import load_pairs
@@ -68,7 +91,11 @@ class Marked:
     answer: MarkedAnswer
 
     def give(self, **rules: Any) -> None:
-        all_rules = {"blind_judge": True, "blind_people": True, "assigned": (self.case.mara,)} | rules
+        all_rules = {
+            "blind_judge": True,
+            "blind_people": True,
+            "assigned": (self.case.mara,),
+        } | rules
         self.case.queue(where=RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, **all_rules)
 
     def read(self, who: Reviewer, ask: Callable[[Connection], Any]) -> Any:
@@ -81,7 +108,9 @@ class Marked:
 
     def is_hidden_from(self, who: Reviewer) -> bool:
         hidden = not self.marks(who, everything)
-        assert hidden == (not self.marks(who, lambda connection: load_item(connection, self.answer.response_id)))
+        assert hidden == (
+            not self.marks(who, lambda connection: load_item(connection, self.answer.response_id))
+        )
         return hidden
 
 
@@ -96,11 +125,17 @@ def marked(store: Store, fill_once: Any) -> Marked:
 
 
 def everything(connection: Connection) -> list[Any]:
-    return [tuple(row) for table in METADATA.tables.values() for row in connection.execute(select(table))]
+    return [
+        tuple(row)
+        for table in METADATA.tables.values()
+        for row in connection.execute(select(table))
+    ]
 
 
 def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is() -> None:
-    with_hidden_rows = [name for name, table in METADATA.tables.items() if row_of(table).has_hidden_rows]
+    with_hidden_rows = [
+        name for name, table in METADATA.tables.items() if row_of(table).has_hidden_rows
+    ]
     assert 0 < len(with_hidden_rows) < len(METADATA.tables)
     for name in with_hidden_rows:
         assert hidden_by(name) or part_of(name)
@@ -137,7 +172,16 @@ def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None
         connection.execute(insert(flag), [_flag(response_id) for response_id in ids])
         connection.execute(
             insert(item),
-            [{"queue_id": 1, "response_id": id_, "position": id_, "joined_at": NOW, "state": "open"} for id_ in ids],
+            [
+                {
+                    "queue_id": 1,
+                    "response_id": id_,
+                    "position": id_,
+                    "joined_at": NOW,
+                    "state": "open",
+                }
+                for id_ in ids
+            ],
         )
         items = (
             select(item.c.id, flag.c.id)
@@ -148,25 +192,41 @@ def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None
     assert marked.read(case.mara, count_hidden) == 1_201
     assert marked.marks(case.mara, everything) == set()
     assert marked.marks(case.jon, everything) == everywhere
-    assert [line.external_id for line in marked.read(case.mara, lambda c: response_page(c, RowFilter())).lines] == [
-        "plain"
-    ]
+    assert [
+        line.external_id
+        for line in marked.read(case.mara, lambda c: response_page(c, RowFilter())).lines
+    ] == ["plain"]
 
 
 def test_each_blind_reviewer_misses_only_their_own_answers(marked: Marked) -> None:
     case = marked.case
     case.flagged(0.1)
     marked.give()
-    case.queue("other", where=RowFilter(ids=("a0",)), assigned=(case.jon,), blind_judge=True, order=QueueOrder.OLDEST)
+    case.queue(
+        "other",
+        where=RowFilter(ids=("a0",)),
+        assigned=(case.jon,),
+        blind_judge=True,
+        order=QueueOrder.OLDEST,
+    )
     listed = {
-        person.name: {line.external_id for line in marked.read(person, lambda c: response_page(c, RowFilter())).lines}
+        person.name: {
+            line.external_id
+            for line in marked.read(person, lambda c: response_page(c, RowFilter())).lines
+        }
         for person in (case.mara, case.jon, case.ada)
     }
-    assert listed == {"Mara": {"plain", "a0"}, "Jon": {"plain", "marked"}, "Ada": {"plain", "marked", "a0"}}
+    assert listed == {
+        "Mara": {"plain", "a0"},
+        "Jon": {"plain", "marked"},
+        "Ada": {"plain", "marked", "a0"},
+    }
 
 
 @on_sqlite
-def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(marked: Marked) -> None:
+def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(
+    marked: Marked,
+) -> None:
     marked.give()
     assert marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.mara.id, [1, 2]))
     with pytest.raises(ValueError, match="its own viewer"):
@@ -174,14 +234,37 @@ def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(
 
 
 def _flag(response_id: int) -> dict[str, Any]:
-    about = {"response_id": response_id, "query_type": "QA", "source": "log", "rule": "low_quality", "severity": 0.5}
-    return about | {"raise_key": "key", "params": {}, "details": {}, "state": "open", "created_at": NOW}
+    about = {
+        "response_id": response_id,
+        "query_type": "QA",
+        "source": "log",
+        "rule": "low_quality",
+        "severity": 0.5,
+    }
+    return about | {
+        "raise_key": "key",
+        "params": {},
+        "details": {},
+        "state": "open",
+        "created_at": NOW,
+    }
 
 
 def audited(connection: Connection) -> list[Any]:
-    reports = [(audit, audit_report(connection, *audit, reviewed_only=True)) for audit in done_audits(connection)]
-    lists = [(audit.audited.id, [*each.caught, *each.missed, *each.accused]) for audit, each in reports]
-    return [reports, *(judged_texts(connection, id_, [each.response_id for each in answers]) for id_, answers in lists)]
+    reports = [
+        (audit, audit_report(connection, *audit, reviewed_only=True))
+        for audit in done_audits(connection)
+    ]
+    lists = [
+        (audit.audited.id, [*each.caught, *each.missed, *each.accused]) for audit, each in reports
+    ]
+    return [
+        reports,
+        *(
+            judged_texts(connection, id_, [each.response_id for each in answers])
+            for id_, answers in lists
+        ),
+    ]
 
 
 def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connection], Any]]:
@@ -200,14 +283,18 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
         "the list of its words": lambda c: response_page(c, RowFilter(text="answer of marked")),
         "the list of its id": lambda c: response_page(c, RowFilter(response_ids=(one,))),
         "the list of its model": lambda c: response_page(c, RowFilter(models=("mark-generator",))),
-        "the list of failures": lambda c: response_page(c, RowFilter(statuses=("error",), judge="nli")),
+        "the list of failures": lambda c: response_page(
+            c, RowFilter(statuses=("error",), judge="nli")
+        ),
         "what can be filtered by": response_facets,
         "the queue": lambda c: queue_page(c, RowFilter()),
         "the queue of one": lambda c: queue_page(c, ids),
         "the queue's counts": open_counts,
         "the queue's facets": queue_facets,
         "disagreement": lambda c: disagreement_page(PairSource(c), rag, "quality", cell=(2, 1)),
-        "what was said of a pair": lambda c: latest_comparisons(c, answer.versions["two"], answer.pair_id),
+        "what was said of a pair": lambda c: latest_comparisons(
+            c, answer.versions["two"], answer.pair_id
+        ),
         "preferences": lambda c: [load_preferences(c, [answer.pair_id]), notes_of(c, range(100))],
         "pair heads": lambda c: pair_heads(c, [answer.pair_id]),
         "problems of a run": lambda c: run_problems(c, answer.run_id),
@@ -229,7 +316,13 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
         "the number of answers": count_log,
         "trends": lambda c: [
             trend(c, measure=name)
-            for name in ("groundedness", "quality", "low_share", "flagged_share", "failed_check_share")
+            for name in (
+                "groundedness",
+                "quality",
+                "low_share",
+                "flagged_share",
+                "failed_check_share",
+            )
         ],
         "agreement": lambda c: [
             (page := agreement_page(source, grade=grade), agreement_details(source, page))
@@ -239,16 +332,22 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
         "health": lambda c: health_page(c, judges_in_use(c)[0]),
         "all figures": stats,
         "the worth of flags": flags_worth,
-        "pairs": lambda c: [ComparedPairs(c, version).lines("overall") for version in (None, *list_versions(c)[-1:])],
+        "pairs": lambda c: [
+            ComparedPairs(c, version).lines("overall") for version in (None, *list_versions(c)[-1:])
+        ],
         "a run compared": lambda c: comparison_page(c, pairs_of_run(c, answer.run_id)),
-        "what an audit would draw from": lambda c: audited_judgments(c, answer.versions["rag"], first),
+        "what an audit would draw from": lambda c: audited_judgments(
+            c, answer.versions["rag"], first
+        ),
     }
 
 
 def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked: Marked) -> None:
     case, answer = marked.case, marked.answer
     marked.give()
-    marks_by_reader = {name: marked.marks(case.jon, ask) for name, ask in readers(answer, case.jon).items()}
+    marks_by_reader = {
+        name: marked.marks(case.jon, ask) for name, ask in readers(answer, case.jon).items()
+    }
     assert [name for name, marks in marks_by_reader.items() if not marks] == []
     every = readers(answer, case.mara) | others(answer, case.mara)
     leaks = {name: marks for name, ask in every.items() if (marks := marked.marks(case.mara, ask))}
@@ -270,7 +369,11 @@ def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked: Mark
     assert marked.read(case.jon, count_hidden) == 0
 
 
-SIDES = {"judge_side": ("low", "high", "none"), "user": ("down", "up", "none"), "unscored": ("groundedness", "quality")}
+SIDES = {
+    "judge_side": ("low", "high", "none"),
+    "user": ("down", "up", "none"),
+    "unscored": ("groundedness", "quality"),
+}
 ORACLES = [
     *(RowFilter(min_score=low, max_score=low + 0.1) for low in (0.3, 0.4, 0.6)),
     *(RowFilter(judge="nli", min_score=low, max_score=low + 0.1) for low in (0.5, 0.6)),
@@ -289,7 +392,10 @@ def test_no_filter_tells_by_what_it_finds(marked: Marked) -> None:
     marked.give()
     totals: set[int] = set()
     for where in ORACLES:
-        for filters in (replace(where, ids=("marked",)), replace(where, response_ids=(marked.answer.response_id,))):
+        for filters in (
+            replace(where, ids=("marked",)),
+            replace(where, response_ids=(marked.answer.response_id,)),
+        ):
             totals |= marked.read(marked.case.mara, lambda c, filters=filters: _totals(c, filters))
     assert totals == {0}
 
@@ -309,16 +415,25 @@ def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
         export_tables(case.store, files, format=form, viewer=viewer)
         exported[viewer] = {name: file.getvalue() for name, file in files.items()}
     files = {name for name, file in exported[case.jon.id].items() if b"mark-" in file}
-    assert files == set(exports()) - {"failure_modes", "issues", "label_schemas"}  # definitions, the same for everybody
+    assert files == set(exports()) - {
+        "failure_modes",
+        "issues",
+        "label_schemas",
+    }  # definitions, the same for everybody
     assert {name for name, file in exported[case.mara.id].items() if b"mark-" in file} == set()
     if form == "jsonl":
         assert exported[None] == exported[case.jon.id]
-        left = {json.loads(line)["external_id"] for line in exported[case.mara.id]["responses"].splitlines()}
+        left = {
+            json.loads(line)["external_id"]
+            for line in exported[case.mara.id]["responses"].splitlines()
+        }
         assert "plain" in left
 
 
 @pytest.mark.parametrize("to_everybody", [False, True])
-def test_an_answer_is_hidden_from_all_who_may_still_review_it(marked: Marked, to_everybody: bool) -> None:
+def test_an_answer_is_hidden_from_all_who_may_still_review_it(
+    marked: Marked, to_everybody: bool
+) -> None:
     case = marked.case
     people = case.mara, case.jon, case.lead
     marked.give(needed=2, assigned=(case.mara, case.jon))
@@ -330,7 +445,10 @@ def test_an_answer_is_hidden_from_all_who_may_still_review_it(marked: Marked, to
     case.review(case.mara)
     case.queue("other", where=RowFilter(ids=("marked",)), needed=2, order=QueueOrder.OLDEST)
     elsewhere = case.lease(case.jon, "other")
-    assert marked.marks(case.jon, lambda c: (item_texts(c, [elsewhere], case.jon.id), everything(c))) == set()
+    assert (
+        marked.marks(case.jon, lambda c: (item_texts(c, [elsewhere], case.jon.id), everything(c)))
+        == set()
+    )
     assert [marked.is_hidden_from(who) for who in people] == [False, True, to_everybody]
     case.review(case.jon)
     # Nobody may review it any more.
@@ -373,7 +491,11 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
     )
     assert (item.judgments, item.currents, item.flags, item.reviews) == ((), (), (), ())
     assert (item.response.metadata, item.flag) == ({}, None)
-    assert (item.response.generator_model, item.response.generator_cost, item.response.derived_from) == (
+    assert (
+        item.response.generator_model,
+        item.response.generator_cost,
+        item.response.derived_from,
+    ) == (
         None,
         None,
         None,
@@ -397,13 +519,17 @@ def test_the_flag_of_a_hidden_answer_is_not_there(marked: Marked) -> None:
 
 
 @on_sqlite
-def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(marked: Marked) -> None:
+def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(
+    marked: Marked,
+) -> None:
     case, one = marked.case, marked.answer.response_id
     marked.give(blind_judge=False)
     item = marked.read(case.mara, lambda c: load_item(c, one))
     assert SCORE in [judgment.groundedness for judgment in item.judgments]
     assert item.reviews == ()
-    people = {mark for mark in found_in(item) if "judgment_review" not in mark}  # that is of a supreme judge
+    people = {
+        mark for mark in found_in(item) if "judgment_review" not in mark
+    }  # that is of a supreme judge
     assert not {mark for mark in people if "review" in mark or "span" in mark}
 
 
@@ -424,9 +550,17 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked: Mark
 
     def shown_to(who: Reviewer) -> tuple[bool, set[str]]:
         item, comments = marked.read(
-            who, lambda c: (load_item(c, one, own_first=True), comments_on(c, one, who.id, own_first=True))
+            who,
+            lambda c: (
+                load_item(c, one, own_first=True),
+                comments_on(c, one, who.id, own_first=True),
+            ),
         )
-        told = {mark for mark in found_in((item.reviews, comments)) if "review" in mark or "comment" in mark}
+        told = {
+            mark
+            for mark in found_in((item.reviews, comments))
+            if "review" in mark or "comment" in mark
+        }
         assert item.judgments
         return item.hidden.people, told
 
@@ -439,9 +573,17 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked: Mark
     assert marked.read(case.mara, lambda c: load_item(c, one)).reviews
 
 
-def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked: Marked) -> None:
+def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(
+    marked: Marked,
+) -> None:
     case = marked.case
-    case.queue(subject="pairs", blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))
+    case.queue(
+        subject="pairs",
+        blind_judge=True,
+        blind_people=True,
+        order=QueueOrder.OLDEST,
+        assigned=(case.mara,),
+    )
     assert marked.marks(case.jon, everything)
     assert marked.marks(case.mara, everything) == set()
     assert marked.read(case.mara, lambda c: load_pairs(c, [marked.answer.pair_id])) == []
@@ -496,14 +638,24 @@ def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked: Marked) -
         "subquery": select(select(judgment).subquery()),
         "lateral value": select(response.c.kind, reasoning.scalar_subquery()),
         "union": select(judgment.c.reasoning).union_all(select(same.c.reasoning)),
-        "join": select(response.c.kind, same.c.reasoning).join(same, same.c.response_id == response.c.id),
+        "join": select(response.c.kind, same.c.reasoning).join(
+            same, same.c.response_id == response.c.id
+        ),
         "clause by name": select(table("judgment", column("reasoning"))),
-        "exists": select(literal("mark-found")).where(exists().where(judgment.c.groundedness == SCORE)),
+        "exists": select(literal("mark-found")).where(
+            exists().where(judgment.c.groundedness == SCORE)
+        ),
     }
-    before = {place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all()) for place, query in places.items()}
+    before = {
+        place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all())
+        for place, query in places.items()
+    }
     assert [place for place, marks in before.items() if not marks] == []
     marked.give()
-    after = {place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all()) for place, query in places.items()}
+    after = {
+        place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all())
+        for place, query in places.items()
+    }
     assert {place: marks for place, marks in after.items() if marks} == {}
 
 
@@ -521,6 +673,8 @@ def test_whole_rows_are_read_where_it_is_known_what_to_leave_out() -> None:
     asking = {
         path.relative_to(CORE).as_posix()
         for path in CORE.rglob("*.py")
-        if re.search(r"sql_compiler import .*\bwith_hidden_rows\b", path.read_text(encoding="utf-8"))
+        if re.search(
+            r"sql_compiler import .*\bwith_hidden_rows\b", path.read_text(encoding="utf-8")
+        )
     }
     assert asking == known

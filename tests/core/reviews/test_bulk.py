@@ -19,8 +19,12 @@ from query_plans import statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 
-def confirm(case: QueueCase, ids: list[int], bulk_id: str = "b1", who=None, decision=CONFIRM) -> BulkDecided:
-    return decide_many(case.store, ids, reviewer=who or case.mara, decision=decision, bulk_id=bulk_id, now=case.now)
+def confirm(
+    case: QueueCase, ids: list[int], bulk_id: str = "b1", who=None, decision=CONFIRM
+) -> BulkDecided:
+    return decide_many(
+        case.store, ids, reviewer=who or case.mara, decision=decision, bulk_id=bulk_id, now=case.now
+    )
 
 
 def states(case: QueueCase) -> dict[int, str]:
@@ -40,7 +44,14 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
     of_answer = {flag["response_id"]: flag["id"] for flag in case.flags()}
     case.decide(of_answer[unsure], case.mara, UNSURE)
     stored = Grade(label=Label.GROUNDED)
-    grade(case.store, response_id=graded, reviewer=case.mara, grade=stored, request_key="own", now=case.now)
+    grade(
+        case.store,
+        response_id=graded,
+        reviewer=case.mara,
+        grade=stored,
+        request_key="own",
+        now=case.now,
+    )
     case.queue("held", where=RowFilter(response_ids=(held,)))
     case.queue("two", where=RowFilter(response_ids=(done,)), needed=2)
     case.review(case.mara, DISMISS, "two")
@@ -108,13 +119,17 @@ def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it
     assert [row["response_id"] for row in case.reviews()] == ids[:4]
     assert sorted(states(case).values()) == ["confirmed"] * 4 + ["open"]
     parts: list[int] = []
-    again = decide_many(case.store, ids, reviewer=case.mara, decision=CONFIRM, bulk_id="b1", progress=parts.append)
+    again = decide_many(
+        case.store, ids, reviewer=case.mara, decision=CONFIRM, bulk_id="b1", progress=parts.append
+    )
     assert (again, parts) == (BulkDecided(CONFIRM, decided=5), [2, 4, 5])
     assert [row["response_id"] for row in case.reviews()] == ids
     assert set(states(case).values()) == {"confirmed"}
 
 
-def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statements_grow_with_the_parts_not_with_the_answers(
+    case: QueueCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = case.flagged(*(0.1 for _ in range(24)))
     case.queue("held", where=RowFilter(response_ids=tuple(ids[::2])))
 
@@ -138,7 +153,9 @@ def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, mo
     common = {"reviewer": case.lead, "now": case.now}
 
     def act(some: list[int]) -> None:
-        decide_many(case.store, some, decision=None, modes=("m",), bulk_id=f"tag{len(some)}", **common)
+        decide_many(
+            case.store, some, decision=None, modes=("m",), bulk_id=f"tag{len(some)}", **common
+        )
         add_many(case.store, some, queue="other", bulk_id=f"add{len(some)}", **common)
         undo_many(case.store, f"add{len(some)}", **common)
 
@@ -163,8 +180,16 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCa
     assert done == BulkDecided(None, decided=2, blind=1)
     assert set(states(case).values()) == {"open"}
     for number in range(2):
-        grade(case.store, response_id=fine, reviewer=case.mara, grade=Grade(quality=2), request_key=f"g{number}")
-    assert [(row["bulk"], row["quality"]) for row in standing(case) if row["response_id"] == fine] == [
+        grade(
+            case.store,
+            response_id=fine,
+            reviewer=case.mara,
+            grade=Grade(quality=2),
+            request_key=f"g{number}",
+        )
+    assert [
+        (row["bulk"], row["quality"]) for row in standing(case) if row["response_id"] == fine
+    ] == [
         ("t", None),
         (None, 2),
     ]
@@ -172,14 +197,20 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCa
     assert [row["quality"] for row in standing(case)] == [2]
 
 
-def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(case: QueueCase) -> None:
+def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(
+    case: QueueCase,
+) -> None:
     ids = [*case.flagged(0.1, 0.2), *case.flagged(0.9)]
     case.queue("legal", where=RowFilter(query_types=("legal",)))
 
     def add(bulk_id: str, **goal: object) -> BulkAdded:
         return add_many(case.store, ids, reviewer=case.lead, bulk_id=bulk_id, now=case.now, **goal)
 
-    assert add("one", queue="legal") == add("one", queue="legal") == BulkAdded("legal", added=3, left=0)
+    assert (
+        add("one", queue="legal")
+        == add("one", queue="legal")
+        == BulkAdded("legal", added=3, left=0)
+    )
     assert add("two", queue="legal") == BulkAdded("legal", added=0, left=3)
     assert (
         add("mine", person=case.mara.name)

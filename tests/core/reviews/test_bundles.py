@@ -59,8 +59,12 @@ def counts(came: MergedBundle) -> tuple[int, int, int, int]:
     return came.merged, came.already, came.unfilled, len(came.refused)
 
 
-def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(case, tmp_path) -> None:
-    (response_id,) = case.add("secret-free", metadata={"score": "METADATA"}, generator_model="MODEL")
+def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(
+    case, tmp_path
+) -> None:
+    (response_id,) = case.add(
+        "secret-free", metadata={"score": "METADATA"}, generator_model="MODEL"
+    )
     case.judge(response_id, 0.123)
     case.decide(case.flags()[0]["id"], case.jon, DISMISS)
     case.judge(response_id, 0.124, version=2)
@@ -85,7 +89,8 @@ def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(cas
     whole = (tmp_path / "b.jsonl").read_text()
     assert "Read on." in whole
     assert not any(
-        word in whole for word in ("0.12", "rag", "low_groundedness", "METADATA", "MODEL", "Jon", "dismissed")
+        word in whole
+        for word in ("0.12", "rag", "low_groundedness", "METADATA", "MODEL", "Jon", "dismissed")
     )
 
 
@@ -96,9 +101,15 @@ def test_what_is_filled_in_comes_back_once_and_the_rest_later(case, tmp_path) ->
     file = tmp_path / "b.jsonl"
     exported(case, file)
     assert case.take(case.jon) is None
-    fill(file, {"decision": "confirm", "quality": 1, "note": " a note ", "seconds": 30.5}, {"decision": "dismiss"})
+    fill(
+        file,
+        {"decision": "confirm", "quality": 1, "note": " a note ", "seconds": 30.5},
+        {"decision": "dismiss"},
+    )
     assert counts(merged(case, file)) == (2, 0, 1, 0)
-    assert [(row["response_id"], row["decision"], row["note"], row["seconds"]) for row in case.reviews()] == [
+    assert [
+        (row["response_id"], row["decision"], row["note"], row["seconds"]) for row in case.reviews()
+    ] == [
         (ids[0], "confirm", "a note", 30.5),
         (ids[1], "dismiss", None, None),
     ]
@@ -110,7 +121,9 @@ def test_what_is_filled_in_comes_back_once_and_the_rest_later(case, tmp_path) ->
     assert len(case.reviews()) == 3
 
 
-def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_kept(case, tmp_path) -> None:
+def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_kept(
+    case, tmp_path
+) -> None:
     case.flagged(0.1, 0.2)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -126,13 +139,18 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
         (conflict,) = came.refused
         assert (conflict.line, conflict.kept) == (2, True)
         assert conflict.reason.startswith(LOST)
-    reviews = [(row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"]) for row in case.reviews()]
+    reviews = [
+        (row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"])
+        for row in case.reviews()
+    ]
     assert (case.mara.id, None, "made up", None) in reviews
     assert len(reviews) == 3
 
 
 @on_sqlite
-def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(case, tmp_path) -> None:
+def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(
+    case, tmp_path
+) -> None:
     case.flagged(0.1)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -145,7 +163,9 @@ def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(cas
     assert case.flag_states() == ["dismissed"]
 
 
-def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(case, tmp_path) -> None:
+def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(
+    case, tmp_path
+) -> None:
     case.flagged(0.1)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -167,7 +187,9 @@ def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path) -
 
 
 @on_sqlite
-def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_page(case, tmp_path) -> None:
+def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_page(
+    case, tmp_path
+) -> None:
     case.flagged(0.1)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -191,7 +213,9 @@ def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(case, tmp
     file = tmp_path / "b.jsonl"
     lines = exported(case, file)
     assert {line["left"].partition("-")[0] for line in lines} == {"left", "right"}
-    assert not any(name in line for line in lines for name in ("id", "pair", "shown", "gold", "model"))
+    assert not any(
+        name in line for line in lines for name in ("id", "pair", "shown", "gold", "model")
+    )
     fill(file, *({"preference": "left", "note": "n"} for _ in lines[:5]), {"note": "no side"})
     with pytest.raises(BadInput, match="line 7, preference:"):
         merged(case, file)
@@ -211,7 +235,9 @@ def exported_nothing(case: QueueCase, file: Path) -> bool:
     return not file.exists()
 
 
-def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_stored(case, tmp_path) -> None:
+def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_stored(
+    case, tmp_path
+) -> None:
     case.flagged(0.1, 0.2, 0.3)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -250,7 +276,9 @@ def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) 
     fill(file, {"decision": "confirm", "quality": 2, "note": "made up"})
     (conflict,) = merged(case, file).refused
     assert conflict.kept
-    assert [(row["decision"], row["quality"], row["note"]) for row in case.reviews()] == [(None, None, "made up")]
+    assert [(row["decision"], row["quality"], row["note"]) for row in case.reviews()] == [
+        (None, None, "made up")
+    ]
     assert case.flag_states() == ["open"]
 
 
@@ -262,8 +290,14 @@ def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) 
         ({"quality": 2.5}, "line 3, quality: must be a whole number"),
         ({"groundedness": "high"}, "line 3, groundedness: .* not 'high'"),
         ({"label": "bad"}, "line 3, label: must be one of grounded, hallucinated, not 'bad'"),
-        ({"decision": "maybe"}, "line 3, decision: must be one of confirm, dismiss, unsure, not 'maybe'"),
-        ({"scores": {"relevance": 9}}, "line 3, scores.relevance: must be a whole number from 1 to 5, not 9"),
+        (
+            {"decision": "maybe"},
+            "line 3, decision: must be one of confirm, dismiss, unsure, not 'maybe'",
+        ),
+        (
+            {"scores": {"relevance": 9}},
+            "line 3, scores.relevance: must be a whole number from 1 to 5, not 9",
+        ),
         ({"note": 5}, "line 3, note: must be a text, not 5"),
         ({"note": "\x00"}, "line 3, note: cannot be stored: NUL"),
         ({"seconds": -1}, "line 3, seconds"),
@@ -315,14 +349,19 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> N
     ("changes", "said"),
     [
         ({"queue": "q\ud800"}, "queue: cannot be stored: lone surrogate U.D800 at character 2"),
-        ({"reviewer": {"origin": "page", "name": "a\0"}}, "reviewer: cannot be stored: NUL at character 2"),
+        (
+            {"reviewer": {"origin": "page", "name": "a\0"}},
+            "reviewer: cannot be stored: NUL at character 2",
+        ),
         ({"judgeboard_bundle": 2}, "judgeboard_bundle: version 2 is not supported, only 1"),
         ({"judgeboard_bundle": True}, "judgeboard_bundle: this file does not come from"),
         ({"judgeboard_bundle": 1.0}, "judgeboard_bundle: this file does not come from"),
         ({"items": -5}, "items: differs from the exported file"),
     ],
 )
-def test_a_first_line_that_cannot_be_used_names_its_field(changes: dict[str, Any], said: str, case, tmp_path) -> None:
+def test_a_first_line_that_cannot_be_used_names_its_field(
+    changes: dict[str, Any], said: str, case, tmp_path
+) -> None:
     case.flagged(0.1)
     case.queue()
     file = tmp_path / "b.jsonl"
@@ -333,8 +372,12 @@ def test_a_first_line_that_cannot_be_used_names_its_field(changes: dict[str, Any
         merged(case, file)
 
 
-@pytest.mark.parametrize(("content", "said"), [("{}".encode("utf-16-le"), "UTF-8"), (b"PK\x03\x04" + bytes(40), "ZIP")])
-def test_a_file_of_another_format_is_not_taken_for_a_bundle(content: bytes, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"), [("{}".encode("utf-16-le"), "UTF-8"), (b"PK\x03\x04" + bytes(40), "ZIP")]
+)
+def test_a_file_of_another_format_is_not_taken_for_a_bundle(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
     file = tmp_path / "b.jsonl"
     file.write_bytes(content)
     with pytest.raises(BadInput, match=rf"b\.jsonl.*{said}"):
@@ -425,7 +468,9 @@ GRADES = st.fixed_dictionaries(
         "label": st.sampled_from(["grounded", "hallucinated", None]),
         "groundedness": st.none() | st.floats(0, 1),
         "quality": st.none() | st.integers(1, 4),
-        "scores": st.dictionaries(st.sampled_from(["relevance", "Stil"]), st.none() | st.integers(1, 5)),
+        "scores": st.dictionaries(
+            st.sampled_from(["relevance", "Stil"]), st.none() | st.integers(1, 5)
+        ),
         "note": st.none() | TEXTS,
         "seconds": st.none() | st.floats(0, 1e6),
     },
@@ -434,7 +479,9 @@ GRADES = st.fixed_dictionaries(
 
 @on_sqlite
 @given(filled=st.lists(GRADES, min_size=1, max_size=4))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None:
     name = f"q{next(case.keys)}"
     case.flagged(*(0.1 for _ in filled))
@@ -445,9 +492,20 @@ def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None
     before = len(case.reviews())
     came = merged(case, file)
     stored = case.reviews()[before:]
-    wanted = [review for review in map(_values, filled) if any(part not in (None, {}) for part in review[:-1])]
+    wanted = [
+        review
+        for review in map(_values, filled)
+        if any(part not in (None, {}) for part in review[:-1])
+    ]
     assert [
-        (row["decision"], row["label"], row["groundedness"], row["quality"], row["note"], row["seconds"])
+        (
+            row["decision"],
+            row["label"],
+            row["groundedness"],
+            row["quality"],
+            row["note"],
+            row["seconds"],
+        )
         for row in stored
     ] == [review[:4] + review[5:] for review in wanted]
     assert counts(came)[:2] == (len(wanted), 0)
@@ -462,7 +520,9 @@ def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None
 
 def _values(filled: dict[str, Any]) -> tuple[Any, ...]:
     note = (filled.get("note") or "").strip() or None
-    scores = {name: value for name, value in (filled.get("scores") or {}).items() if value is not None}
+    scores = {
+        name: value for name, value in (filled.get("scores") or {}).items() if value is not None
+    }
     values = tuple(filled.get(name) for name in ("decision", "label", "groundedness", "quality"))
     return (*values, scores, note, filled.get("seconds"))
 
@@ -504,7 +564,11 @@ def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, 
         {"decision": "confirm", "label": "hallucinated", "fields": fields},
         {"decision": "confirm", "fields": {"tone": 1}},
         {"decision": "confirm", "fields": outside},
-        {"decision": "dismiss", "fields": {"verdict": "send", "why": "not asked"}, "corrected_answer": "Better."},
+        {
+            "decision": "dismiss",
+            "fields": {"verdict": "send", "why": "not asked"},
+            "corrected_answer": "Better.",
+        },
     )
     assert counts(merged(case, file)) == (2, 0, 0, 2)
     assert counts(merged(case, file)) == (0, 2, 0, 2)
@@ -515,7 +579,11 @@ def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, 
         {"why": "made up"},
     )
     assert first["spans"] == [spans[0] | {"field": "errors"}]
-    assert (last["choices"], last["texts"], last["corrected_answer"]) == ({"verdict": "send"}, None, "Better.")
+    assert (last["choices"], last["texts"], last["corrected_answer"]) == (
+        {"verdict": "send"},
+        None,
+        "Better.",
+    )
     missing, beyond = (line.reason for line in merged(case, file).refused)
     assert missing == "required: verdict"
     assert re.findall(r"\d+", beyond) == ["9", "0", "999"]

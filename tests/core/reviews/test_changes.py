@@ -14,12 +14,22 @@ from judgeboard.store.reviewers import Reviewer
 from review_case import NOW, ReviewCase
 
 
-def change(team: ReviewCase, review_id: int, by: Reviewer, decision: Decision | None = None, **given: Any) -> int:
+def change(
+    team: ReviewCase, review_id: int, by: Reviewer, decision: Decision | None = None, **given: Any
+) -> int:
     options = {"request_key": f"edit {next(team.keys)}"} | {
-        name: given.pop(name) for name in ("request_key", "judgment_seen_id", "seconds") if name in given
+        name: given.pop(name)
+        for name in ("request_key", "judgment_seen_id", "seconds")
+        if name in given
     }
     return edit(
-        team.store, review_id=review_id, reviewer=by, decision=decision, grade=Grade(**given), now=NOW, **options
+        team.store,
+        review_id=review_id,
+        reviewer=by,
+        decision=decision,
+        grade=Grade(**given),
+        now=NOW,
+        **options,
     )
 
 
@@ -43,7 +53,12 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(
     old, new = team.reviews()
     # What was said first stays.
     assert (old["quality"], old["note"]) == (1, "no")
-    assert (new["replaces"], new["decision"], new["quality"], new["note"]) == (before, then, 3, None)
+    assert (new["replaces"], new["decision"], new["quality"], new["note"]) == (
+        before,
+        then,
+        3,
+        None,
+    )
     assert team.events()[-1] == ("edit", "Mara")
 
 
@@ -54,7 +69,9 @@ def test_a_grade_is_changed_without_a_flag(team: ReviewCase) -> None:
     assert [(row["quality"], row["groundedness"]) for row in team.standing()] == [(None, 0.5)]
 
 
-def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(team: ReviewCase, flag: int) -> None:
+def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(
+    team: ReviewCase, flag: int
+) -> None:
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     newer = team.judge(0.2, version=2)
     change(team, before, team.mara, Decision.UNSURE)
@@ -83,7 +100,11 @@ def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team: ReviewCase,
         team.decide(flag, team.mara, Decision.CONFIRM).review_id,
         team.grade(team.mara, quality=1),
     )
-    for review_id, word in ((decision, None), (decision, Decision.WITHDRAWN), (grade, Decision.CONFIRM)):
+    for review_id, word in (
+        (decision, None),
+        (decision, Decision.WITHDRAWN),
+        (grade, Decision.CONFIRM),
+    ):
         with pytest.raises(BadInput):
             change(team, review_id, team.mara, word, quality=2)
     with pytest.raises(BadInput, match="nothing to save"):
@@ -93,11 +114,16 @@ def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team: ReviewCase,
 @on_sqlite
 def test_the_same_press_twice_is_one_change(team: ReviewCase, flag: int) -> None:
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
-    one, again = (change(team, before, team.mara, Decision.DISMISS, request_key="pressed") for _ in range(2))
+    one, again = (
+        change(team, before, team.mara, Decision.DISMISS, request_key="pressed") for _ in range(2)
+    )
     assert one == again
     assert len(team.reviews()) == 2
     with team.store.reading() as connection:
-        assert [review.stands for review in load_item(connection, team.response_id).reviews] == [True, False]
+        assert [review.stands for review in load_item(connection, team.response_id).reviews] == [
+            True,
+            False,
+        ]
 
 
 def undone(team: ReviewCase, review_id: int) -> tuple[str, object]:
@@ -176,7 +202,9 @@ def test_a_flag_is_not_reopened_beside_a_newer_one(team: ReviewCase, flag: int) 
 
 
 @on_sqlite
-def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team: ReviewCase, flag: int) -> None:
+def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(
+    team: ReviewCase, flag: int
+) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     newer = team.judge(0.2, version=2)
     team.decide(newer, team.jon, Decision.DISMISS)
@@ -185,7 +213,9 @@ def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team: ReviewCase
 
 
 @on_sqlite
-def test_a_kept_note_can_be_taken_back_without_touching_the_flag(team: ReviewCase, flag: int) -> None:
+def test_a_kept_note_can_be_taken_back_without_touching_the_flag(
+    team: ReviewCase, flag: int
+) -> None:
     team.decide(flag, team.jon, Decision.CONFIRM)
     with pytest.raises(DecisionRefused):
         team.decide(flag, team.mara, Decision.DISMISS, grade=Grade(note="Why?"))

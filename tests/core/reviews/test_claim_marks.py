@@ -53,7 +53,9 @@ def marks(team: ReviewCase) -> tuple[ClaimMark, ...]:
         return load_item(connection, team.response_id).reviews[0].grade.claim_marks
 
 
-def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(team: ReviewCase, judgment: int) -> None:
+def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(
+    team: ReviewCase, judgment: int
+) -> None:
     given = (
         ClaimMark(ClaimStatus.CONTRADICTED, "from the screen", judgment_id=judgment, number=2),
         ClaimMark(ClaimStatus.SUPPORTED, start=4, end=8, judgment_id=judgment, number=1),
@@ -89,14 +91,25 @@ def test_a_mark_alone_is_worth_saving(team: ReviewCase) -> None:
         (ClaimMark(ClaimStatus.SUPPORTED, start=True, end=5), "inside the answer"),
         (ClaimMark(ClaimStatus.SUPPORTED), "inside the answer"),
         (ClaimMark("fine", start=0, end=5), "supported, unsupported, contradicted, not 'fine'"),
-        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=5, number=1), "needs the id of its judgment"),
-        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=99, number=1), "judgment 99 does not belong to ragtruth-12260"),
+        (
+            ClaimMark(ClaimStatus.SUPPORTED, start=0, end=5, number=1),
+            "needs the id of its judgment",
+        ),
+        (
+            ClaimMark(ClaimStatus.SUPPORTED, judgment_id=99, number=1),
+            "judgment 99 does not belong to ragtruth-12260",
+        ),
         (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1, number=3), "has no claim 3"),
         (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1), "has no claim None"),
-        (ClaimMark(ClaimStatus.SUPPORTED, start=3, end=99, judgment_id=1, number=1), "inside the answer"),
+        (
+            ClaimMark(ClaimStatus.SUPPORTED, start=3, end=99, judgment_id=1, number=1),
+            "inside the answer",
+        ),
     ],
 )
-def test_a_mark_that_speaks_of_nothing_is_refused(team: ReviewCase, judgment: int, mark: ClaimMark, says: str) -> None:
+def test_a_mark_that_speaks_of_nothing_is_refused(
+    team: ReviewCase, judgment: int, mark: ClaimMark, says: str
+) -> None:
     assert judgment == 1
     with pytest.raises(BadInput, match=says):
         team.grade(team.mara, claim_marks=(mark,))
@@ -106,10 +119,15 @@ def test_a_mark_that_speaks_of_nothing_is_refused(team: ReviewCase, judgment: in
 @on_sqlite
 def test_a_mark_on_another_answers_judgment_is_refused(team: ReviewCase, judgment: int) -> None:
     with team.store.writing() as connection:
-        (other,) = store_responses(connection, [Response("log", "other", "q", ANSWER, passages=("p",))]).new
+        (other,) = store_responses(
+            connection, [Response("log", "other", "q", ANSWER, passages=("p",))]
+        ).new
     team.response_id = other
     with pytest.raises(BadInput, match="other"):
-        team.grade(team.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),))
+        team.grade(
+            team.mara,
+            claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),),
+        )
 
 
 @on_sqlite
@@ -118,11 +136,18 @@ def test_a_statement_is_marked_once(team: ReviewCase, judgment: int) -> None:
     with pytest.raises(BadInput, match="twice"):
         team.grade(team.mara, claim_marks=tuple(twice))
     with pytest.raises(BadInput, match="at most 2,000"):
-        team.grade(team.mara, claim_marks=tuple(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=1) for _ in range(2_001)))
+        team.grade(
+            team.mara,
+            claim_marks=tuple(
+                ClaimMark(ClaimStatus.SUPPORTED, start=0, end=1) for _ in range(2_001)
+            ),
+        )
 
 
 @on_sqlite
-def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team: ReviewCase, judgment: int) -> None:
+def test_why_one_differs_is_said_of_a_verdict_that_was_seen(
+    team: ReviewCase, judgment: int
+) -> None:
     with pytest.raises(BadInput):
         team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT)
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=judgment)
@@ -134,7 +159,13 @@ def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a
     team: ReviewCase, judgment: int, tmp_path: Path
 ) -> None:
     mark = ClaimMark(ClaimStatus.CONTRADICTED, judgment_id=judgment, number=1)
-    team.grade(team.mara, quality=1, claim_marks=(mark,), why_differs=WhyDiffers.OTHER, judgment_seen_id=judgment)
+    team.grade(
+        team.mara,
+        quality=1,
+        claim_marks=(mark,),
+        why_differs=WhyDiffers.OTHER,
+        judgment_seen_id=judgment,
+    )
     grades = tmp_path / "grades.jsonl"
     export_tables(team.store, {"reviews": grades})
     [row] = [json.loads(line) for line in grades.read_text().splitlines()]
@@ -156,14 +187,18 @@ def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a
 
 @on_sqlite
 def test_forgetting_an_answer_takes_the_marks_along(team: ReviewCase, judgment: int) -> None:
-    team.grade(team.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),))
+    team.grade(
+        team.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),)
+    )
     with team.store.writing() as connection:
         forget_response(connection, "ragtruth-12260", actor="Mara")
     assert marks(team) == ()
 
 
 @on_sqlite
-def test_a_grade_from_a_file_is_known_again_by_what_the_file_said(team: ReviewCase, tmp_path: Path) -> None:
+def test_a_grade_from_a_file_is_known_again_by_what_the_file_said(
+    team: ReviewCase, tmp_path: Path
+) -> None:
     """The key that earlier versions stored: another would let every file of grades in a second time."""
     file = tmp_path / "grades.jsonl"
     file.write_text(json.dumps({"response_id": "ragtruth-12260", "annotator": "ann", "quality": 2}))

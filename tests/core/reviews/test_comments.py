@@ -28,7 +28,9 @@ def said(team: ReviewCase) -> tuple[Comment, ...]:
 
 
 def say(team: ReviewCase, by, text: str, key: str = "said") -> int:
-    return comment(team.store, response_id=team.response_id, reviewer=by, text=text, request_key=key, now=NOW)
+    return comment(
+        team.store, response_id=team.response_id, reviewer=by, text=text, request_key=key, now=NOW
+    )
 
 
 def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
@@ -53,7 +55,14 @@ def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
 def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) -> None:
     first = say(team, team.mara, "60 m", "one")
     say(team, team.jon, "No.", "two")
-    second = edit_comment(team.store, comment_id=first, reviewer=team.mara, text="70 m", request_key="three", now=LATER)
+    second = edit_comment(
+        team.store,
+        comment_id=first,
+        reviewer=team.mara,
+        text="70 m",
+        request_key="three",
+        now=LATER,
+    )
     edited, answered = said(team)
     assert (edited.id, edited.text, edited.at, edited.edited_at) == (second, "70 m", NOW, LATER)
     assert answered.text == "No."
@@ -61,18 +70,29 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) ->
     assert [row["text"] for row in team.rows(COMMENT)] == ["60 m", "No.", "70 m"]
     assert team.events()[-1] == ("edit_comment", "Mara")
     with pytest.raises(DecisionRefused):
-        edit_comment(team.store, comment_id=first, reviewer=team.mara, text="80 m", request_key="four")
+        edit_comment(
+            team.store, comment_id=first, reviewer=team.mara, text="80 m", request_key="four"
+        )
 
 
 @on_sqlite
-def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(team: ReviewCase) -> None:
+def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(
+    team: ReviewCase,
+) -> None:
     first = say(team, team.mara, "60 m")
-    last = withdraw_comment(team.store, comment_id=first, reviewer=team.mara, request_key="back", now=LATER)
+    last = withdraw_comment(
+        team.store, comment_id=first, reviewer=team.mara, request_key="back", now=LATER
+    )
     assert said(team) == ()
-    assert [(row["text"], row["replaces"]) for row in team.rows(COMMENT)] == [("60 m", None), (None, first)]
+    assert [(row["text"], row["replaces"]) for row in team.rows(COMMENT)] == [
+        ("60 m", None),
+        (None, first),
+    ]
     for gone in (first, last):
         with pytest.raises(DecisionRefused):
-            withdraw_comment(team.store, comment_id=gone, reviewer=team.mara, request_key=f"again {gone}")
+            withdraw_comment(
+                team.store, comment_id=gone, reviewer=team.mara, request_key=f"again {gone}"
+            )
 
 
 @on_sqlite
@@ -90,7 +110,8 @@ def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
     assert say(team, team.mara, "60 m") == say(team, team.mara, "60 m")
     first = said(team)[0].id
     edits = {
-        edit_comment(team.store, comment_id=first, reviewer=team.mara, text="70 m", request_key="e") for _ in range(2)
+        edit_comment(team.store, comment_id=first, reviewer=team.mara, text="70 m", request_key="e")
+        for _ in range(2)
     }
     assert len(edits) == 1
     assert len(team.events()) == 2
@@ -99,7 +120,9 @@ def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
 
 
 @on_sqlite
-@pytest.mark.parametrize("text", ["", "  \n ", "x" * (LONGEST_COMMENT + 1), "half \ud800", "nul \x00"])
+@pytest.mark.parametrize(
+    "text", ["", "  \n ", "x" * (LONGEST_COMMENT + 1), "half \ud800", "nul \x00"]
+)
 def test_what_is_no_comment_is_refused(team: ReviewCase, text: str) -> None:
     with pytest.raises(BadInput):
         say(team, team.mara, text)
@@ -126,8 +149,12 @@ def test_a_forgotten_answer_has_no_comments(team: ReviewCase) -> None:
 
 def test_comments_are_exported_with_those_they_replaced(team: ReviewCase, tmp_path: Path) -> None:
     first = say(team, team.mara, "60 m")
-    edit_comment(team.store, comment_id=first, reviewer=team.mara, text="=70 m", request_key="e", now=LATER)
-    assert export_tables(team.store, {"comments": tmp_path / "c.csv"}, format="csv") == {"comments": 2}
+    edit_comment(
+        team.store, comment_id=first, reviewer=team.mara, text="=70 m", request_key="e", now=LATER
+    )
+    assert export_tables(team.store, {"comments": tmp_path / "c.csv"}, format="csv") == {
+        "comments": 2
+    }
     # No spreadsheet takes a comment for a formula.
     assert "'=70 m" in (tmp_path / "c.csv").read_text()
 
@@ -145,10 +172,14 @@ def unread(case: QueueCase, who: Reviewer) -> list[str]:
 
 def mention(case: QueueCase, by: Reviewer, response_id: int, text: str) -> None:
     key = f"comment {next(case.keys)}"
-    comment(case.store, response_id=response_id, reviewer=by, text=text, request_key=key, now=case.now)
+    comment(
+        case.store, response_id=response_id, reviewer=by, text=text, request_key=key, now=case.now
+    )
 
 
-def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_them(case: QueueCase) -> None:
+def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_them(
+    case: QueueCase,
+) -> None:
     [answer] = case.flagged(0.1)
     case.queue(needed=2, assigned=(case.mara,))
     assign_queue(case.store, "q", by=case.lead, add=[case.jon], now=case.now)
@@ -171,7 +202,9 @@ def test_people_are_told_of_queues_conflicts_and_mentions_until_they_have_read_t
     assert unread(case, case.mara) == ["mention"]
 
 
-def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(case: QueueCase) -> None:
+def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(
+    case: QueueCase,
+) -> None:
     [answer] = case.flagged(0.1)
     case.queue(needed=2, blind_people=True, assigned=(case.mara,))
     mention(case, case.jon, answer, "@Mara: I would confirm this one")

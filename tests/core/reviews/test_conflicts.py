@@ -5,7 +5,17 @@ from dataclasses import dataclass
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Grade, ItemState, Label, Preference, QueueOrder, Role, Stage, WhyDiffers
+from judgeboard.domain import (
+    Decision,
+    Grade,
+    ItemState,
+    Label,
+    Preference,
+    QueueOrder,
+    Role,
+    Stage,
+    WhyDiffers,
+)
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.ratings import PairSource
@@ -97,7 +107,9 @@ def test_all_unsure_is_listed_as_such(case) -> None:
 
 
 @on_sqlite
-def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(case) -> None:
+def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(
+    case,
+) -> None:
     case.flagged(0.1)
     case.mara = signed_in(case, "mara")
     other = signed_in(case, "other")
@@ -112,7 +124,9 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
     case.adjudicate(item)
     with case.store.reading() as connection:
         assert len(load_conflict(connection, item, case.mara).reviews) == 3
-        assert [line.item.state for line in own_conflicts(connection, case.mara.id).lines] == [ItemState.ADJUDICATED]
+        assert [line.item.state for line in own_conflicts(connection, case.mara.id).lines] == [
+            ItemState.ADJUDICATED
+        ]
         with pytest.raises(NotAllowed):
             load_conflict(connection, item, other)
 
@@ -139,13 +153,27 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
         leased = case.lease(who)
-        decide_item(case.store, leased.token, reviewer=who, decision=preference, request_key=who.name, now=case.now)
+        decide_item(
+            case.store,
+            leased.token,
+            reviewer=who,
+            decision=preference,
+            request_key=who.name,
+            now=case.now,
+        )
     with case.store.reading() as connection:
         (line,) = open_conflicts(connection).lines
         shown = load_conflict(connection, line.item.item_id, case.lead)
-    assert (line.item.question, line.item.external_id, line.differ_on) == ("Which, 0?", "p0", ("decision",))
+    assert (line.item.question, line.item.external_id, line.differ_on) == (
+        "Which, 0?",
+        "p0",
+        ("decision",),
+    )
     assert shown.pair is not None
-    assert (shown.pair.answer_a, [word.decision for word in shown.reviews]) == ("left-0", ["a", "b"])
+    assert (shown.pair.answer_a, [word.decision for word in shown.reviews]) == (
+        "left-0",
+        ["a", "b"],
+    )
     adjudicate(
         case.store,
         line.item.item_id,
@@ -156,11 +184,15 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     )
     with case.store.reading() as connection:
         assert open_conflicts(connection).lines == ()
-        assert [one.item.state for one in own_conflicts(connection, case.jon.id).lines] == [ItemState.ADJUDICATED]
+        assert [one.item.state for one in own_conflicts(connection, case.jon.id).lines] == [
+            ItemState.ADJUDICATED
+        ]
 
 
 @on_sqlite
-def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into_the_queue_again(case) -> None:
+def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into_the_queue_again(
+    case,
+) -> None:
     [response_id] = case.flagged(0.1)
     case.queue(needed=2)
     adjudication = case.adjudicate(split(case))
@@ -223,7 +255,9 @@ def counts(team: ReviewCase) -> list[tuple[str, int, dict[str, int]]]:
 
 
 @on_sqlite
-def test_reasons_are_counted_by_the_version_that_was_seen(team: ReviewCase, judgments: list[int]) -> None:
+def test_reasons_are_counted_by_the_version_that_was_seen(
+    team: ReviewCase, judgments: list[int]
+) -> None:
     first, second = judgments
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=first)
     team.grade(team.jon, quality=1, why_differs=WhyDiffers.OTHER, judgment_seen_id=first)
@@ -239,7 +273,9 @@ def test_reasons_are_counted_by_the_version_that_was_seen(team: ReviewCase, judg
 @on_sqlite
 def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[int]) -> None:
     for who in (team.mara, team.jon):
-        team.grade(who, groundedness=1.0, why_differs=WhyDiffers.OTHER, judgment_seen_id=judgments[0])
+        team.grade(
+            who, groundedness=1.0, why_differs=WhyDiffers.OTHER, judgment_seen_id=judgments[0]
+        )
     with team.store.reading() as connection:
         (counted,) = why_counts(connection)
         source = PairSource(connection)
@@ -249,7 +285,9 @@ def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[
     assert counted.reasons[WhyDiffers.OTHER] == 1
 
 
-def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgments: list[int]) -> None:
+def test_why_is_said_later_in_place_of_ones_own_review(
+    team: ReviewCase, judgments: list[int]
+) -> None:
     flag = team.flags()[-1]["id"]
     given_grade = Grade(quality=4, note="fine")
     team.decide(flag, team.mara, Decision.DISMISS, grade=given_grade, seconds=12.0)
@@ -262,8 +300,17 @@ def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgmen
         request_key="why",
     )
     [row] = team.standing()
-    assert (row["id"], row["decision"], row["quality"], row["note"]) == (review_id, "dismiss", 4, "fine")
-    assert (row["why_differs"], row["judgment_seen_id"], row["seconds"]) == ("refusal", judgments[1], 12.0)
+    assert (row["id"], row["decision"], row["quality"], row["note"]) == (
+        review_id,
+        "dismiss",
+        4,
+        "fine",
+    )
+    assert (row["why_differs"], row["judgment_seen_id"], row["seconds"]) == (
+        "refusal",
+        judgments[1],
+        12.0,
+    )
     assert team.state(flag) == "dismissed"
     assert counts(team) == [("rag v2", 1, {"refusal": 1})]
 

@@ -30,10 +30,16 @@ GRADE = Grade(
     ("decision", "state"),
     [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
 )
-def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: int, decision, state) -> None:
+def test_a_decision_is_one_review_with_everything_given(
+    team: ReviewCase, flag: int, decision, state
+) -> None:
     seen = team.flags()[0]["judgment_id"]
-    grade = replace(GRADE, label=Label.GROUNDED if decision is Decision.DISMISS else Label.HALLUCINATED)
-    decided = team.decide(flag, team.mara, decision, grade=grade, judgment_seen_id=seen, seconds=12.5)
+    grade = replace(
+        GRADE, label=Label.GROUNDED if decision is Decision.DISMISS else Label.HALLUCINATED
+    )
+    decided = team.decide(
+        flag, team.mara, decision, grade=grade, judgment_seen_id=seen, seconds=12.5
+    )
     assert decided.held is None
     assert team.state(flag) == state
     (review,) = team.reviews()
@@ -59,7 +65,9 @@ def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: 
         (None, (), 1, None),
     ],
 )
-def test_a_label_makes_the_decision_where_it_leaves_nothing_open(label, rules, quality, decision) -> None:
+def test_a_label_makes_the_decision_where_it_leaves_nothing_open(
+    label, rules, quality, decision
+) -> None:
     assert labelled_decision(Grade(label=label, quality=quality), rules, low_quality=2) is decision
 
 
@@ -72,7 +80,9 @@ def test_the_same_press_twice_counts_once(team: ReviewCase, flag: int) -> None:
 
 
 @on_sqlite
-def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team: ReviewCase, flag: int) -> None:
+def test_a_repeated_press_answers_what_it_did_even_after_an_undo(
+    team: ReviewCase, flag: int
+) -> None:
     first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     team.undo(first.review_id, team.mara)
     again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
@@ -117,10 +127,17 @@ def test_only_the_note_of_a_refused_decision_is_stored(team: ReviewCase, flag: i
 
 
 @on_sqlite
-def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(team: ReviewCase, flag: int) -> None:
+def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(
+    team: ReviewCase, flag: int
+) -> None:
     team.decide(flag, team.jon, Decision.DISMISS)
     subject = team.reviews()[0]["response_id"]
-    accepted = {"response_id": subject, "reviewer": team.mara, "grade": Grade(quality=1), "request_key": "accepted"}
+    accepted = {
+        "response_id": subject,
+        "reviewer": team.mara,
+        "grade": Grade(quality=1),
+        "request_key": "accepted",
+    }
     grade(team.store, **accepted, now=NOW)
     with team.store.writing() as connection:
         save_draft(connection, team.mara.id, subject, {"quality": 4}, NOW + timedelta(minutes=1))
@@ -146,7 +163,9 @@ def test_a_superseded_flag_says_that_a_newer_verdict_came(team: ReviewCase, flag
 
 
 @on_sqlite
-def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(team: ReviewCase, flag: int) -> None:
+def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(
+    team: ReviewCase, flag: int
+) -> None:
     seen = team.flags()[0]["judgment_id"]
     team.judge(0.2)
     assert team.state(flag) == "open"
@@ -159,7 +178,11 @@ def test_a_later_decision_replaces_being_unsure(team: ReviewCase, flag: int) -> 
     unsure = team.decide(flag, team.mara, Decision.UNSURE, grade=Grade(note="hm"))
     again = team.decide(flag, team.mara, Decision.UNSURE)
     sure = team.decide(flag, team.mara, Decision.DISMISS)
-    assert [review["replaces"] for review in team.reviews()] == [None, unsure.review_id, again.review_id]
+    assert [review["replaces"] for review in team.reviews()] == [
+        None,
+        unsure.review_id,
+        again.review_id,
+    ]
     assert [review["id"] for review in team.standing()] == [sure.review_id]
 
 
@@ -171,7 +194,9 @@ def test_somebody_elses_doubt_stands_beside_a_decision(team: ReviewCase, flag: i
 
 
 def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
-    team.decide(flag, team.mara, Decision.CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=()))
+    team.decide(
+        flag, team.mara, Decision.CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=())
+    )
     (review,) = team.reviews()
     assert (review["note"], review["corrected_answer"], review["spans"]) == (None, None, None)
 
@@ -184,7 +209,10 @@ def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
         ({"grade": Grade(spans=({"start": -1, "end": 4},))}, "not -1 to 4"),
         ({"grade": Grade(spans=({"start": 0, "end": 2.5},))}, "not 0 to 2.5"),
         ({"grade": Grade(spans=({"end": 3},))}, "not None to 3"),
-        ({"grade": Grade(spans=({"start": 0, "end": 3, "text": "a\x00"},))}, "text of a span .* NUL"),
+        (
+            {"grade": Grade(spans=({"start": 0, "end": 3, "text": "a\x00"},))},
+            "text of a span .* NUL",
+        ),
         ({"grade": Grade(note="a\x00b")}, "note cannot be stored: NUL at character 2"),
         ({"grade": Grade(corrected_answer="\ud800")}, "corrected answer cannot be stored"),
         ({"judgment_seen_id": 999}, "judgment 999 does not belong to ragtruth-12260"),
@@ -240,9 +268,12 @@ def test_an_id_that_no_database_can_hold_is_bad_input(team: ReviewCase) -> None:
 
 @on_sqlite
 @pytest.mark.parametrize(
-    ("decision", "label"), [(Decision.DISMISS, Label.HALLUCINATED), (Decision.CONFIRM, Label.GROUNDED)]
+    ("decision", "label"),
+    [(Decision.DISMISS, Label.HALLUCINATED), (Decision.CONFIRM, Label.GROUNDED)],
 )
-def test_a_label_that_contradicts_its_decision_is_refused(team: ReviewCase, flag: int, decision, label) -> None:
+def test_a_label_that_contradicts_its_decision_is_refused(
+    team: ReviewCase, flag: int, decision, label
+) -> None:
     with pytest.raises(Contradiction, match=label):
         team.decide(flag, team.mara, decision, grade=Grade(label=label))
     assert (team.reviews(), team.state(flag)) == ([], "open")

@@ -73,7 +73,9 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> 
 def test_counts_are_answers_among_those_reviewed_by_type_version_and_week(modes: QueueCase) -> None:
     times = [datetime(2026, 3, day, tzinfo=UTC) for day in (2, 8, 9)]
     for number, at in enumerate(times):
-        (response_id,) = modes.add(f"w{number}", query_type="QA" if number else "Summary", asked_at=at)
+        (response_id,) = modes.add(
+            f"w{number}", query_type="QA" if number else "Summary", asked_at=at
+        )
         modes.judge(response_id, 0.1 + number / 10)
         modes.judge(response_id, 0.3, judge="other")
     modes.queue(needed=2)
@@ -90,7 +92,10 @@ def test_counts_are_answers_among_those_reviewed_by_type_version_and_week(modes:
     assert counts(modes, "judge_version") == {
         (f"{judge} v1", mode): (1, 3) for judge in ("rag", "other") for mode in (ENTITY, OUTDATED)
     }
-    assert counts(modes, "week") == {("2026-03-02", ENTITY): (1, 2), ("2026-03-02", OUTDATED): (1, 2)}
+    assert counts(modes, "week") == {
+        ("2026-03-02", ENTITY): (1, 2),
+        ("2026-03-02", OUTDATED): (1, 2),
+    }
 
 
 def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes: QueueCase) -> None:
@@ -128,7 +133,11 @@ def test_tags_are_exported_and_imported(modes: QueueCase, tmp_path: Path) -> Non
     export_tables(modes.store, {"reviews": file, "failure_modes": tmp_path / "modes.jsonl"})
     (exported,) = map(json.loads, file.read_text().splitlines())
     assert exported["failure_modes"] == [ENTITY]
-    row = {"external_id": exported["external_id"], "annotator": "Ines", "failure_modes": [ENTITY, "rude tone"]}
+    row = {
+        "external_id": exported["external_id"],
+        "annotator": "Ines",
+        "failure_modes": [ENTITY, "rude tone"],
+    }
     other = tmp_path / "grades.jsonl"
     other.write_text(json.dumps(row))
     for new in (1, 0):

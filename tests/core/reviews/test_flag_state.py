@@ -28,7 +28,13 @@ PRESSES = st.lists(
 )
 
 
-@example(presses=[("decide", "mara", Decision.CONFIRM, 0), ("judge", None, None, 2), ("judge", None, None, 1)])
+@example(
+    presses=[
+        ("decide", "mara", Decision.CONFIRM, 0),
+        ("judge", None, None, 2),
+        ("judge", None, None, 1),
+    ]
+)
 @example(  # the decided one is taken back: it waits again, and stands for the other still
     presses=[
         ("decide", "mara", Decision.CONFIRM, 0),
@@ -37,9 +43,13 @@ PRESSES = st.lists(
         ("undo", "mara", None, 0),
     ]
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(presses=PRESSES)
-def test_a_flags_state_follows_from_standing_reviews(sqlite_template: Path, tmp_path: Path, presses) -> None:
+def test_a_flags_state_follows_from_standing_reviews(
+    sqlite_template: Path, tmp_path: Path, presses
+) -> None:
     path = tmp_path / "judgeboard.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
@@ -59,7 +69,9 @@ def test_a_flags_state_follows_from_standing_reviews(sqlite_template: Path, tmp_
             file.unlink()
 
 
-def press(team: ReviewCase, what: str, who: str | None, decision: Decision | None, number: int) -> None:
+def press(
+    team: ReviewCase, what: str, who: str | None, decision: Decision | None, number: int
+) -> None:
     if what == "judge":
         team.judge(0.3, version=number)
         return
@@ -94,10 +106,17 @@ def check(team: ReviewCase) -> None:
                 other
                 for other in team.flags()
                 if other["rule"] == flag["rule"]
-                and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"})
+                and (
+                    other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"}
+                )
             ]
-            # Only a newer flag, or an earlier version's decided one, supersedes while the reason holds.
+            # Only a newer flag, or an earlier version's decided one, supersedes while the reason
+            # holds.
             assert instead
-    own = [row["reviewer_id"] for row in standing if row["decision"] is None and row["quality"] is not None]
+    own = [
+        row["reviewer_id"]
+        for row in standing
+        if row["decision"] is None and row["quality"] is not None
+    ]
     # One grade a reviewer.
     assert len(own) == len(set(own))

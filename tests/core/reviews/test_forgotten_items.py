@@ -58,9 +58,15 @@ def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
 @on_sqlite
 def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case: QueueCase) -> None:
     (response_id,) = case.add("a0")
-    comment_id = comment(case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1")
+    comment_id = comment(
+        case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1"
+    )
     forget(case, "a0")
     with pytest.raises(DecisionRefused, match="a0"):
-        comment(case.store, response_id=response_id, reviewer=case.mara, text="Quokka", request_key="2")
+        comment(
+            case.store, response_id=response_id, reviewer=case.mara, text="Quokka", request_key="2"
+        )
     with pytest.raises(DecisionRefused):
-        edit_comment(case.store, comment_id=comment_id, reviewer=case.mara, text="Quokka", request_key="3")
+        edit_comment(
+            case.store, comment_id=comment_id, reviewer=case.mara, text="Quokka", request_key="3"
+        )

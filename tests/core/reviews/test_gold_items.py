@@ -29,7 +29,9 @@ def gold(case: QueueCase) -> list[int]:
 
 def work(case: QueueCase, who: Reviewer) -> PersonWork:
     with case.store.reading() as connection:
-        return next(each for each in everybodys_work(connection, now=case.now) if each.person.id == who.id)
+        return next(
+            each for each in everybodys_work(connection, now=case.now) if each.person.id == who.id
+        )
 
 
 def labels(case: QueueCase) -> int:
@@ -37,14 +39,18 @@ def labels(case: QueueCase) -> int:
         return int(AnswerRatings(PairSource(connection), "label").people().ratings.rated.sum())
 
 
-def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(case: QueueCase, gold) -> None:
+def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(
+    case: QueueCase, gold
+) -> None:
     case.flagged(0.15, 0.25)
     case.queue(test_rate=0.999, repeat_rate=0.5)
     counted, before = labels(case), case.progress()
     first = case.lease(case.ada)
     assert first.response_id in gold
     assert not any("test" in phrase for phrase in first.queue.rules.grades)
-    with Seen(case.store, case.ada.id).reading() as connection:  # the gold label is hidden until she has reviewed it
+    with Seen(
+        case.store, case.ada.id
+    ).reading() as connection:  # the gold label is hidden until she has reviewed it
         assert not load_item(connection, first.response_id).reviews
     case.say(first, case.ada, CONFIRM, label=Label.HALLUCINATED)
     case.say(case.lease(case.ada), case.ada, DISMISS, label=Label.GROUNDED)
@@ -60,7 +66,9 @@ def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_al
     assert work(case, case.ada).others.n == 0
 
 
-def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(case: QueueCase, gold) -> None:
+def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(
+    case: QueueCase, gold
+) -> None:
     created = case.queue("training", training=True, max_items=2, assigned=(case.ada,))
     assert created.joined == 2
     case.flagged(0.12)  # joins no training queue
@@ -71,7 +79,11 @@ def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(c
     with case.store.reading() as connection:
         differing = training_feedback(connection, wrong.item_id, wrong.review_id)
         equal = training_feedback(connection, right.item_id, right.review_id)
-    assert (differing.agrees, differing.differ_on, differing.gold.grade.note) == (False, ("decision",), "why")
+    assert (differing.agrees, differing.differ_on, differing.gold.grade.note) == (
+        False,
+        ("decision",),
+        "why",
+    )
     assert (equal.agrees, equal.gold.reviewer) == (True, "Lead")
     assert (work(case, case.ada).training.value, work(case, case.ada).tests.value) == (0.5, None)
     assign_queue(case.store, "training", by=case.lead, add=[case.jon])
@@ -92,6 +104,10 @@ def test_what_cannot_be_a_test_or_a_training_is_refused(case: QueueCase) -> None
     case.flagged(0.1)
     with pytest.raises(BadInput):
         case.queue(training=True)
-    for rules in ({"test_rate": 0.1, "subject": "pairs"}, {"training": True, "test_rate": 0.1}, {"test_rate": 1.0}):
+    for rules in (
+        {"test_rate": 0.1, "subject": "pairs"},
+        {"training": True, "test_rate": 0.1},
+        {"test_rate": 1.0},
+    ):
         with pytest.raises(BadInput):
             QueueRules("q", **rules)

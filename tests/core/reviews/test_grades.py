@@ -14,7 +14,12 @@ from review_case import ReviewCase
 def test_an_answer_without_a_flag_can_be_graded(team: ReviewCase) -> None:
     review_id = team.grade(team.mara, label=Label.GROUNDED, quality=4, seconds=3.0)
     (review,) = team.reviews()
-    assert (review["id"], review["flag_ids"], review["decision"], review["label"]) == (review_id, (), None, "grounded")
+    assert (review["id"], review["flag_ids"], review["decision"], review["label"]) == (
+        review_id,
+        (),
+        None,
+        "grounded",
+    )
     assert team.events() == [("grade", "Mara")]
 
 

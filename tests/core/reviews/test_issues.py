@@ -43,10 +43,14 @@ def answer(case: QueueCase, week: int | None, *scores: float) -> list[int]:
     return ids
 
 
-def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(case: QueueCase) -> None:
+def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(
+    case: QueueCase,
+) -> None:
     answer(case, 0, 0.1, 0.1, 0.1, 0.9)
     answer(case, 1, 0.2, 0.9)
-    issue = save_issue(case.store, Issue(" Wrong   fees ", LOW, "Last year's table", "mara"), by=case.lead)
+    issue = save_issue(
+        case.store, Issue(" Wrong   fees ", LOW, "Last year's table", "mara"), by=case.lead
+    )
     assert (issue.number, issue.title, issue.owner) == (1, "Wrong fees", "Mara")
     # A dismissed flag is no sign of the problem.
     assert issue.where.states == ("confirmed", "open")
@@ -61,7 +65,11 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     after = figures(case, fixed)
     assert (after.answers, after.without_time, after.last_day) == (6, 1, utc_day(FIRST) + 14)
     assert [share.value for share in (after.before, after.after)] == pytest.approx([4 / 6, 1 / 30])
-    assert [(week.start - utc_day(FIRST), week.estimate.n) for week in after.weeks] == [(0, 4), (7, 2), (14, 30)]
+    assert [(week.start - utc_day(FIRST), week.estimate.n) for week in after.weeks] == [
+        (0, 4),
+        (7, 2),
+        (14, 30),
+    ]
     assert [each.code for each in issue_notes(fixed, after)] == ["issue_fixed", "issue_fell"]
     with case.store.reading() as connection:
         assert [response_page(connection, week.where).total for week in after.weeks] == [3, 1, 1]
@@ -84,13 +92,23 @@ def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case: Q
     assert (shown.before.n, shown.before.value, shown.after.n) == (2, 0.5, 0)
 
 
-def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(case: QueueCase) -> None:
+def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(
+    case: QueueCase,
+) -> None:
     save_mode(case.store, "wrong fee", by=case.lead)
     answer(case, 0, 0.1, 0.2, 0.3)
-    case.queue(needed=2, blind_people=True, blind_judge=True, order="oldest", assigned=(case.mara, case.jon))
+    case.queue(
+        needed=2,
+        blind_people=True,
+        blind_judge=True,
+        order="oldest",
+        assigned=(case.mara, case.jon),
+    )
     case.review(case.mara, modes=("wrong fee",))
     case.review(case.mara, DISMISS)
-    issue = save_issue(case.store, Issue("Fees", RowFilter(failure_modes=("wrong fee",))), by=case.lead)
+    issue = save_issue(
+        case.store, Issue("Fees", RowFilter(failure_modes=("wrong fee",))), by=case.lead
+    )
     flags = save_issue(case.store, Issue("Low", LOW), by=case.lead)
     assert (figures(case, issue).before.value, figures(case, issue).before.n) == (0.5, 2)
     assert [each.code for each in issue_notes(issue, figures(case, issue))] == ["issue_reviewed"]
@@ -112,7 +130,9 @@ def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blin
         ("query_type=QA", "text=answer"),
     ],
 )
-def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(case: QueueCase, conditions) -> None:
+def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(
+    case: QueueCase, conditions
+) -> None:
     answer(case, 0, 0.1, 0.9)
     case.add("unjudged", asked_at=FIRST)
     issue = save_issue(case.store, Issue("any", parse_where(conditions)), by=case.lead)
@@ -133,13 +153,18 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_p
             save_issue(case.store, changed, by=case.lead)
     with pytest.raises(NotFound, match="'Zoe'"):
         save_issue(case.store, replace(issue, owner="Zoe"), by=case.lead)
-    today = save_issue(case.store, replace(issue, state=IssueState.FIXED), by=case.lead, now=case.now)
+    today = save_issue(
+        case.store, replace(issue, state=IssueState.FIXED), by=case.lead, now=case.now
+    )
     assert today.fixed_day == utc_day(case.now)
     with pytest.raises(BadInput, match="issue 1"):
         save_issue(case.store, replace(issue, title="Other"), by=case.lead)
     closed = save_issue(case.store, replace(today, state=IssueState.CLOSED), by=case.lead)
     assert closed.fixed_day == today.fixed_day
-    assert save_issue(case.store, replace(closed, state=IssueState.OPEN), by=case.lead).fixed_day is None
+    assert (
+        save_issue(case.store, replace(closed, state=IssueState.OPEN), by=case.lead).fixed_day
+        is None
+    )
     assert save_issue(case.store, Issue("Second", LOW), by=case.lead).number == 2
     export_tables(case.store, {"issues": tmp_path / "issues.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "issues.jsonl").read_text().splitlines()]

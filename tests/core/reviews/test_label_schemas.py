@@ -57,13 +57,18 @@ def queue(case: QueueCase) -> QueueCase:
     case.flagged(0.1, 0.2)
     add_schema(case.store, SCHEMA, by=case.lead)
     rules = QueueRules("q", needed=2, blind_people=True)
-    create_queue(case.store, rules, by=case.lead, assigned=case.people, schema="support", now=case.now)
+    create_queue(
+        case.store, rules, by=case.lead, assigned=case.people, schema="support", now=case.now
+    )
     return case
 
 
 def review(case: QueueCase, who: Any, decision: Any = CONFIRM, **values: Any) -> Any:
     grade = SCHEMA.grade(values)
-    fields = {name: getattr(grade, name) for name in ("label", "scores", "spans", "choices", "texts", "note")}
+    fields = {
+        name: getattr(grade, name)
+        for name in ("label", "scores", "spans", "choices", "texts", "note")
+    }
     return case.say(case.lease(who), who, decision, **fields)
 
 
@@ -115,17 +120,28 @@ def test_a_decision_without_a_required_field_or_with_a_wrong_one_is_refused(
 @on_sqlite
 def test_a_field_of_another_schema_is_refused(queue: QueueCase) -> None:
     with pytest.raises(BadInput, match="no field 'shade'"):
-        queue.say(queue.lease(queue.mara), queue.mara, CONFIRM, choices={"verdict": "wrong", "shade": "red"})
+        queue.say(
+            queue.lease(queue.mara),
+            queue.mara,
+            CONFIRM,
+            choices={"verdict": "wrong", "shade": "red"},
+        )
     with pytest.raises(NotFound, match="support"):
         create_queue(queue.store, QueueRules("other"), by=queue.lead, schema="nothing")
 
 
 @on_sqlite
-def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(queue: QueueCase) -> None:
+def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(
+    queue: QueueCase,
+) -> None:
     review(queue, queue.mara, DISMISS, verdict="correct", minutes=1.0)
     review(queue, queue.mara, DISMISS, verdict="correct", safe=True)
-    assert review(queue, queue.jon, DISMISS, verdict="correct", minutes=9.0).state is ItemState.AGREED
-    assert review(queue, queue.jon, DISMISS, verdict="correct", safe=False).state is ItemState.CONFLICT
+    assert (
+        review(queue, queue.jon, DISMISS, verdict="correct", minutes=9.0).state is ItemState.AGREED
+    )
+    assert (
+        review(queue, queue.jon, DISMISS, verdict="correct", safe=False).state is ItemState.CONFLICT
+    )
 
 
 def test_exported_fields_can_be_imported_again(queue: QueueCase, tmp_path: Path) -> None:
@@ -133,7 +149,11 @@ def test_exported_fields_can_be_imported_again(queue: QueueCase, tmp_path: Path)
     file = tmp_path / "reviews.jsonl"
     export_tables(queue.store, {"reviews": file})
     (row,) = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert (row["label_schema"], row["fields"]["tone"], row["fields"]["why"]) == ("support v1", 2, WHOLE["why"])
+    assert (row["label_schema"], row["fields"]["tone"], row["fields"]["why"]) == (
+        "support v1",
+        2,
+        WHOLE["why"],
+    )
     again = import_file(queue.store, file, kind="grades")
     assert (again.new, again.rejected) == (0, 0)
     file.write_text(json.dumps(row | {"reviewer": "Ada"}), encoding="utf-8")

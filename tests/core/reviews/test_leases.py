@@ -33,7 +33,11 @@ from served import fork_server
 def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case) -> None:
     ids = case.flagged(0.4, 0.1, 0.3)
     case.queue()
-    assert [case.lease(who).response_id for who in (case.mara, case.jon, case.ada)] == [ids[1], ids[2], ids[0]]
+    assert [case.lease(who).response_id for who in (case.mara, case.jon, case.ada)] == [
+        ids[1],
+        ids[2],
+        ids[0],
+    ]
     assert case.take(case.lead) is None
 
 
@@ -97,7 +101,12 @@ def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_
     assert case.lease(case.jon, "two").response_id == second
     case.say(case.lease(case.mara, "two"), case.mara, label="hallucinated")
     progress = case.progress("two")
-    assert (progress.declined, progress.agreed, progress.conflict, progress.finished) == (1, 0, 0, 0)
+    assert (progress.declined, progress.agreed, progress.conflict, progress.finished) == (
+        1,
+        0,
+        0,
+        0,
+    )
     assert [item["state"] for item in case.items()] == ["agreed", "open"]
     # A declined flag has no decision.
     assert [flag["state"] for flag in case.flags()] == ["open", "open"]
@@ -149,7 +158,13 @@ def test_the_review_before_a_decline_counts_alone(case) -> None:
     case.flagged(0.1)
     case.queue("two", needed=2)
     case.review(case.jon, CONFIRM, "two", label="hallucinated")
-    assert skip(case.store, case.lease(case.mara, "two").token, case.mara, reason="cannot be judged", now=case.now)
+    assert skip(
+        case.store,
+        case.lease(case.mara, "two").token,
+        case.mara,
+        reason="cannot be judged",
+        now=case.now,
+    )
     assert case.item_states() == ["agreed"]
     assert case.take(case.ada, "two") is None
 
@@ -219,7 +234,13 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
 
 def test_only_who_held_a_lease_of_an_item_has_their_words_kept(case) -> None:
     case.flagged(0.1, 0.2, 0.3)
-    case.queue(needed=2, blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon))
+    case.queue(
+        needed=2,
+        blind_judge=True,
+        blind_people=True,
+        order="oldest",
+        assigned=(case.mara, case.jon),
+    )
     leased = case.lease(case.mara)
     other = case.lease(case.mara, "q", leased.token)
     before = case.reviews(), case.rows(EVENT), case.leases()
@@ -228,11 +249,16 @@ def test_only_who_held_a_lease_of_an_item_has_their_words_kept(case) -> None:
         "of another person": (case.jon, leased.token),
         "of a person without a lease": (case.ada, leased.token),
         "of another item": (case.mara, f"{leased.item_id}.{other.token.partition('.')[2]}"),
-        "of an item that was never leased": (case.mara, f"{case.items()[2]['id']}.{leased.token.partition('.')[2]}"),
+        "of an item that was never leased": (
+            case.mara,
+            f"{case.items()[2]['id']}.{leased.token.partition('.')[2]}",
+        ),
     }
     for what, (who, token) in tokens.items():
         with pytest.raises(DecisionRefused) as refused:
-            case.say(replace(leased, token=token), who, label="grounded", groundedness=0.9, note="typed")
+            case.say(
+                replace(leased, token=token), who, label="grounded", groundedness=0.9, note="typed"
+            )
         assert str(refused.value) == NO_LEASE, what
         assert renew(case.store, token, who, now=case.now + timedelta(minutes=5)) is None, what
         assert not skip(case.store, token, who, now=case.now), what
@@ -294,7 +320,9 @@ def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(cas
 
 
 @on_sqlite
-@pytest.mark.parametrize("token", ["nonsense", "99999999999999999999.x", f"{2**63}.x", "9" * 5_000 + ".x", "1.\x00"])
+@pytest.mark.parametrize(
+    "token", ["nonsense", "99999999999999999999.x", f"{2**63}.x", "9" * 5_000 + ".x", "1.\x00"]
+)
 def test_what_is_no_token_is_refused_as_such(case, token) -> None:
     with pytest.raises(BadInput):
         renew(case.store, token, case.mara)
@@ -306,7 +334,10 @@ def test_a_press_that_arrives_several_times_at_once_is_one(case) -> None:
     leased = case.lease(case.mara)
     with ThreadPoolExecutor(4) as threads:
         decided = list(
-            threads.map(lambda _: case.say(leased, case.mara, note="once", request_key="one press"), range(4))
+            threads.map(
+                lambda _: case.say(leased, case.mara, note="once", request_key="one press"),
+                range(4),
+            )
         )
     assert [row["id"] for row in case.reviews()] == [one.review_id for one in decided[:1]]
     assert sorted(one.repeated for one in decided) == [False, True, True, True]
@@ -323,11 +354,21 @@ def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name) 
 
         def take(_session: int, name: str = name, item_id: int = item_id, start: Barrier = start):
             start.wait()
-            return take_item(case.store, item_id, case.mara, now=case.now) if by_name else case.take(case.mara, name)
+            return (
+                take_item(case.store, item_id, case.mara, now=case.now)
+                if by_name
+                else case.take(case.mara, name)
+            )
 
         with ThreadPoolExecutor(4) as sessions:
             assert {leased.item_id for leased in sessions.map(take, range(4))} == {item_id}
-        assert sum(lease["queue_id"] == queue_id and lease["token"] is not None for lease in case.leases()) == 1
+        assert (
+            sum(
+                lease["queue_id"] == queue_id and lease["token"] is not None
+                for lease in case.leases()
+            )
+            == 1
+        )
 
 
 @on_sqlite
@@ -355,7 +396,9 @@ def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(case, tm
             assert take_item(case.store, leased.item_id, case.jon, now=case.now) is None
             continue
         with pytest.raises(BadInput, match="Jon"):
-            export_bundle(case.store, name, case.jon, tmp_path / "b", items=1, by=case.lead, now=case.now)
+            export_bundle(
+                case.store, name, case.jon, tmp_path / "b", items=1, by=case.lead, now=case.now
+            )
 
 
 def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case) -> None:
@@ -403,7 +446,10 @@ def check(store: Store, worked: list[Worked], *before: Worked) -> None:
     assert [len(one.share) for one in worked] == [SHARE] * WORKERS
     with store.reading() as connection:
         counts = {
-            table.name: dict(tuple(row) for row in connection.execute(select(column, func.count()).group_by(column)))
+            table.name: dict(
+                tuple(row)
+                for row in connection.execute(select(column, func.count()).group_by(column))
+            )
             for table, column in (
                 (FLAG, FLAG.c.state),
                 (QUEUE_ITEM, QUEUE_ITEM.c.state),
@@ -428,7 +474,14 @@ def test_threads_on_sqlite(sqlite_store: Store) -> None:
 def test_processes_on_postgres(postgres_store: Store) -> None:
     race_case(postgres_store, ITEMS)
     script = Path(__file__).parents[2] / "queue_race.py"
-    command = [sys.executable, str(script), address(postgres_store), "race", str(WORKERS), str(SHARE)]
+    command = [
+        sys.executable,
+        str(script),
+        address(postgres_store),
+        "race",
+        str(WORKERS),
+        str(SHARE),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first, *worked = (Worked(**json.loads(line)) for line in done.stdout.splitlines())
     check(postgres_store, worked, first)
@@ -440,7 +493,9 @@ KILLED_ITEMS, REVIEWERS = 160, 10
 def acknowledged(database: str, until: int) -> dict[int, int]:
     """Let ten reviewers work and kill their process after so many acknowledged reviews; return them with their item."""
     output, to_output = Pipe(duplex=False)
-    process = fork_server().Process(target=acknowledge, args=(database, "race", REVIEWERS, to_output), daemon=True)
+    process = fork_server().Process(
+        target=acknowledge, args=(database, "race", REVIEWERS, to_output), daemon=True
+    )
     process.start()
     to_output.close()
     decided: dict[int, int] = {}
@@ -463,13 +518,20 @@ def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store: Store) -> 
     assert len(decided) >= 100
     review, lease = REVIEW, LEASE
     with store.reading() as connection:
-        stored = dict(tuple(row) for row in connection.execute(select(review.c.id, review.c.queue_item_id)))
-        used = dict(tuple(row) for row in connection.execute(select(lease.c.review_id, lease.c.queue_item_id)))
+        stored = dict(
+            tuple(row) for row in connection.execute(select(review.c.id, review.c.queue_item_id))
+        )
+        used = dict(
+            tuple(row)
+            for row in connection.execute(select(lease.c.review_id, lease.c.queue_item_id))
+        )
     assert decided.items() <= stored.items()
     used.pop(None, None)  # of items that were leased when the process was killed
     assert used == stored  # none half-written
     with store.writing() as connection:
-        connection.execute(lease.update().where(lease.c.done.is_(False)).values(until=None))  # their time is over
+        connection.execute(
+            lease.update().where(lease.c.done.is_(False)).values(until=None)
+        )  # their time is over
     done = work(store, "race", "late", KILLED_ITEMS)
     assert sorted([*stored.values(), *done.share]) == sorted(set(stored.values()) | set(done.share))
     assert len(stored) + len(done.share) == KILLED_ITEMS

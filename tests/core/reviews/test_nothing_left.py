@@ -29,7 +29,9 @@ def reason(case: QueueCase, who: Reviewer) -> tuple[str, int] | None:
 
 
 @on_sqlite
-def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(case: QueueCase) -> None:
+def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(
+    case: QueueCase,
+) -> None:
     case.queue(needed=2)
     assert reason(case, case.mara) == ("queue_has_nothing", 0)
     case.flagged(0.1, 0.2)
@@ -56,7 +58,9 @@ def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(ca
 
 
 @on_sqlite
-def test_a_skipped_item_that_still_needs_a_review_is_named_and_can_be_had_back(case: QueueCase) -> None:
+def test_a_skipped_item_that_still_needs_a_review_is_named_and_can_be_had_back(
+    case: QueueCase,
+) -> None:
     queue = case.queue(assigned=(case.mara, case.jon), needed=2).queue
     skipped, _ = case.flagged(0.1, 0.2)
     for _ in range(2):
@@ -144,7 +148,9 @@ def act(case: QueueCase, leased: LeasedItem, who: Reviewer, chance: random.Rando
 
 
 @on_sqlite
-@pytest.mark.parametrize("seed", [2, 4, 5, 10])  # which bring up 21 reasons; the first six bring up 19
+@pytest.mark.parametrize(
+    "seed", [2, 4, 5, 10]
+)  # which bring up 21 reasons; the first six bring up 19
 def test_nothing_is_left_exactly_where_no_item_can_be_leased(case: QueueCase, seed: int) -> None:
     chance = random.Random(seed)
     case.queue(needed=2, repeat_rate=0.5, test_rate=0.3, lease_seconds=3_600)

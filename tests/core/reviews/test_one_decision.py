@@ -75,7 +75,9 @@ def team(store: Store) -> ReviewCase:
     return case
 
 
-def listed(case: ReviewCase, where: RowFilter | None = None, reviewer_id: int | None = None) -> list[QueueLine]:
+def listed(
+    case: ReviewCase, where: RowFilter | None = None, reviewer_id: int | None = None
+) -> list[QueueLine]:
     with case.store.reading() as connection:
         page = queue_page(connection, where or RowFilter(), reviewer_id=reviewer_id)
     assert page.total == len(page.lines)
@@ -90,18 +92,25 @@ def test_an_answer_is_one_line_with_all_its_reasons(team: ReviewCase) -> None:
     (line,) = listed(team)
     flags = {flag["id"]: flag for flag in team.flags()}
     worst = max(flags.values(), key=lambda flag: (flag["severity"], -flag["id"]))
-    assert (line.flag_id, line.rules[0], sorted(line.rules)) == (worst["id"], worst["rule"], list(RULES))
+    assert (line.flag_id, line.rules[0], sorted(line.rules)) == (
+        worst["id"],
+        worst["rule"],
+        list(RULES),
+    )
     assert len(line.why) == 2
     for rule in RULES:
         (of_rule,) = listed(team, RowFilter(rules=(rule,)))
         assert (flags[of_rule.flag_id]["rule"], of_rule.rules) == (rule, line.rules)
     assert [each.flag_id for each in listed(team, RowFilter(rules=RULES))] == [worst["id"]]
     with team.store.reading() as connection:
-        assert [(rule, n) for rule, _, n in open_counts(connection)] == [(rule, 1) for rule in RULES]
+        assert [(rule, n) for rule, _, n in open_counts(connection)] == [
+            (rule, 1) for rule in RULES
+        ]
 
 
 @pytest.mark.parametrize(
-    ("decision", "state"), [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")]
+    ("decision", "state"),
+    [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
 )
 def test_one_decision_is_about_all_open_flags_and_undo_opens_all(
     team: ReviewCase, decision: Decision, state: str
@@ -114,7 +123,11 @@ def test_one_decision_is_about_all_open_flags_and_undo_opens_all(
     (review,) = team.standing()
     assert review["flag_ids"] == flag_ids
     with team.store.reading() as connection:
-        worth = {each.rule: (each.decided, each.minutes) for each in flags_worth(connection).rules if each.decided}
+        worth = {
+            each.rule: (each.decided, each.minutes)
+            for each in flags_worth(connection).rules
+            if each.decided
+        }
         # Each rule has its flag counted.
         assert worth == ({} if state == "open" else dict.fromkeys(RULES, (1, 0.5)))
         assert flag_reviews(connection).response_ids.tolist() == [team.response_id] * 2
@@ -139,7 +152,10 @@ def test_a_flag_is_decided_apart_and_the_other_leads(team: ReviewCase) -> None:
 
 @on_sqlite
 def test_a_later_decision_of_a_person_replaces_earlier_ones_on_its_flags(team: ReviewCase) -> None:
-    low, differ = (next(flag["id"] for flag in team.flags() if flag["rule"] == rule) for rule in reversed(RULES))
+    low, differ = (
+        next(flag["id"] for flag in team.flags() if flag["rule"] == rule)
+        for rule in reversed(RULES)
+    )
     team.decide(low, team.mara, Decision.UNSURE, alone=True)
     team.decide(differ, team.mara, Decision.UNSURE, alone=True)
     sure = team.decide(low, team.mara, Decision.CONFIRM)
@@ -165,7 +181,9 @@ def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared: QueueCas
     assert shared.flag_states() == ["open", "open"]
 
 
-def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(shared: QueueCase) -> None:
+def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(
+    shared: QueueCase,
+) -> None:
     flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
     held = shared.decide(flag["id"], shared.mara, CONFIRM)
     assert held.held == note("flags_held", queues=["q (needs 2 reviews)"]).text
@@ -202,7 +220,12 @@ def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> Non
 
     def decided(decision: Decision, grade: Grade, key: str) -> Grade:
         review = decide(
-            shared.store, flag_id=flag["id"], reviewer=shared.mara, decision=decision, grade=grade, request_key=key
+            shared.store,
+            flag_id=flag["id"],
+            reviewer=shared.mara,
+            decision=decision,
+            grade=grade,
+            request_key=key,
         )
         with shared.store.reading() as connection:
             stored = find_review(connection, review.review_id)
@@ -211,7 +234,9 @@ def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> Non
 
     assert decided(CONFIRM, graded, "1") == graded
     assert decided(DISMISS, Grade(), "2") == graded
-    assert decided(DISMISS, Grade(quality=3, groundedness=0.0), "3") == replace(graded, quality=3, groundedness=0.0)
+    assert decided(DISMISS, Grade(quality=3, groundedness=0.0), "3") == replace(
+        graded, quality=3, groundedness=0.0
+    )
     assert decided(CONFIRM, Grade(label=Label.HALLUCINATED), "4").label is Label.HALLUCINATED
     with pytest.raises(Contradiction):
         decided(DISMISS, Grade(label=Label.GROUNDED, label_implied=True), "5")
@@ -240,7 +265,10 @@ def test_a_label_is_implied_as_queue_setting_and_person_say(store: Store) -> Non
     case.say(leased, case.mara, DISMISS)
     case.queue("no", implied_labels=False)
     case.say(case.lease(case.mara, "no"), case.mara, CONFIRM)
-    assert [(row["label"], row["label_implied"]) for row in case.reviews()] == [("grounded", True), (None, False)]
+    assert [(row["label"], row["label_implied"]) for row in case.reviews()] == [
+        ("grounded", True),
+        (None, False),
+    ]
 
     def implying() -> tuple[tuple[str, ...], bool]:
         with store.reading() as connection:
@@ -264,7 +292,14 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     for number, flag in enumerate(case.flags()):
         given_grade = Grade(label=Label.HALLUCINATED, label_implied=number > 1)
         key = f"implied {number}"
-        decide(store, flag_id=flag["id"], reviewer=case.mara, decision=CONFIRM, grade=given_grade, request_key=key)
+        decide(
+            store,
+            flag_id=flag["id"],
+            reviewer=case.mara,
+            decision=CONFIRM,
+            grade=given_grade,
+            request_key=key,
+        )
     assert [row["label_implied"] for row in case.reviews()] == [False] * 2 + [True] * 10
     exported = io.BytesIO()
     export_tables(store, {"reviews": exported})
@@ -287,7 +322,14 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
             cell = Cell("label", other or version.id, other, raters, counted=without_implied)
             assert len(answers_in(connection, cell)) == 2, raters
     with pytest.raises(DecisionRefused) as refused:
-        decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given_grade, request_key="late")
+        decide(
+            store,
+            flag_id=flag["id"],
+            reviewer=case.jon,
+            decision=DISMISS,
+            grade=given_grade,
+            request_key="late",
+        )
     # A label that a refused decision implies is no grade.
     assert "kept" not in str(refused.value)
 
@@ -298,7 +340,9 @@ REVIEWERS, FLAGS = 8, 25
 def test_each_flag_is_decided_once(store: Store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-        ids = store_responses(connection, [Response("log", f"a{n}", "q", "a") for n in range(FLAGS)]).new
+        ids = store_responses(
+            connection, [Response("log", f"a{n}", "q", "a") for n in range(FLAGS)]
+        ).new
         low = Verdict(Status.OK, groundedness=0.1)
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
@@ -341,7 +385,9 @@ def test_each_flag_is_decided_once(store: Store) -> None:
 def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(store: Store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-        ids = store_responses(connection, [Response("log", f"a{n}", "q", "a") for n in range(10)]).new
+        ids = store_responses(
+            connection, [Response("log", f"a{n}", "q", "a") for n in range(10)]
+        ).new
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         low = Verdict(Status.OK, groundedness=0.1)
         store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, low) for id_ in ids])
@@ -352,24 +398,43 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
         for ask in range(first_ask, first_ask + 8):
             again = Verdict(Status.OK, groundedness=0.9 if ask % 2 else 0.2)
             with store.writing() as connection:
-                store_judgments(connection, version, None, [NewJudgment(id_, ask, 0, again) for id_ in ids])
+                store_judgments(
+                    connection, version, None, [NewJudgment(id_, ask, 0, again) for id_ in ids]
+                )
 
     def press(reviewer: Reviewer) -> None:
         for turn in range(4):
             for flag in reversed(flags):
                 key = f"{reviewer.id} {flag} {turn}"
                 with suppress(DecisionRefused):
-                    done = decide(store, flag_id=flag, reviewer=reviewer, decision=Decision.CONFIRM, request_key=key)
-                    undo(store, review_id=done.review_id, reviewer=reviewer, request_key=f"undo {key}")
+                    done = decide(
+                        store,
+                        flag_id=flag,
+                        reviewer=reviewer,
+                        decision=Decision.CONFIRM,
+                        request_key=key,
+                    )
+                    undo(
+                        store,
+                        review_id=done.review_id,
+                        reviewer=reviewer,
+                        request_key=f"undo {key}",
+                    )
 
     with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(judge, 1), pool.submit(judge, 100), *(pool.submit(press, one) for one in people)]
+        jobs = [
+            pool.submit(judge, 1),
+            pool.submit(judge, 100),
+            *(pool.submit(press, one) for one in people),
+        ]
     for job in jobs:
         job.result()
     assert len(rows_of(store, JUDGMENT)) == 10 * 17
 
 
-def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_are_refused(store: Store) -> None:
+def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_are_refused(
+    store: Store,
+) -> None:
     lead = ensure_reviewer(store, "page", "lead")
     add_pairs(store, 3)
     ready = Barrier(8)

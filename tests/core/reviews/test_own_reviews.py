@@ -84,7 +84,13 @@ def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case: QueueCase) 
     [answer] = case.flagged(0.1)
     case.queue(blind_people=True, needed=2, assigned=(case.mara, case.jon))
     for who in (case.mara, case.jon):
-        comment(case.store, response_id=answer, reviewer=who, text=f"by {who.name}", request_key=f"by {who.name}")
+        comment(
+            case.store,
+            response_id=answer,
+            reviewer=who,
+            text=f"by {who.name}",
+            request_key=f"by {who.name}",
+        )
 
     def read(viewer: int | None) -> list[str]:
         with case.store.reading() as connection:

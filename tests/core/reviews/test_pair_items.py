@@ -35,10 +35,17 @@ class PairCase:
         self.case.queue(subject="pairs", order=QueueOrder.OLDEST, **rules)
         return ids
 
-    def say(self, leased: LeasedItem, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
+    def say(
+        self, leased: LeasedItem, who: Reviewer, preference: Preference = A, **more: Any
+    ) -> DecidedItem:
         key = more.pop("request_key", f"pair key {next(KEYS)}")
         grade = Grade(note=more.pop("note", None))
-        fields = {"decision": preference, "grade": grade, "request_key": key, "now": self.case.now} | more
+        fields = {
+            "decision": preference,
+            "grade": grade,
+            "request_key": key,
+            "now": self.case.now,
+        } | more
         return decide_item(self.case.store, leased.token, reviewer=who, **fields)
 
     def review(self, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
@@ -46,7 +53,13 @@ class PairCase:
 
     def undo(self, decided: DecidedItem, who: Reviewer, key: str | None = None) -> str:
         key = key or f"pair key {next(KEYS)}"
-        return undo(self.case.store, review_id=decided.review_id, reviewer=who, request_key=key, now=self.case.now)
+        return undo(
+            self.case.store,
+            review_id=decided.review_id,
+            reviewer=who,
+            request_key=key,
+            now=self.case.now,
+        )
 
     def adjudicate(self, item_id: int, preference: Preference, reason: str = "why") -> None:
         key = f"pair key {next(KEYS)}"
@@ -178,7 +191,10 @@ def test_who_spoke_on_a_pair_outside_queues_is_not_blind_in_one(pairs: PairCase)
     prefer_outside(case.store, pair_id, case.mara, A, "of an earlier release")
     pairs.review(case.mara, B)
     pairs.review(case.jon, A)
-    assert [(row["stage"], row["seen"]) for row in pairs.rows()[1:]] == [(None, ["judge", "people"]), ("blind", [])]
+    assert [(row["stage"], row["seen"]) for row in pairs.rows()[1:]] == [
+        (None, ["judge", "people"]),
+        ("blind", []),
+    ]
 
 
 def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairCase) -> None:
@@ -194,15 +210,24 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairCase) -> No
     assert pairs.say(won, case.jon, A, request_key="won").repeated
     with pytest.raises(BadInput):
         pairs.say(won, case.jon, B, request_key="won")
-    assert [(row["note"], row["queue_item_id"]) for row in pairs.rows()] == [("typed", None), (None, first.item_id)]
+    assert [(row["note"], row["queue_item_id"]) for row in pairs.rows()] == [
+        ("typed", None),
+        (None, first.item_id),
+    ]
     with case.store.reading() as connection:
-        assert [preference.reviewer for preference in load_preferences(connection, [pair_id])] == ["Jon"]
+        assert [preference.reviewer for preference in load_preferences(connection, [pair_id])] == [
+            "Jon"
+        ]
 
 
 def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: QueueCase) -> None:
     add_pairs(case.store, 1)
     made = case.queue(subject="pairs", order=QueueOrder.RANDOM, where=RowFilter(sources=("bench",)))
-    assert (made.joined, made.queue.rules.blind_judge, made.queue.rules.blind_people) == (1, True, True)
+    assert (made.joined, made.queue.rules.blind_judge, made.queue.rules.blind_people) == (
+        1,
+        True,
+        True,
+    )
     with pytest.raises(BadInput, match="oldest or random"):
         case.queue("other", subject="pairs", order=QueueOrder.SEVERITY)
 
@@ -212,4 +237,6 @@ def test_an_answer_takes_no_preference(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue()
     with pytest.raises(BadInput, match="is an answer"):
-        decide_item(case.store, case.lease(case.mara).token, reviewer=case.mara, decision=A, request_key="k")
+        decide_item(
+            case.store, case.lease(case.mara).token, reviewer=case.mara, decision=A, request_key="k"
+        )

@@ -35,7 +35,9 @@ def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) ->
         case.review(case.mara, decision)
         case.review(case.jon, decision)
     case.later(days=40)
-    case.review(case.mara, CONFIRM, label=Label.GROUNDED)  # the repeat of the first item: another label
+    case.review(
+        case.mara, CONFIRM, label=Label.GROUNDED
+    )  # the repeat of the first item: another label
     mara, jon = work(case, case.mara), work(case, case.jon)
     assert (mara.gold.value, mara.gold.n) == (0, 1)
     assert (jon.gold.value, jon.gold.n) == (1, 1)
@@ -62,7 +64,9 @@ def test_streaks_are_equal_decisions_faster_than_an_answer_is_read() -> None:
         return GivenReview(1, 1, 1, 1, None, False, False, decision, seconds, NOW)
 
     fast, slow, bulk = review("confirm", 2.5), review("confirm", 30), review("confirm", None)
-    [streak] = streaks([review("dismiss", 9), *[fast] * 12, bulk, review("dismiss", 9), *[slow] * 20, *[fast] * 9])
+    [streak] = streaks(
+        [review("dismiss", 9), *[fast] * 12, bulk, review("dismiss", 9), *[slow] * 20, *[fast] * 9]
+    )
     assert (streak.reviews, streak.seconds) == (12, 30)
     assert not streaks([fast, replace(fast, decision="dismiss")] * 20)
 
@@ -70,10 +74,19 @@ def test_streaks_are_equal_decisions_faster_than_an_answer_is_read() -> None:
 @on_sqlite
 def review_all(case: QueueCase, number: int) -> None:
     for response_id in case.flagged(*(0.1 for _ in range(number))):
-        disputed = [case.review(who, said, "q") for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS))][-1]
+        disputed = [
+            case.review(who, said, "q") for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS))
+        ][-1]
         case.adjudicate(disputed.item_id, CONFIRM, label=Label.HALLUCINATED)
         key = f"mention {response_id}"
-        comment(case.store, response_id=response_id, reviewer=case.jon, text="@Mara", request_key=key, now=case.now)
+        comment(
+            case.store,
+            response_id=response_id,
+            reviewer=case.jon,
+            text="@Mara",
+            request_key=key,
+            now=case.now,
+        )
 
 
 LARGE = ("queue_item", "lease", "review", "review_score", "preference_score", "response", "event")
@@ -93,7 +106,9 @@ def test_the_number_of_statements_does_not_depend_on_the_reviews(case: QueueCase
 
 
 def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store: Store) -> None:
-    case = queue_case(sqlite_store)  # PostgreSQL reads small tables whole: its plans say nothing here
+    case = queue_case(
+        sqlite_store
+    )  # PostgreSQL reads small tables whole: its plans say nothing here
     case.flagged(0.1)
     case.queue(needed=2, optional_grades=("label", "groundedness"))
     review_all(case, 3)
@@ -103,18 +118,27 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
         notified = notifications(connection, case.mara.id)
     assert {each.kind for each in notified} == {"conflict", "mention"}
     steps = [step.strip() for plan in plans for step in plan.splitlines()]
-    assert [step for step in steps if step.removeprefix("SCAN ").split(" ")[0] in LARGE and "SCAN" in step] == []
+    assert [
+        step
+        for step in steps
+        if step.removeprefix("SCAN ").split(" ")[0] in LARGE and "SCAN" in step
+    ] == []
     assert any("ix_review_reviewer" in step for step in steps)
     assert any("EVENT" in step.upper() and "kind=?" in step for step in steps)
 
 
-def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqlite_store: Store) -> None:
+def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(
+    sqlite_store: Store,
+) -> None:
     with sqlite_store.writing() as connection:
         ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     people = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
     assert people[:2] == [ann, mara]
-    assert [(one.origin, one.name) for one in people[2:]] == [("cli", "cli:bob"), ("page", "New One")]
+    assert [(one.origin, one.name) for one in people[2:]] == [
+        ("cli", "cli:bob"),
+        ("page", "New One"),
+    ]
     assert people_named(sqlite_store, ["New One"]) == [people[3]]
 
 
@@ -145,7 +169,11 @@ def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store: Store
 def test_two_stored_names_that_differ_only_by_case_stay_two_people(store: Store) -> None:
     with store.writing() as connection:
         upper, lower = (store_reviewer(connection, "page", name) for name in ("Ann", "ann"))
-    assert [ensure_reviewer(store, "page", name) for name in ("ann", "Ann", "ANN")] == [lower, upper, upper]
+    assert [ensure_reviewer(store, "page", name) for name in ("ann", "Ann", "ANN")] == [
+        lower,
+        upper,
+        upper,
+    ]
 
 
 def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store: Store) -> None:

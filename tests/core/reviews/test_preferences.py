@@ -44,7 +44,9 @@ def test_orders_are_fixed_for_a_person_and_as_good_as_random() -> None:
 @pytest.mark.parametrize("order", Shown)
 def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    pair_id = next(each for each in add_pairs(sqlite_store, 40) if order_for(each, mara.id) is order)
+    pair_id = next(
+        each for each in add_pairs(sqlite_store, 40) if order_for(each, mara.id) is order
+    )
     with sqlite_store.reading() as connection:
         shown = pair_texts(connection, [pair_id], mara.id)[pair_id]
     # add_pairs names answer A left-…
@@ -61,7 +63,9 @@ def test_lists_hold_what_their_names_say(sqlite_store: Store) -> None:
     prefer_outside(sqlite_store, pair_ids[0], mara, A, "one")
     with sqlite_store.reading() as connection:
         compared = ComparedPairs(connection, version)
-        listed = {each: [line.pair_id for line in compared.lines("overall", each)] for each in Listed}
+        listed = {
+            each: [line.pair_id for line in compared.lines("overall", each)] for each in Listed
+        }
     assert listed == {
         Listed.ALL: pair_ids,
         Listed.INCONSISTENT: [pair_ids[3]],

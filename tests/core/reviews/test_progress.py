@@ -53,7 +53,9 @@ def test_items_are_counted_by_what_became_of_them(case) -> None:
 def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None:
     case.flagged(*(0.01 * n for n in range(1, 9)))
     case.queue(assigned=(case.mara, case.ada))
-    for number, (decision, seconds) in enumerate(((CONFIRM, 10.0), (UNSURE, 40.0), (DISMISS, 20.0), (DISMISS, None))):
+    for number, (decision, seconds) in enumerate(
+        ((CONFIRM, 10.0), (UNSURE, 40.0), (DISMISS, 20.0), (DISMISS, None))
+    ):
         case.later(minutes=1)
         decided = decide_item(
             case.store,
@@ -73,21 +75,34 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
         skip(case.store, again.token, case.mara, now=case.now)
     case.lease(case.mara)
     mara, ada = of_person(case, "Mara"), of_person(case, "Ada")
-    assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (3, 1, 1, 1, 20.0)
+    assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (
+        3,
+        1,
+        1,
+        1,
+        20.0,
+    )
     assert mara.last == NOW + timedelta(minutes=3)
     assert (ada.done, ada.median_seconds, ada.last) == (0, None, None)
     assert [one.reviewer.name for one in case.progress().people] == ["Mara", "Ada"]
 
 
 @on_sqlite
-@pytest.mark.parametrize(("seconds", "median"), [((5.0,), 5.0), ((5.0, 8.0), 6.5), ((9.0, 1.0, 5.0, 6.0), 5.5)])
+@pytest.mark.parametrize(
+    ("seconds", "median"), [((5.0,), 5.0), ((5.0, 8.0), 6.5), ((9.0, 1.0, 5.0, 6.0), 5.5)]
+)
 def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> None:
     case.flagged(*(0.1 for _ in seconds))
     case.queue()
     for number, spent in enumerate(seconds):
         leased = case.lease(case.mara)
         decide_item(
-            case.store, leased.token, reviewer=case.mara, decision=CONFIRM, seconds=spent, request_key=f"{number}"
+            case.store,
+            leased.token,
+            reviewer=case.mara,
+            decision=CONFIRM,
+            seconds=spent,
+            request_key=f"{number}",
         )
     assert of_person(case, "Mara").median_seconds == median
 

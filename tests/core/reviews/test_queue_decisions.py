@@ -12,7 +12,12 @@ from judgeboard.reviews.queues import close_queue
 from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, UNSURE
 
-OPEN, SETTLED, SPLIT, ADJUDICATED = ItemState.OPEN, ItemState.AGREED, ItemState.CONFLICT, ItemState.ADJUDICATED
+OPEN, SETTLED, SPLIT, ADJUDICATED = (
+    ItemState.OPEN,
+    ItemState.AGREED,
+    ItemState.CONFLICT,
+    ItemState.ADJUDICATED,
+)
 
 
 @on_sqlite
@@ -74,7 +79,13 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
     case.review(case.mara, CONFIRM, groundedness=0.2)
     with pytest.raises(DecisionRefused, match="“q”"):
         case.decide(case.flags()[0]["id"], case.mara, DISMISS)
-    grade(case.store, response_id=answer, reviewer=case.mara, grade=Grade(quality=4), request_key="elsewhere")
+    grade(
+        case.store,
+        response_id=answer,
+        reviewer=case.mara,
+        grade=Grade(quality=4),
+        request_key="elsewhere",
+    )
     assert [row["decision"] for row in case.reviews()] == ["confirm", None]
     assert case.review(case.jon, CONFIRM).state is SETTLED
 
@@ -161,7 +172,11 @@ def test_all_unsure_goes_to_adjudication(case) -> None:
         ({"quality": 1}, {"quality": 3}, True),
         ({"quality": 1}, {"quality": 2}, False),
         ({"groundedness": 0.9}, {"groundedness": 0.5}, True),
-        ({"groundedness": 0.6}, {"groundedness": 0.2}, True),  # 0.6 - 0.2 is a little less than 0.4 as it is stored
+        (
+            {"groundedness": 0.6},
+            {"groundedness": 0.2},
+            True,
+        ),  # 0.6 - 0.2 is a little less than 0.4 as it is stored
         ({"groundedness": 0.9}, {"groundedness": 0.51}, False),
         ({"quality": 1}, {"groundedness": 1.0}, False),
     ],
@@ -170,7 +185,9 @@ def test_what_is_a_split(case, one, other, split) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
     case.review(case.mara, **{"decision": CONFIRM} | one)
-    assert case.review(case.jon, **{"decision": CONFIRM} | other).state is (SPLIT if split else SETTLED)
+    assert case.review(case.jon, **{"decision": CONFIRM} | other).state is (
+        SPLIT if split else SETTLED
+    )
     assert case.flag_states() == ["open" if split else "confirmed"]
 
 
@@ -250,7 +267,9 @@ def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing
     assert done.reveal
     case.reveal(done, case.mara, CONFIRM, groundedness=0.3)
     case.reveal(done, case.mara, CONFIRM, groundedness=0.2)
-    rows = [(row["stage"], row["decision"], row["groundedness"], row["seen"]) for row in case.reviews()]
+    rows = [
+        (row["stage"], row["decision"], row["groundedness"], row["seen"]) for row in case.reviews()
+    ]
     assert rows == [
         ("blind", "dismiss", 0.9, ["people"]),
         ("revealed", "confirm", 0.3, ["judge"]),
@@ -267,7 +286,11 @@ def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
     done = case.review(case.mara, groundedness=0.9)
     with pytest.raises(DecisionRefused):
         answer_reveal(
-            case.store, done.review_id, reviewer=case.mara, grade=Grade(groundedness=0.2), request_key="early"
+            case.store,
+            done.review_id,
+            reviewer=case.mara,
+            grade=Grade(groundedness=0.2),
+            request_key="early",
         )
 
 
@@ -278,7 +301,10 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     case.reveal(done, case.mara, groundedness=0.2)
     case.undo(done.review_id, case.mara)
-    assert {row["id"] for row in case.reviews()} - {row["replaces"] for row in case.reviews()} == {3, 4}
+    assert {row["id"] for row in case.reviews()} - {row["replaces"] for row in case.reviews()} == {
+        3,
+        4,
+    }
     again = case.review(case.mara, CONFIRM, groundedness=0.2)
     assert not again.reveal
     assert (case.reviews()[-1]["stage"], case.reviews()[-1]["seen"]) == (None, ["judge", "people"])
@@ -286,7 +312,9 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
 
 
 @on_sqlite
-def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(case) -> None:
+def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(
+    case,
+) -> None:
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, "first")
@@ -320,7 +348,9 @@ def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:
 
 
 @on_sqlite
-def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(case) -> None:
+def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(
+    case,
+) -> None:
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest", assigned=(case.mara,))
     case.queue("second", blind_judge=True, order="oldest", assigned=(case.mara,))
@@ -332,14 +362,18 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
         reveal(case.store, first.review_id, reviewer=case.mara, now=case.now)
     with pytest.raises(DecisionRefused):
         answer_reveal(
-            case.store, first.review_id, reviewer=case.mara, grade=Grade(groundedness=0.2), request_key="early"
+            case.store,
+            first.review_id,
+            reviewer=case.mara,
+            grade=Grade(groundedness=0.2),
+            request_key="early",
         )
     second = case.review(case.mara, DISMISS, "second", groundedness=0.9)
     assert second.reveal
     case.reveal(second, case.mara, groundedness=0.2)
-    assert [(row["stage"], row["seen"]) for row in case.reviews()] == [("blind", ["people"])] * 2 + [
-        ("revealed", ["judge"])
-    ]
+    assert [(row["stage"], row["seen"]) for row in case.reviews()] == [
+        ("blind", ["people"])
+    ] * 2 + [("revealed", ["judge"])]
 
 
 @on_sqlite

@@ -69,7 +69,9 @@ def test_what_is_wrong_is_said(field: str, value: object, said: str) -> None:
 
 @on_sqlite
 def test_a_stored_queue_has_the_rules_that_made_it(case) -> None:
-    rules = QueueRules(**GOOD, where=RowFilter(query_types=("legal",)), implied_labels=True, seed="s")
+    rules = QueueRules(
+        **GOOD, where=RowFilter(query_types=("legal",)), implied_labels=True, seed="s"
+    )
     assert create_queue(case.store, rules, by=case.lead).queue.rules == rules
 
 
@@ -78,17 +80,25 @@ def test_a_queue_that_todays_rules_would_refuse_is_still_read(case) -> None:
     with case.store.writing() as connection:
         connection.execute(insert(QUEUE), older | {"created_by": "test", "created_at": case.now})
         (queue,) = list_queues(connection)
-    assert (queue.name, queue.rules.lease_seconds, queue.rules.order) == ("x" * 61, 5, QueueOrder.SEVERITY)
+    assert (queue.name, queue.rules.lease_seconds, queue.rules.order) == (
+        "x" * 61,
+        5,
+        QueueOrder.SEVERITY,
+    )
 
 
-@pytest.mark.parametrize("order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY])
+@pytest.mark.parametrize(
+    "order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY]
+)
 def test_an_order_made_from_scores_in_a_blind_queue_is_explained(order: QueueOrder) -> None:
     with pytest.raises(BadInput, match="oldest or random") as refused:
         QueueRules(**GOOD | {"blind_judge": True, "order": order})
     assert ORDER_LABELS[order] in str(refused.value)
 
 
-def test_what_is_blind_is_not_offered_an_order_made_from_scores_and_is_random_unless_asked_otherwise() -> None:
+def test_what_is_blind_is_not_offered_an_order_made_from_scores_and_is_random_unless_asked_otherwise() -> (
+    None
+):
     assert orders_of(blind=True) == (QueueOrder.RANDOM, QueueOrder.OLDEST)
     assert orders_of(blind=False) == tuple(QueueOrder)
     for blind in (True, False):
@@ -127,7 +137,9 @@ def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case)
 
 
 @on_sqlite
-def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(case) -> None:
+def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(
+    case,
+) -> None:
     case.flagged(0.1, 0.9)
     case.queue(**RANDOM, max_items=2, needed=2)
     case.queue("flags")
@@ -162,7 +174,9 @@ def test_the_number_of_items_includes_the_random_sample(case) -> None:
 
         set_setting(connection, "random_share", 1, "test")
     case.flagged(*(0.01 * number for number in range(1, 40)), 0.9, 0.9, 0.9, 0.9, 0.9, 0.9)
-    made = case.queue(max_items=10, sampling_rate=0.25, where=RowFilter(rules=("low_groundedness",)))
+    made = case.queue(
+        max_items=10, sampling_rate=0.25, where=RowFilter(rules=("low_groundedness",))
+    )
     assert (made.joined, made.sampled) == (9, 2)
 
 
@@ -172,7 +186,9 @@ def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
     case.flagged(0.1, query_type="legal")
     where = RowFilter(query_types=("QA",))
     with case.store.reading() as connection:
-        counts = [count_matching(connection, where, flagged_only=flagged) for flagged in (True, False)]
+        counts = [
+            count_matching(connection, where, flagged_only=flagged) for flagged in (True, False)
+        ]
     assert counts == [2, 3]
     assert case.queue(where=where, **RANDOM, max_items=100).joined == 3
 
@@ -219,7 +235,10 @@ def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(cas
 
     def left(who) -> list[tuple[str, int, int]]:
         with case.store.reading() as connection:
-            return [(own.queue.name, own.done, own.left) for own in own_queues(connection, who.id, case.now)]
+            return [
+                (own.queue.name, own.done, own.left)
+                for own in own_queues(connection, who.id, case.now)
+            ]
 
     assert left(case.mara) == [("theirs", 1, 2)]
     assert (waits(case.mara), waits(case.jon)) == (2, 3)
@@ -233,7 +252,9 @@ def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(cas
 def test_a_decision_costs_one_statement_for_each_full_queue_without_the_answer(case) -> None:
     case.flagged(0.4, 0.1, 0.3, 0.2)
     counts = []
-    mild = sorted(case.flags(), key=lambda flag: flag["severity"])  # each queue holds the worst one alone
+    mild = sorted(
+        case.flags(), key=lambda flag: flag["severity"]
+    )  # each queue holds the worst one alone
     for names, flag in zip(("a", "bcdef"), mild, strict=False):
         for name in names:
             case.queue(name, max_items=1)
@@ -309,7 +330,9 @@ def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case) -
 
 
 @on_sqlite
-def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be_drawn(case) -> None:
+def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be_drawn(
+    case,
+) -> None:
     flagged = case.flagged(*(0.02 * (place + 1) for place in range(20)), *([0.9] * 40))[:20]
     case.queue("worst first")
     for _ in range(7):
@@ -344,13 +367,18 @@ def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_o
 
 
 @on_sqlite
-def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(case) -> None:
+def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(
+    case,
+) -> None:
     case.flagged(*([0.9] * 8))
     case.judge(case.add("unusable")[0], None)
     case.add("never judged")
     made = planned(case, n=9)
     assert made.joined == 9
-    assert [(each["verdict"], each["answers"]) for each in plan_of(case)["strata"]] == [("good", 8), ("unusable", 1)]
+    assert [(each["verdict"], each["answers"]) for each in plan_of(case)["strata"]] == [
+        ("good", 8),
+        ("unusable", 1),
+    ]
 
 
 def test_a_filter_limits_the_draw_and_more_than_there_are_takes_all(case) -> None:
@@ -363,7 +391,9 @@ def test_a_filter_limits_the_draw_and_more_than_there_are_takes_all(case) -> Non
 def two_versions(case) -> tuple[list[int], list[int]]:
     """Two versions of a judge that differ on 20 of 60 answers; return these, and the others."""
     ids = case.flagged(*([0.1] * 30), *([0.9] * 30))
-    scores = {id_: 0.9 if (place < 30) == (place % 3 == 0) else 0.1 for place, id_ in enumerate(ids)}
+    scores = {
+        id_: 0.9 if (place < 30) == (place % 3 == 0) else 0.1 for place, id_ in enumerate(ids)
+    }
     case.judge_all(scores, version=2)
     return ids[::3], [id_ for place, id_ in enumerate(ids) if place % 3]
 
@@ -373,7 +403,9 @@ def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> N
     differing, _ = two_versions(case)
     with case.store.reading() as connection:
         plan = draw_plan(connection, RowFilter(), ["rag v1", "rag v2"])
-    create_queue(case.store, QueueRules("q", max_items=8, **LOT), by=case.lead, plan=plan, now=case.now)
+    create_queue(
+        case.store, QueueRules("q", max_items=8, **LOT), by=case.lead, plan=plan, now=case.now
+    )
     drawn = [item["response_id"] for item in case.items()]
     assert len(drawn) == 8
     assert set(drawn) < set(differing)
@@ -397,7 +429,9 @@ def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> N
 def test_a_plan_needs_random_order_and_a_number(case) -> None:
     rules = QueueRules("q", RowFilter(), order=QueueOrder.OLDEST, flagged_only=False, max_items=3)
     with pytest.raises(BadInput, match="in random order"):
-        create_queue(case.store, rules, by=case.lead, plan=DrawPlan(labelled=np.empty(0, dtype=np.int64)))
+        create_queue(
+            case.store, rules, by=case.lead, plan=DrawPlan(labelled=np.empty(0, dtype=np.int64))
+        )
 
 
 ASKS = {"grades": ("label", "groundedness"), "optional_grades": ("quality",)}
@@ -446,11 +480,18 @@ def test_an_edit_keeps_the_required_grades(case) -> None:
     change = {"review_id": first.review_id, "reviewer": case.mara, "decision": Decision.CONFIRM}
     with pytest.raises(MissingGrades, match="missing: label"):
         edit(case.store, **change, grade=Grade(groundedness=0.2), request_key="half")
-    edit(case.store, **change, grade=Grade(label=Label.HALLUCINATED, groundedness=0.2), request_key="whole")
+    edit(
+        case.store,
+        **change,
+        grade=Grade(label=Label.HALLUCINATED, groundedness=0.2),
+        request_key="whole",
+    )
 
 
 @on_sqlite
-def test_a_bundle_names_what_is_required_and_its_lines_are_refused_without_it(case, tmp_path) -> None:
+def test_a_bundle_names_what_is_required_and_its_lines_are_refused_without_it(
+    case, tmp_path
+) -> None:
     case.flagged(0.1, 0.2)
     case.queue(**ASKS)
     file = tmp_path / "mara.jsonl"

@@ -19,7 +19,9 @@ def stamp(case: QueueCase) -> tuple[str | None, list[str]]:
 
 
 @pytest.mark.parametrize("second", [CONFIRM, DISMISS])
-def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(case: QueueCase, second: Decision) -> None:
+def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(
+    case: QueueCase, second: Decision
+) -> None:
     case.flagged(0.1)
     case.queue(needed=2, assigned=(case.mara, case.jon, case.ada), **BLIND)
     first = case.review(case.mara, CONFIRM)

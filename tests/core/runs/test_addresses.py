@@ -78,14 +78,18 @@ def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
 ) -> None:
     assert run(words(judged)) == 0
     assert sorted(asked(ours)) == [0, 1, 2, 3]
-    # The key of the environment is for the public address: this one may have been entered on a page.
+    # The key of the environment is for the public address: this one may have been entered on a
+    # page.
     assert "sk-of-the-public-address" not in str([request.headers for request in ours.requests])
     assert last(judged) == LastAddress(host(ours), Address("openai", ours.base_url))
 
 
 @on_sqlite
 def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
-    judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint, capsys: pytest.CaptureFixture[str]
+    judged: Store,
+    ours: RecordingEndpoint,
+    other: RecordingEndpoint,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     command = words(judged, "--base-url", other.base_url)
     assert run(command) == 2
@@ -104,7 +108,10 @@ def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
 
 @on_sqlite
 def test_on_a_terminal_another_host_is_a_question(
-    judged: Store, other: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    judged: Store,
+    other: RecordingEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def answer(text: str) -> int:
         terminal = io.StringIO(text)
@@ -121,7 +128,10 @@ def test_on_a_terminal_another_host_is_a_question(
 
 @on_sqlite
 def test_an_address_of_the_environment_is_confirmed_too(
-    judged: Store, other: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    judged: Store,
+    other: RecordingEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
     assert run(words(judged)) == 2
@@ -131,7 +141,9 @@ def test_an_address_of_the_environment_is_confirmed_too(
 
 
 @on_sqlite
-def test_a_program_never_falls_back_to_a_public_address(judged: Store, other: RecordingEndpoint) -> None:
+def test_a_program_never_falls_back_to_a_public_address(
+    judged: Store, other: RecordingEndpoint
+) -> None:
     with pytest.raises(OtherHost, match=r"3 answers .*api\.openai\.com"):
         judge_pending(judged, make_judge("rag", model="scripted"))
     assert len(runs(judged)) == 1
@@ -170,8 +182,17 @@ def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
                 actor="Mara",
             )
         with pytest.raises(OtherHost, match="3 answers"):
-            add_rule(judged, "live", judge=elsewhere, existing=True, confirmed_host=confirmed, actor="Mara")
-    job_id = request_rejudge(judged, judge=elsewhere, mode="plain", confirmed_host=host(other), actor="Mara")
+            add_rule(
+                judged,
+                "live",
+                judge=elsewhere,
+                existing=True,
+                confirmed_host=confirmed,
+                actor="Mara",
+            )
+    job_id = request_rejudge(
+        judged, judge=elsewhere, mode="plain", confirmed_host=host(other), actor="Mara"
+    )
     with working(judged):
         assert ended(judged, job_id).ok == 3
 
@@ -190,8 +211,12 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     assert (spec["model"], spec["base_url"]) == ("another-model", ours.base_url)
     new = with_model(RAG, "another-model")
     assert job_address(judged, new).host == host(ours)
-    assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", "a person's choice"
-    assert run(["judge", "--judge", "rag", "--model", "another-model", "--db", address(judged)]) == 0
+    assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", (
+        "a person's choice"
+    )
+    assert (
+        run(["judge", "--judge", "rag", "--model", "another-model", "--db", address(judged)]) == 0
+    )
     assert len(ours.requests) == 1 + 4
 
 
@@ -199,9 +224,16 @@ def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
     judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint
 ) -> None:
     """Nobody chose the provider's own address for these versions: their answers must not go there."""
-    add_rule(judged, "live", judge={**RAG, "model": "second-model", "base_url": ours.base_url}, actor="Mara")
+    add_rule(
+        judged,
+        "live",
+        judge={**RAG, "model": "second-model", "base_url": ours.base_url},
+        actor="Mara",
+    )
     for model in ("third-model", "fourth-model"):
-        set_judge(judged, "live", judge={**RAG, "model": model, "base_url": ours.base_url}, actor="Mara")
+        set_judge(
+            judged, "live", judge={**RAG, "model": model, "base_url": ours.base_url}, actor="Mara"
+        )
     change_rule(judged, "live", RuleState.REMOVED, "Mara")
     with judged.reading() as connection:
         specs = [judge_spec(connection, version) or {} for version in list_versions(connection)]
@@ -210,7 +242,12 @@ def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
     assert job_address(judged, with_model(RAG, "third-model")).host == host(ours)
     rule = add_rule(judged, "again", judge=with_model(RAG, "third-model"), actor="Mara")
     assert rule.judge["base_url"] == ours.base_url
-    add_rule(judged, "newer", judge={**RAG, "model": "fourth-model", "base_url": other.base_url}, actor="Mara")
+    add_rule(
+        judged,
+        "newer",
+        judge={**RAG, "model": "fourth-model", "base_url": other.base_url},
+        actor="Mara",
+    )
     # A rule in use counts first.
     assert job_address(judged, with_model(RAG, "fourth-model")).host == host(other)
 
@@ -221,7 +258,9 @@ def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
     store_answers(store, 2)
-    job_id = request_rejudge(store, judge=RAG, actor="Mara")  # the first job of this version: the default address
+    job_id = request_rejudge(
+        store, judge=RAG, actor="Mara"
+    )  # the first job of this version: the default address
     judge_pending(store, rag(ours), limit=1)  # meanwhile, it judges elsewhere
     with working(store):
         ended(store, job_id)
@@ -270,7 +309,9 @@ def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_aske
     ids=["openai", "claude"],
 )
 @on_sqlite
-def test_the_address_of_an_earlier_run_at_a_provider_is_known(judged: Store, base_url: str, provider: str) -> None:
+def test_the_address_of_an_earlier_run_at_a_provider_is_known(
+    judged: Store, base_url: str, provider: str
+) -> None:
     as_stored_by_an_earlier_release(judged, endpoint_host=base_url.split("/")[2])
     with judged.reading() as connection:
         options = at_last_address(connection, make_judge, RAG)
@@ -278,22 +319,35 @@ def test_the_address_of_an_earlier_run_at_a_provider_is_known(judged: Store, bas
 
 
 @on_sqlite
-def test_no_user_password_or_query_of_an_address_is_stored(store: Store, ours: RecordingEndpoint) -> None:
+def test_no_user_password_or_query_of_an_address_is_stored(
+    store: Store, ours: RecordingEndpoint
+) -> None:
     store_answers(store, 1)
-    judge_pending(store, make_judge("rag", model="scripted", base_url=f"{ours.base_url}?token=hidden"))
+    judge_pending(
+        store, make_judge("rag", model="scripted", base_url=f"{ours.base_url}?token=hidden")
+    )
     with store.reading() as connection:
         stored = last_asked_run(connection, 1)
     assert stored is not None
-    assert (stored.endpoint_host, stored.provider, stored.base_url) == (host(ours), "openai", ours.base_url)
+    assert (stored.endpoint_host, stored.provider, stored.base_url) == (
+        host(ours),
+        "openai",
+        ours.base_url,
+    )
 
 
 def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
-    store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    store: Store,
+    ours: RecordingEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
     store_answers(store, 1)
     with store.writing() as connection:  # as `align` stores an accepted prompt
-        ensure_version(connection, make_judge("rag", model="scripted", base_url=ours.base_url).version)
+        ensure_version(
+            connection, make_judge("rag", model="scripted", base_url=ours.base_url).version
+        )
     words_of_error = r"rag v1 has used no host yet\. Its address is not stored: give it"
     with pytest.raises(AddressUnknown, match=words_of_error):
         job_address(store, RAG)
@@ -303,6 +357,8 @@ def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_give
         request_rejudge(store, judge=RAG, actor="Mara")
     assert run(words(store)) == 2
     assert "--base-url http://localhost:8000/v1`" in capsys.readouterr().err
-    assert job_address(store, {**RAG, "provider": "openai"}).host == "api.openai.com", "a person's choice"
+    assert job_address(store, {**RAG, "provider": "openai"}).host == "api.openai.com", (
+        "a person's choice"
+    )
     assert run(words(store, "--base-url", ours.base_url)) == 0
     assert last(store) == LastAddress(host(ours), Address("openai", ours.base_url))

@@ -50,7 +50,9 @@ def test_a_worker_ends_in_time_while_an_endpoint_does_not_answer(store: Store) -
 
 def test_a_receiver_ends_in_time_while_a_request_comes_no_further(sqlite_store: Store) -> None:
     port = free_port()
-    with ReadCommand("sources", "receive", "--port", str(port), "--db", address(sqlite_store)) as process:
+    with ReadCommand(
+        "sources", "receive", "--port", str(port), "--db", address(sqlite_store)
+    ) as process:
         until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), "the receiver")
         with socket.create_connection(("127.0.0.1", port)) as sender:
             sender.sendall(HALF)

@@ -27,7 +27,9 @@ cases:
 @pytest.fixture
 def prices(tmp_path: Path) -> str:
     file = tmp_path / "prices.toml"
-    file.write_text("[models]\nscripted = { input = 10, output = 20 }\nwriter = { input = 100, output = 200 }\n")
+    file.write_text(
+        "[models]\nscripted = { input = 10, output = 20 }\nwriter = { input = 100, output = 200 }\n"
+    )
     return str(file)
 
 
@@ -49,10 +51,22 @@ def judged_with_anchors_and_controls(store: Store) -> None:
         (["test", "audit", "lexical", "--sample", "1"], ANSWERS),
         (["test", "controls", "judge", "--judge", "rag"], 2 * ANSWERS),
         (["compare", "--pairs", "pairs.jsonl"], 4),
-        (["refine", "--generator", "writer", "--max-repeats", "2", "--where", "source=log"], 2 * 3 * ANSWERS),
+        (
+            ["refine", "--generator", "writer", "--max-repeats", "2", "--where", "source=log"],
+            2 * 3 * ANSWERS,
+        ),
         (
             [
-                *("refine", "reflect", "--generator", "writer", "--min-chars", "1", "--query-type", "all"),
+                *(
+                    "refine",
+                    "reflect",
+                    "--generator",
+                    "writer",
+                    "--min-chars",
+                    "1",
+                    "--query-type",
+                    "all",
+                ),
                 "--rebuild-messages",
             ],
             3 * ANSWERS,
@@ -74,9 +88,14 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "suite.yaml").write_text(SUITE)
-    pairs = [{"question": f"What is {n}?", "answer_a": f"It is {n}.", "answer_b": "Nothing."} for n in range(2)]
+    pairs = [
+        {"question": f"What is {n}?", "answer_a": f"It is {n}.", "answer_b": "Nothing."}
+        for n in range(2)
+    ]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
-    fill_once("judged answers with anchors and controls", sqlite_store, judged_with_anchors_and_controls)
+    fill_once(
+        "judged answers with anchors and controls", sqlite_store, judged_with_anchors_and_controls
+    )
     db = ["--db", address(sqlite_store)]
     capsys.readouterr()
     with RecordingEndpoint(always(failure(400, "no"))) as endpoint:
@@ -85,7 +104,9 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
         assert endpoint.requests
         # An estimate sends nothing.
         assert len(endpoint.requests) <= calls
-    lines = [found for line in capsys.readouterr().err.splitlines() if (found := UP_TO.fullmatch(line))]
+    lines = [
+        found for line in capsys.readouterr().err.splitlines() if (found := UP_TO.fullmatch(line))
+    ]
     assert [int(found[1]) for found in lines] == [calls]
     assert lines[0][2] == ("writer and scripted" if "writer" in " ".join(command) else "scripted")
     assert float(lines[0][3]) > 0

@@ -106,7 +106,12 @@ def test_without_a_worker_a_job_waits(log: Store) -> None:
         estimate=CallEstimate(ANSWERS, 0, None, None, None, priced=True),
     )
     job = job_progress(log, job_id)
-    assert (job.state, job.selected, job.waiting, job.finished) == ("waiting", ANSWERS, ANSWERS, False)
+    assert (job.state, job.selected, job.waiting, job.finished) == (
+        "waiting",
+        ANSWERS,
+        ANSWERS,
+        False,
+    )
     with log.writing() as connection:
         register_worker(connection, "elsewhere")
     assert job_progress(log, job_id).state == "waiting"
@@ -115,7 +120,12 @@ def test_without_a_worker_a_job_waits(log: Store) -> None:
 def test_an_estimate_counts_what_a_job_would_ask(log: Store, endpoint: HeldEndpoint) -> None:
     judge = rag(endpoint)
     first = estimate_calls(log, judge=judge)
-    assert (first.calls, first.cost_micro, first.tokens, first.priced) == (ANSWERS, None, None, True)
+    assert (first.calls, first.cost_micro, first.tokens, first.priced) == (
+        ANSWERS,
+        None,
+        None,
+        True,
+    )
     judge_pending(log, make_judge(**judge), where=RowFilter(ids=("a1", "a2")))
     after = estimate_calls(log, judge=judge)
     # 120 tokens a call; one costs 27 micro-dollars.
@@ -125,7 +135,9 @@ def test_an_estimate_counts_what_a_job_would_ask(log: Store, endpoint: HeldEndpo
     assert estimate_calls(log, judge=judge, where=RowFilter(ids=("a7",))).calls == 1
 
 
-def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_an_estimate_says_when_nothing_is_known_of_the_price(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     judge = rag(endpoint, model="llama-of-our-own")
     judge_pending(sqlite_log, make_judge(**judge), limit=2)
     known = estimate_calls(sqlite_log, judge=judge)
@@ -133,7 +145,8 @@ def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log: Store, 
     assert (known.cost_micro, known.priced, known.tokens) == (0, True, 120)
     assert known.own_endpoint
     remote = estimate_calls(
-        sqlite_log, judge=rag(endpoint, model="llama-of-our-own", base_url="https://models.example.org/v1")
+        sqlite_log,
+        judge=rag(endpoint, model="llama-of-our-own", base_url="https://models.example.org/v1"),
     )
     assert (remote.cost_micro, remote.priced, remote.tokens) == (None, False, 120)
 
@@ -156,9 +169,13 @@ def test_an_estimate_needs_no_key_but_a_model(sqlite_log: Store) -> None:
         estimate_calls(sqlite_log, judge={"kind": "rag"})
 
 
-def test_an_estimate_goes_on_where_a_stopped_run_ended(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_an_estimate_goes_on_where_a_stopped_run_ended(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     judge = rag(endpoint)
-    stopped = judge_pending(sqlite_log, make_judge(**judge), mode="all", concurrency=1, max_cost=0.0001)
+    stopped = judge_pending(
+        sqlite_log, make_judge(**judge), mode="all", concurrency=1, max_cost=0.0001
+    )
     going_on = estimate_calls(sqlite_log, judge=judge)
     assert stopped.asked == 4
     assert (going_on.calls, going_on.continues) == (ANSWERS - 4, stopped.run_id)
@@ -173,7 +190,9 @@ def test_an_offline_judge_costs_nothing(sqlite_log: Store) -> None:
 StartWorker = Callable[[Store], WorkerProcess]
 
 
-def test_a_killed_job_goes_on_after_a_restart(log: Store, endpoint: HeldEndpoint, worker_process: StartWorker) -> None:
+def test_a_killed_job_goes_on_after_a_restart(
+    log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
+) -> None:
     grade_all(log)
     judge_pending(log, make_judge("lexical"))
     before = agreement_of(log, "lexical")
@@ -227,7 +246,10 @@ def test_workers_of_several_processes_share_the_jobs(
     for _ in range(2):
         worker_process(postgres_log)
     until(lambda: len(living(postgres_log)) == 2, "two workers")
-    jobs = [ask(postgres_log, rag(endpoint, name=f"judge-{number}"), concurrency=1) for number in range(4)]
+    jobs = [
+        ask(postgres_log, rag(endpoint, name=f"judge-{number}"), concurrency=1)
+        for number in range(4)
+    ]
     until(lambda: len(endpoint.server.requests) >= 4, "four jobs at a time")
     endpoint.release()
     assert [ended(postgres_log, job_id).ok for job_id in jobs] == [ANSWERS] * 4
@@ -290,11 +312,18 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
 
 
 def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
-    sqlite_log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    sqlite_log: Store,
+    endpoint: HeldEndpoint,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("judgeboard.runs.engine.FIRST_PAUSE", timedelta(seconds=0.01))
     with sqlite_log.writing() as connection:
-        connection.execute(text("CREATE TRIGGER broken BEFORE INSERT ON judgment BEGIN SELECT raise(ABORT, 'no'); END"))
+        connection.execute(
+            text(
+                "CREATE TRIGGER broken BEFORE INSERT ON judgment BEGIN SELECT raise(ABORT, 'no'); END"
+            )
+        )
     job_id = ask(sqlite_log, rag(endpoint))
     with working(sqlite_log):
         job = ended(sqlite_log, job_id)
@@ -307,10 +336,19 @@ def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
 
 def grade_all(store: Store) -> None:
     lines = [
-        json.dumps({"response_id": f"a{n}", "annotator": "Jon", "groundedness": n % 3 / 2, "quality": 1 + n % 4})
+        json.dumps(
+            {
+                "response_id": f"a{n}",
+                "annotator": "Jon",
+                "groundedness": n % 3 / 2,
+                "quality": 1 + n % 4,
+            }
+        )
         for n in range(ANSWERS)
     ]
-    summary = import_file(store, io.BytesIO("\n".join(lines).encode()), kind="grades", name="grades.jsonl")
+    summary = import_file(
+        store, io.BytesIO("\n".join(lines).encode()), kind="grades", name="grades.jsonl"
+    )
     assert summary.new == ANSWERS
 
 
@@ -329,7 +367,9 @@ def worker_pids(store: Store) -> list[int]:
         return list(connection.scalars(select(WORKER.c.pid)))
 
 
-def test_the_row_of_a_job_holds_no_secret(sqlite_log: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_row_of_a_job_holds_no_secret(
+    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case")
     job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
     with sqlite_log.reading() as connection:
@@ -340,13 +380,23 @@ ADDRESS = "http://localhost:9/v1"
 
 
 def test_a_version_is_asked_again_as_it_was(sqlite_store: Store) -> None:
-    asked = {"kind": "rag", "name": "ours", "model": "m", "max_output": 64, "domain": "rocks", "claims": True}
+    asked = {
+        "kind": "rag",
+        "name": "ours",
+        "model": "m",
+        "max_output": 64,
+        "domain": "rocks",
+        "claims": True,
+    }
     version = make_judge(**asked, base_url=ADDRESS).version
     with sqlite_store.writing() as connection:
         stored = ensure_version(connection, version)
         assert judge_spec(connection, stored) == asked
         start_or_continue_run(
-            connection, stored, actor="Mara", destination=Destination("localhost:9", "openai", ADDRESS)
+            connection,
+            stored,
+            actor="Mara",
+            destination=Destination("localhost:9", "openai", ADDRESS),
         )
         again = judge_spec(connection, stored)
     assert again == {**asked, "provider": "openai", "base_url": ADDRESS}
@@ -359,9 +409,13 @@ def test_an_offline_judge_is_asked_by_its_name(sqlite_store: Store) -> None:
         assert judge_spec(connection, stored) == {"kind": "lexical", "name": "words"}
 
 
-def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(sqlite_store: Store) -> None:
+def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(
+    sqlite_store: Store,
+) -> None:
     with sqlite_store.writing() as connection:
         recorded = ensure_version(connection, JudgeVersion("gpt", "replay"))
-        older = ensure_version(connection, JudgeVersion("rag", "rag", "m", {"temperature": 0}, "An older prompt."))
+        older = ensure_version(
+            connection, JudgeVersion("rag", "rag", "m", {"temperature": 0}, "An older prompt.")
+        )
         assert judge_spec(connection, recorded) is None
         assert judge_spec(connection, older) is None

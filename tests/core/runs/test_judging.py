@@ -44,7 +44,9 @@ def judge(store: Store, script: Script, **options: Any) -> tuple[JudgingSummary,
     prices = options.pop("prices", None)
     tries = options.pop("tries", 1)
     with RecordingEndpoint(script) as endpoint:
-        summary = judge_pending(store, rag(endpoint, prices=prices, tries=tries), **{"concurrency": 4} | options)
+        summary = judge_pending(
+            store, rag(endpoint, prices=prices, tries=tries), **{"concurrency": 4} | options
+        )
     return summary, endpoint
 
 
@@ -60,9 +62,16 @@ def prices(tmp_path: Path) -> Path:
 def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store: Store) -> None:
     store_answers(store, 30)
     summary, endpoint = judge(store, always(verdict()))
-    assert (summary.selected, summary.ok, summary.not_reached, summary.state) == (30, 30, 0, RunState.DONE)
+    assert (summary.selected, summary.ok, summary.not_reached, summary.state) == (
+        30,
+        30,
+        0,
+        RunState.DONE,
+    )
     assert sorted(asked(endpoint).elements()) == list(range(30))
-    assert {(row["id"], row["ask"]) for row in judgments(store)} == {(str(number), 0) for number in range(30)}
+    assert {(row["id"], row["ask"]) for row in judgments(store)} == {
+        (str(number), 0) for number in range(30)
+    }
     again, endpoint = judge(store, always(verdict()))
     assert (again.selected, again.asked, endpoint.requests) == (0, 0, [])
 
@@ -85,7 +94,11 @@ def test_what_a_model_said_is_kept_whole(store: Store) -> None:
     assert (row["status"], row["groundedness"], row["quality"]) == ("ok", 0.25, 2)
     assert row["reasoning"] == reasoning
     assert row["raw"] == said.body["choices"][0]["message"]["content"]
-    assert (row["model_reported"], row["prompt_tokens"], row["completion_tokens"]) == ("scripted-model", 100, 20)
+    assert (row["model_reported"], row["prompt_tokens"], row["completion_tokens"]) == (
+        "scripted-model",
+        100,
+        20,
+    )
     assert row["latency_ms"] >= 0
     assert row["reply_format"] == "json_schema"
     assert row["label"] is None
@@ -147,19 +160,30 @@ def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
 def test_a_rate_limit_is_waited_out(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 3)
     summary, endpoint = judge(
-        sqlite_store, rate_limited(always(verdict()), 2, {"retry-after-ms": "1"}), tries=5, concurrency=1
+        sqlite_store,
+        rate_limited(always(verdict()), 2, {"retry-after-ms": "1"}),
+        tries=5,
+        concurrency=1,
     )
     assert (summary.ok, len(endpoint.requests)) == (3, 5)
     assert [len(row["attempts"]) for row in judgments(sqlite_store)] == [3, 1, 1]
 
 
 @on_sqlite
-def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(store: Store) -> None:
+def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(
+    store: Store,
+) -> None:
     store_answers(store, 40)
-    summary, _ = judge(store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key"))
+    summary, _ = judge(
+        store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key")
+    )
     assert summary.state is RunState.STOPPED
     assert "OPENAI_API_KEY" in (summary.why_stopped or "")
-    assert (summary.error, summary.ok, summary.not_reached) == (0, len(judgments(store)), 40 - summary.ok)
+    assert (summary.error, summary.ok, summary.not_reached) == (
+        0,
+        len(judgments(store)),
+        40 - summary.ok,
+    )
     assert summary.ok <= 10
     mended, endpoint = judge(store, always(verdict()))
     assert (mended.run_id, mended.ok, mended.state) == (summary.run_id, 40, RunState.DONE)
@@ -178,7 +202,10 @@ def test_an_address_where_nobody_answers_stops_the_run(sqlite_store: Store) -> N
 
 def test_an_answer_too_long_for_the_model_does_not_stop_the_others(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 6)
-    summary, _ = judge(sqlite_store, by_number({2: failure(400, "This model's maximum context length is 8 tokens")}))
+    summary, _ = judge(
+        sqlite_store,
+        by_number({2: failure(400, "This model's maximum context length is 8 tokens")}),
+    )
     assert (summary.ok, summary.error, summary.state) == (5, 1, RunState.DONE)
 
 
@@ -190,8 +217,17 @@ def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
     assert plain.selected == 0
     again, endpoint = judge(store, always(verdict()), mode="failed")
     assert (again.selected, again.ok, sorted(asked(endpoint))) == (2, 2, [1, 4])
-    asks = [(row["id"], row["ask"], row["status"]) for row in judgments(store) if row["id"] in {"1", "4"}]
-    assert sorted(asks) == [("1", 0, "unparsable"), ("1", 1, "ok"), ("4", 0, "error"), ("4", 1, "ok")]
+    asks = [
+        (row["id"], row["ask"], row["status"])
+        for row in judgments(store)
+        if row["id"] in {"1", "4"}
+    ]
+    assert sorted(asks) == [
+        ("1", 0, "unparsable"),
+        ("1", 1, "ok"),
+        ("4", 0, "error"),
+        ("4", 1, "ok"),
+    ]
     nothing, _ = judge(store, always(verdict()), mode="failed")
     assert nothing.selected == 0
 
@@ -200,7 +236,9 @@ def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(stor
     store_answers(store, 20)
     judge(store, always(verdict(quality=1)))
     stopped, _ = judge(
-        store, lambda _request, number: verdict(quality=2) if number < 8 else failure(401, "no"), mode="all"
+        store,
+        lambda _request, number: verdict(quality=2) if number < 8 else failure(401, "no"),
+        mode="all",
     )
     assert (stopped.state, 0 < stopped.ok <= 8) == (RunState.STOPPED, True)
     continued, endpoint = judge(store, always(verdict(quality=3)), mode="all")
@@ -238,13 +276,17 @@ def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store: Store
 
 def test_an_interrupted_limit_is_filled_up_not_started_over(store: Store) -> None:
     store_answers(store, 20)
-    stopped, _ = judge(store, lambda _request, number: verdict() if number < 3 else failure(401, "no"), limit=10)
+    stopped, _ = judge(
+        store, lambda _request, number: verdict() if number < 3 else failure(401, "no"), limit=10
+    )
     continued, _ = judge(store, always(verdict()), limit=10)
     assert (continued.run_id, continued.ok) == (stopped.run_id, 10)
     assert len(judgments(store)) == 10
 
 
-def test_a_changed_prompt_parameter_is_another_judge_version_with_its_own_judgments(sqlite_store: Store) -> None:
+def test_a_changed_prompt_parameter_is_another_judge_version_with_its_own_judgments(
+    sqlite_store: Store,
+) -> None:
     store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
         judge_pending(sqlite_store, rag(endpoint))
@@ -278,7 +320,9 @@ def test_a_run_waits_for_a_database_that_another_process_has_locked(
     assert sorted(asked(endpoint).elements()) == list(range(20))
 
 
-def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store: Store, prices: Path) -> None:
+def test_the_cost_limit_stops_with_what_was_in_flight_stored(
+    sqlite_store: Store, prices: Path
+) -> None:
     store_answers(sqlite_store, 100)
     summary, endpoint = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012)
     assert summary.state is RunState.STOPPED
@@ -288,7 +332,9 @@ def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store: Store
     assert len(endpoint.requests) == summary.ok
 
 
-def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(store: Store, prices: Path) -> None:
+def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(
+    store: Store, prices: Path
+) -> None:
     store_answers(store, 60)
 
     def refused() -> None:
@@ -303,7 +349,9 @@ def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(store: S
     with RecordingEndpoint(answer) as endpoint:
 
         def part(max_cost: float = 0.0012) -> JudgingSummary:
-            return judge_pending(store, rag(endpoint, prices=prices), max_cost=max_cost, concurrency=1)
+            return judge_pending(
+                store, rag(endpoint, prices=prices), max_cost=max_cost, concurrency=1
+            )
 
         assert part().why_stopped == COST_LIMIT
         assert len(endpoint.requests) == len(judgments(store)) == 10
@@ -312,9 +360,13 @@ def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(store: S
     assert len(runs(store)) == 1
 
 
-def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(sqlite_store: Store, prices: Path) -> None:
+def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(
+    sqlite_store: Store, prices: Path
+) -> None:
     store_answers(sqlite_store, 10)
-    summary, _ = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012, concurrency=1)
+    summary, _ = judge(
+        sqlite_store, always(verdict()), prices=prices, max_cost=0.0012, concurrency=1
+    )
     assert (summary.state, summary.why_stopped, summary.ok) == (RunState.DONE, None, 10)
 
 
@@ -361,20 +413,32 @@ def test_an_unknown_cost_of_a_remote_endpoint_is_unknown_and_never_0(
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {None}
 
 
-def test_a_reply_without_token_counts_has_an_unknown_cost(sqlite_store: Store, prices: Path) -> None:
+def test_a_reply_without_token_counts_has_an_unknown_cost(
+    sqlite_store: Store, prices: Path
+) -> None:
     store_answers(sqlite_store, 2)
     good = verdict().body["choices"][0]["message"]["content"]
     summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), prices=prices)
     assert summary.cost_micro is None
-    assert {row["id"]: row["cost_micro"] for row in judgments(sqlite_store)} == {"0": 120, "1": None}
+    assert {row["id"]: row["cost_micro"] for row in judgments(sqlite_store)} == {
+        "0": 120,
+        "1": None,
+    }
 
 
 def test_recorded_replies_go_through_the_same_parser(sqlite_store: Store, tmp_path: Path) -> None:
     store_answers(sqlite_store, 4)
     replies = tmp_path / "replies.jsonl"
-    recorded = [("0", {"reasoning": "r", "groundedness": 1, "quality": 4}), ("1", "Fine."), ("1", "Still fine.")]
+    recorded = [
+        ("0", {"reasoning": "r", "groundedness": 1, "quality": 4}),
+        ("1", "Fine."),
+        ("1", "Still fine."),
+    ]
     replies.write_text(
-        "\n".join(json.dumps({"response_id": id_, "raw": raw}) for id_, raw in [*recorded, ("2", "Sorry.")])
+        "\n".join(
+            json.dumps({"response_id": id_, "raw": raw})
+            for id_, raw in [*recorded, ("2", "Sorry.")]
+        )
     )
     summary = judge_pending(sqlite_store, make_judge("rag", replies=replies))
     assert (summary.ok, summary.unparsable, summary.error) == (1, 2, 1)
@@ -395,7 +459,9 @@ def test_flags_are_there_as_soon_as_the_judgment_is(store: Store) -> None:
     store_answers(store, 2)
     judge(store, by_number({1: verdict(groundedness=0.1)}))
     with store.reading() as connection:
-        raised = connection.exec_driver_sql("SELECT auto_score FROM flag WHERE rule = 'low_groundedness'").all()
+        raised = connection.exec_driver_sql(
+            "SELECT auto_score FROM flag WHERE rule = 'low_groundedness'"
+        ).all()
     assert [tuple(row) for row in raised] == [(0.1,)]
 
 
@@ -450,7 +516,9 @@ def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
         ({"max_cost": -1.0}, "cost limit must be a finite number"),
     ],
 )
-def test_options_that_no_run_can_have_are_refused(store: Store, options: dict[str, Any], message: str) -> None:
+def test_options_that_no_run_can_have_are_refused(
+    store: Store, options: dict[str, Any], message: str
+) -> None:
     store_answers(store, 3)
     with pytest.raises(BadInput, match=message):
         judge_pending(store, LexicalJudge(), **options)
@@ -508,7 +576,10 @@ def test_replies_that_a_run_gives_up_are_counted_and_the_next_run_asks_for_them(
         endpoint.hold_after(8)
         with ThreadPoolExecutor() as pool:
             run = pool.submit(judge_pending, store, rag(endpoint.server), concurrency=4, wait=0.3)
-            until(lambda: len(judgments(store)) == 8 and len(endpoint.server.requests) == 12, "calls are under way")
+            until(
+                lambda: len(judgments(store)) == 8 and len(endpoint.server.requests) == 12,
+                "calls are under way",
+            )
             away.set()
             endpoint.release()
             with pytest.raises(DatabaseAway, match=r"0\.3 s: \d+ replies") as raised:

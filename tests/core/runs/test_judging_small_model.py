@@ -16,7 +16,11 @@ from judging_log import address, judgments
 from stored_rows import rows_of
 
 ANSWERS = [
-    ("How high is the wall at Sonnstein?", "It is 34 metres high.", ("Sonnstein: routes up to 34 m.",)),
+    (
+        "How high is the wall at Sonnstein?",
+        "It is 34 metres high.",
+        ("Sonnstein: routes up to 34 m.",),
+    ),
     ("Is chalk allowed there?", "Yes, everywhere.", ("Chalk is not allowed.",)),
 ]
 
@@ -47,12 +51,33 @@ def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
     prompt = tmp_path / "prompt.md"
     prompt.write_text(PROMPT)
     with sqlite_store.writing() as connection:
-        store_responses(connection, [Response("log", str(number), *answer) for number, answer in enumerate(ANSWERS)])
+        store_responses(
+            connection,
+            [Response("log", str(number), *answer) for number, answer in enumerate(ANSWERS)],
+        )
     database = ["--db", address(sqlite_store)]
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
-        model = ["--judge", "rag", "--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "48"]
+        model = [
+            "--judge",
+            "rag",
+            "--model",
+            "smollm2",
+            "--base-url",
+            endpoint.base_url,
+            "--max-output",
+            "48",
+        ]
         # One at a time, the server keeps the part of the prompt that all calls share.
-        calls = [*model, "--prompt", str(prompt), "--timeout", "500", "--concurrency", "1", *database]
+        calls = [
+            *model,
+            "--prompt",
+            str(prompt),
+            "--timeout",
+            "500",
+            "--concurrency",
+            "1",
+            *database,
+        ]
         code = run(["judge", *calls])
         output, requests = capsys.readouterr().out, len(endpoint.requests)
         assert run(["test", "anchors", "make", "--n", "1", *database]) == 0
@@ -64,7 +89,10 @@ def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
     # Verdicts on anchors are stored apart.
     assert len(rows) == counted.total() == len(ANSWERS)
     assert (
-        "2 asked = " + " + ".join(f"{counted[status]} {status}" for status in ("ok", "unparsable", "refused", "error"))
+        "2 asked = "
+        + " + ".join(
+            f"{counted[status]} {status}" for status in ("ok", "unparsable", "refused", "error")
+        )
         in output
     )
     assert (code, counted["error"]) == (0, 0), [row["error"] for row in rows]

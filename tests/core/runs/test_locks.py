@@ -16,7 +16,9 @@ REFUSED = r"process \d+ on .* since \d\d:\d\d:\d\d UTC makes this run: wait for 
 def end_connections(store: Store) -> None:
     """End all connections but this one, as a restart of the server does."""
     with store.reading() as connection:
-        others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        others = (
+            "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
         connection.execute(text(f"SELECT pg_terminate_backend(pid) {others}"))
 
 
@@ -36,7 +38,9 @@ def test_a_run_has_one_holder_at_a_time(store: Store) -> None:
 
 
 @pytest.mark.postgres
-def test_a_lock_that_the_database_lost_is_taken_again_or_ends_the_run(postgres_store: Store) -> None:
+def test_a_lock_that_the_database_lost_is_taken_again_or_ends_the_run(
+    postgres_store: Store,
+) -> None:
     with hold_run(postgres_store, RUN) as keep:
         end_connections(postgres_store)
         keep()

@@ -20,10 +20,14 @@ from pair_log import add_pairs, asked, by_pair, pairwise, said
 from stored_rows import rows_of
 
 
-def compare(store: Store, script: Script, pair_ids: list[int], **options: Any) -> tuple[RunOutcome, RecordingEndpoint]:
+def compare(
+    store: Store, script: Script, pair_ids: list[int], **options: Any
+) -> tuple[RunOutcome, RecordingEndpoint]:
     aspects = {"aspects": options.pop("aspects")} if "aspects" in options else {}
     with RecordingEndpoint(script) as endpoint:
-        compared = compare_pairs(store, pairwise(endpoint, **aspects), pair_ids, **{"concurrency": 4} | options)
+        compared = compare_pairs(
+            store, pairwise(endpoint, **aspects), pair_ids, **{"concurrency": 4} | options
+        )
     return compared, endpoint
 
 
@@ -33,7 +37,12 @@ def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(st
     compared, endpoint = compare(store, always(said("first")), pair_ids)
     assert asked(endpoint) == {(number, order): 1 for number in range(20) for order in ("ab", "ba")}
     account = compared.account
-    assert (account.asked, account.ok, account.not_reached, account.state) == (40, 40, 0, RunState.DONE)
+    assert (account.asked, account.ok, account.not_reached, account.state) == (
+        40,
+        40,
+        0,
+        RunState.DONE,
+    )
     again, endpoint = compare(store, always(said("first")), pair_ids)
     assert (again.account.asked, again.account.run_id, endpoint.requests) == (0, None, [])
     assert again.version == compared.version
@@ -49,7 +58,11 @@ def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) ->
     assert (ba.shown, ba.preferences) == (Shown.BA, {"overall": "b"})
     assert "first" in (ab.reasoning or "")
     row = rows_of(store, COMPARISON)[0]
-    assert (row["condition"], row["prompt_tokens"], row["model_reported"]) == ("plain", 100, "scripted-model")
+    assert (row["condition"], row["prompt_tokens"], row["model_reported"]) == (
+        "plain",
+        100,
+        "scripted-model",
+    )
 
 
 def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_store: Store) -> None:
@@ -57,7 +70,9 @@ def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_stor
     replies = {
         (0, "ab"): completion("Hard to say."),
         (1, "ba"): completion(None, refusal="No."),
-        (2, "ab"): failure(400, "maximum context length is 10 tokens", code="context_length_exceeded"),
+        (2, "ab"): failure(
+            400, "maximum context length is 10 tokens", code="context_length_exceeded"
+        ),
     }
     compared, endpoint = compare(sqlite_store, by_pair(replies), pair_ids)
     account = compared.account
@@ -65,20 +80,25 @@ def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_stor
     assert account.exit_code == 1
     with sqlite_store.reading() as connection:
         statuses = {
-            each.shown: each.status for each in latest_comparisons(connection, compared.version.id, pair_ids[0])
+            each.shown: each.status
+            for each in latest_comparisons(connection, compared.version.id, pair_ids[0])
         }
     assert statuses == {Shown.AB: Status.UNPARSABLE, Shown.BA: Status.OK}
     assert asked(endpoint)[0, "ab"] == 2, "one repair"
 
 
-def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(sqlite_store: Store) -> None:
+def test_unusable_orders_are_asked_again_on_request_and_the_usable_ones_are_not(
+    sqlite_store: Store,
+) -> None:
     pair_ids = add_pairs(sqlite_store, 3)
     compare(sqlite_store, by_pair({(1, "ba"): completion("hm")}), pair_ids)
     compared, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)
     assert asked(endpoint) == {(1, "ba"): 1}
     with sqlite_store.reading() as connection:
         asks = latest_asks(connection, compared.version.id, pair_ids)
-        assert latest_comparisons(connection, compared.version.id, pair_ids[1])[1].preferences == {"overall": "a"}
+        assert latest_comparisons(connection, compared.version.id, pair_ids[1])[1].preferences == {
+            "overall": "a"
+        }
     assert (asks[pair_ids[1], Shown.BA].ask, asks[pair_ids[1], Shown.BA].usable) == (1, True)
     _, endpoint = compare(sqlite_store, always(said("second")), pair_ids, again=True)
     assert endpoint.requests == []
@@ -89,7 +109,9 @@ def test_a_later_failure_takes_no_usable_verdict_away(sqlite_store: Store) -> No
     compare(sqlite_store, by_pair({(0, "ab"): completion("hm")}), pair_ids)
     compared, _ = compare(sqlite_store, always(completion("hm again")), pair_ids, again=True)
     with sqlite_store.reading() as connection:
-        assert [each.status for each in latest_comparisons(connection, compared.version.id, pair_ids[0])] == [
+        assert [
+            each.status for each in latest_comparisons(connection, compared.version.id, pair_ids[0])
+        ] == [
             Status.UNPARSABLE,
             Status.OK,
         ]
@@ -102,7 +124,11 @@ def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_st
         return said("first") if number < 5 else failure(401, "no such key")
 
     first, endpoint = compare(sqlite_store, refuse_later, pair_ids, concurrency=1)
-    assert (first.account.state, first.account.exit_code, first.account.asked) == (RunState.STOPPED, 2, 5)
+    assert (first.account.state, first.account.exit_code, first.account.asked) == (
+        RunState.STOPPED,
+        2,
+        5,
+    )
     assert first.account.not_reached == 7
     done = set(asked(endpoint)) - {max(asked(endpoint))}
     second, endpoint = compare(sqlite_store, always(said("first")), pair_ids, concurrency=1)

@@ -14,7 +14,13 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, ended, rag, working
 from judgeboard.domain import Response, Status
 from judgeboard.errors import BadInput, EndpointRefused
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    always,
+    completion,
+    failure,
+    verdict,
+)
 from judgeboard.runs import jobs, rejudge_jobs
 from judgeboard.runs.jobs import forget_key, held_key
 from judgeboard.runs.judging import judge_pending, make_judge
@@ -33,7 +39,9 @@ from judgeboard.store.tables import EVENT, JOB, JUDGMENT, VERSION
 def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any) -> int:
     """Store one answer and judge it; return its id."""
     with store.writing() as connection:
-        answer = Response("log", "a", "How hot?", "145 °C.", ("Dyneema melts at 145 °C.",), reference="At 145 °C.")
+        answer = Response(
+            "log", "a", "How hot?", "145 °C.", ("Dyneema melts at 145 °C.",), reference="At 145 °C."
+        )
         [response_id] = store_responses(connection, [answer]).new
     judge = make_judge(kind, model="m", base_url=endpoint.base_url, **options)
     judge_pending(store, judge)
@@ -51,7 +59,9 @@ def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any)
         ("grade", {}),
     ],
 )
-def test_the_prompt_is_the_one_that_was_sent(store: Store, kind: str, options: dict[str, Any]) -> None:
+def test_the_prompt_is_the_one_that_was_sent(
+    store: Store, kind: str, options: dict[str, Any]
+) -> None:
     with RecordingEndpoint(always(completion("no JSON"))) as endpoint:
         response_id = judged(store, kind, endpoint, **options)
         first = endpoint.requests[0].body["messages"]
@@ -69,7 +79,9 @@ def test_the_prompt_is_the_one_that_was_sent(store: Store, kind: str, options: d
 
 
 def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:
-    with RecordingEndpoint(in_turn([failure(500, "busy"), completion("no JSON"), verdict()])) as endpoint:
+    with RecordingEndpoint(
+        in_turn([failure(500, "busy"), completion("no JSON"), verdict()])
+    ) as endpoint:
         response_id = judged(store, "rag", endpoint)
     with store.reading() as connection:
         [judgment] = load_item(connection, response_id).judgments
@@ -111,15 +123,23 @@ def test_an_own_key_reaches_the_address_and_is_stored_nowhere(
     with working(log):
         job = ended(log, job_id)
     assert (job.state, job.ok) == ("done", ANSWERS)
-    assert {request.headers["authorization"] for request in endpoint.server.requests} == {f"Bearer {KEY}"}
+    assert {request.headers["authorization"] for request in endpoint.server.requests} == {
+        f"Bearer {KEY}"
+    }
     assert held_key(job_id) is None
     with log.reading() as connection:
-        stored = [connection.execute(select(table)).all() for table in (JOB, EVENT, VERSION, JUDGMENT)]
+        stored = [
+            connection.execute(select(table)).all() for table in (JOB, EVENT, VERSION, JUDGMENT)
+        ]
     assert KEY not in str(stored)
     assert KEY not in caplog.text
     if log.is_sqlite:
         folder = Path(str(log.engine.url.database)).parent
-        assert not [file for file in folder.iterdir() if file.is_file() and KEY.encode() in file.read_bytes()]
+        assert not [
+            file
+            for file in folder.iterdir()
+            if file.is_file() and KEY.encode() in file.read_bytes()
+        ]
 
 
 def test_a_job_whose_key_is_gone_fails_and_says_what_to_do(
@@ -142,8 +162,12 @@ def test_a_refused_job_keeps_no_key(sqlite_log: Store, endpoint: HeldEndpoint) -
     assert KEY not in jobs._held_keys.values()
 
 
-def test_a_trial_shows_three_answers_with_their_calls_and_stores_nothing(log: Store, endpoint: HeldEndpoint) -> None:
-    trials = try_judge(Seen(log, None), judge=rag(endpoint), where=RowFilter(), api_key=KEY, actor="Mara")
+def test_a_trial_shows_three_answers_with_their_calls_and_stores_nothing(
+    log: Store, endpoint: HeldEndpoint
+) -> None:
+    trials = try_judge(
+        Seen(log, None), judge=rag(endpoint), where=RowFilter(), api_key=KEY, actor="Mara"
+    )
     assert [trial.verdict.status for trial in trials] == [Status.OK] * 3
     assert len(endpoint.server.requests) == 3
     assert endpoint.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
@@ -156,7 +180,9 @@ def test_a_trial_shows_three_answers_with_their_calls_and_stores_nothing(log: St
         assert not connection.execute(select(JUDGMENT)).all()
 
 
-def test_a_trial_with_a_refused_key_says_so_at_once(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_trial_with_a_refused_key_says_so_at_once(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     endpoint.reply = failure(401, "bad key")
     with pytest.raises(EndpointRefused, match="401"):
         try_judge(Seen(sqlite_log, None), judge=rag(endpoint), api_key=KEY, actor="Mara")

@@ -17,7 +17,14 @@ from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs import rule_jobs
-from judgeboard.runs.judging_rules import RuleProgress, add_rule, change_rule, rule_progress, set_judge, with_model
+from judgeboard.runs.judging_rules import (
+    RuleProgress,
+    add_rule,
+    change_rule,
+    rule_progress,
+    set_judge,
+    with_model,
+)
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.work import Outstanding
 from judgeboard.store.engine import Store
@@ -68,22 +75,33 @@ def test_answers_are_judged_as_they_come_and_none_twice(log: Store) -> None:
         judged(log, ANSWERS)
         with log.writing() as connection:
             poor = Feedback(FeedbackKind.THUMBS, 0)
-            store_responses(connection, [Response("log", "new", "q", "Slate it is.", ("Granite.",), feedback=(poor,))])
+            store_responses(
+                connection,
+                [Response("log", "new", "q", "Slate it is.", ("Granite.",), feedback=(poor,))],
+            )
         rows = judged(log, ANSWERS + 1)
         until(lambda: progress(log).state == "active", "a live worker")
     assert rows[-1]["id"] == "new"
     assert len({row["response_id"] for row in rows}) == len(rows)
     with log.reading() as connection:
         flags = set(
-            connection.execute(select(FLAG.c.rule).where(FLAG.c.response_id == rows[-1]["response_id"])).scalars()
+            connection.execute(
+                select(FLAG.c.rule).where(FLAG.c.response_id == rows[-1]["response_id"])
+            ).scalars()
         )
     assert {"poor_rating", "low_groundedness"} <= flags
     [run] = runs(log)
     assert (run["selected"], run["state"]) == (ANSWERS + 1, "done")
-    assert (progress(log).calls_today, progress(log).waiting, progress(log).cost_micro) == (ANSWERS + 1, 0, 0)
+    assert (progress(log).calls_today, progress(log).waiting, progress(log).cost_micro) == (
+        ANSWERS + 1,
+        0,
+        0,
+    )
 
 
-def test_a_worker_that_starts_again_asks_only_what_is_left(log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_worker_that_starts_again_asks_only_what_is_left(
+    log: Store, endpoint: HeldEndpoint
+) -> None:
     endpoint.hold_after(5)
     add(log, judge=rag(endpoint), concurrency=4)
     with working(log):
@@ -165,17 +183,25 @@ def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again
         set_judge(log, "live", judge=LEXICAL, actor="Ben")
 
 
-def test_the_limits_of_a_day_count_all_judges_that_a_rule_had(log: Store, endpoint: HeldEndpoint) -> None:
+def test_the_limits_of_a_day_count_all_judges_that_a_rule_had(
+    log: Store, endpoint: HeldEndpoint
+) -> None:
     add(log, judge=rag(endpoint), max_calls=7)
     with working(log):
         judged(log, 7)
         until(lambda: progress(log).state == "budget used up", "the end of the budget")
         set_judge(log, "live", judge=LEXICAL, actor="Ben")
         until(lambda: progress(log).state == "budget used up", "the same budget")
-    assert (progress(log).calls_words, progress(log).waiting, len(judgments(log))) == ("7 of 7", ANSWERS - 7, 7)
+    assert (progress(log).calls_words, progress(log).waiting, len(judgments(log))) == (
+        "7 of 7",
+        ANSWERS - 7,
+        7,
+    )
 
 
-def test_a_running_rule_goes_on_with_another_model(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_running_rule_goes_on_with_another_model(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     endpoint.hold_after(2)
     add(sqlite_log, judge=rag(endpoint), concurrency=2)
     with working(sqlite_log):
@@ -190,7 +216,9 @@ def test_a_running_rule_goes_on_with_another_model(sqlite_log: Store, endpoint: 
     assert progress(sqlite_log).judge != progress(sqlite_log).earlier[0].title
 
 
-def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     add(sqlite_log, judge=rag(endpoint), max_cost=1.0)
     remote = rag(endpoint) | {"base_url": "https://judge.example/v1"}
     with pytest.raises(UnknownPrice):
@@ -199,8 +227,16 @@ def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(sqlite_log: Store, 
 
 
 def test_a_model_of_another_provider_does_not_go_to_the_address_of_the_model_before() -> None:
-    at_openai = {"kind": "rag", "model": "gpt-4o-mini", "provider": "openai", "base_url": OPENAI.base_url}
-    assert with_model(at_openai, "claude-sonnet-4-5") == {"kind": "rag", "model": "claude-sonnet-4-5"}
+    at_openai = {
+        "kind": "rag",
+        "model": "gpt-4o-mini",
+        "provider": "openai",
+        "base_url": OPENAI.base_url,
+    }
+    assert with_model(at_openai, "claude-sonnet-4-5") == {
+        "kind": "rag",
+        "model": "claude-sonnet-4-5",
+    }
     own = at_openai | {"base_url": "http://gpu:8000/v1"}
     assert with_model(own, "qwen3") == own | {"model": "qwen3"}
 
@@ -209,7 +245,9 @@ def test_a_model_of_another_provider_does_not_go_to_the_address_of_the_model_bef
 def test_only_answers_that_come_after_the_rule_are_judged(log: Store) -> None:
     add(log, existing=False, where=RowFilter(query_types=("simple", "hard")))
     with log.writing() as connection:
-        of_types = [Response("log", name, "q", "a", (), query_type=name) for name in ("hard", "easy")]
+        of_types = [
+            Response("log", name, "q", "a", (), query_type=name) for name in ("hard", "easy")
+        ]
         store_responses(connection, of_types)
     with working(log):
         judged(log, 1)
@@ -218,10 +256,15 @@ def test_only_answers_that_come_after_the_rule_are_judged(log: Store) -> None:
 
 def test_the_hash_of_an_answer_decides_whether_it_is_sampled(log: Store) -> None:
     with log.writing() as connection:
-        store_responses(connection, [Response("log", f"h{each}", "q", f"{each}", (), "hard") for each in range(400)])
+        store_responses(
+            connection,
+            [Response("log", f"h{each}", "q", f"{each}", (), "hard") for each in range(400)],
+        )
         hashes = {row.id: row.content_hash for row in connection.execute(select(RESPONSE))}
     add(log, rate=0.0, rates={"hard": 0.25})
-    expected = {id_ for id_, each in hashes.items() if id_ > ANSWERS and int(each[:12], 16) < 0.25 * 16**12}
+    expected = {
+        id_ for id_, each in hashes.items() if id_ > ANSWERS and int(each[:12], 16) < 0.25 * 16**12
+    }
     assert 60 < len(expected) < 140
     with working(log):
         rows = judged(log, len(expected))
@@ -230,7 +273,9 @@ def test_the_hash_of_an_answer_decides_whether_it_is_sampled(log: Store) -> None
     assert (run["filter"]["rate"], run["filter"]["rates"]) == (0.0, {"hard": 0.25})
 
 
-def test_two_rules_with_one_judge_version_judge_an_answer_once(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_two_rules_with_one_judge_version_judge_an_answer_once(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     add(sqlite_log, "one", judge=rag(endpoint))
     add(sqlite_log, "two", judge=rag(endpoint))
     with working(sqlite_log):
@@ -293,7 +338,9 @@ def test_during_an_outage_one_call_at_a_time_is_tried(
     assert [after - before for before, after in pairwise(first_tries)] == [1, 1, 1]
 
 
-def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_day(log: Store) -> None:
+def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_day(
+    log: Store,
+) -> None:
     add(log, max_calls=3)
     with log.reading() as connection:
         rule_id = rule_named(connection, "live").id
@@ -338,7 +385,9 @@ def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: S
 def test_a_look_at_the_budget_reads_no_judgments(log: Store) -> None:
     add(log, max_calls=10**6, max_cost=5.0)
     statements: list[str] = []
-    event.listen(log.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    event.listen(
+        log.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
+    )
     with log.reading() as connection:
         rule = rule_named(connection, "live")
         assert not budget_is_used_up(rule, spent_today(connection, rule, datetime.now(UTC)))
@@ -353,7 +402,9 @@ def test_a_look_at_the_budget_reads_no_judgments(log: Store) -> None:
     assert not [statement for statement in statements if "judgment" in statement]
 
 
-def test_a_look_reads_no_answers_that_wait_for_their_delay(sqlite_log: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_reads_no_answers_that_wait_for_their_delay(
+    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add(sqlite_log, delay_s=1000)
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(rule_jobs, "time", SimpleNamespace(monotonic=lambda: clock.now))
@@ -385,11 +436,16 @@ def test_a_look_reads_no_answers_that_wait_for_their_delay(sqlite_log: Store, mo
         ({"max_calls": 0}, "1 or more"),
         ({"delay_s": -1}, "0 seconds to 30 days"),
         ({"judge": {"kind": "oracle"}}, "no judge of kind 'oracle'"),
-        ({"judge": {"kind": "rag", "model": "m", "api_key": "sk"}}, "cannot use these options of a judge: api_key"),
+        (
+            {"judge": {"kind": "rag", "model": "m", "api_key": "sk"}},
+            "cannot use these options of a judge: api_key",
+        ),
         ({"name": "taken"}, "a judging rule 'taken' already"),
     ],
 )
-def test_a_rule_that_cannot_work_is_refused(sqlite_log: Store, options: dict[str, Any], error: str) -> None:
+def test_a_rule_that_cannot_work_is_refused(
+    sqlite_log: Store, options: dict[str, Any], error: str
+) -> None:
     add(sqlite_log, "taken")
     with pytest.raises(BadInput, match=error):
         add(sqlite_log, **{"name": "live"} | options)

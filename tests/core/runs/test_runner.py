@@ -119,7 +119,10 @@ def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight() -> None:
 def test_an_unknown_cost_is_unknown_never_zero() -> None:
     rows = Rows(3)
     runner = Runner(
-        asking(ScriptedJudge(lambda _row: Verdict(Status.ERROR, error="500"))), rows.read, rows.write, concurrency=1
+        asking(ScriptedJudge(lambda _row: Verdict(Status.ERROR, error="500"))),
+        rows.read,
+        rows.write,
+        concurrency=1,
     )
     assert asyncio.run(runner.run()).cost_micro is None
 
@@ -148,11 +151,15 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
 
     rows = Rows(100)
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(Runner(asking(ScriptedJudge(broken_at_30)), rows.read, rows.write, concurrency=1).run())
+        asyncio.run(
+            Runner(asking(ScriptedJudge(broken_at_30)), rows.read, rows.write, concurrency=1).run()
+        )
     assert [step.task.item.response_id for step in rows.stored] == list(range(30))
 
 
-def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_wait_for_a_database_that_is_locked_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     rows, judge = Rows(100), ScriptedJudge(good, delay=0.001)
     failing = [2, 0] * 50
@@ -165,10 +172,16 @@ def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pyt
         rows.write(batch, ended)
 
     asyncio.run(Runner(asking(judge), rows.read, locked, concurrency=4).run())
-    assert sorted(step.task.item.response_id for step in rows.stored) == sorted(judge.asked) == list(range(100))
+    assert (
+        sorted(step.task.item.response_id for step in rows.stored)
+        == sorted(judge.asked)
+        == list(range(100))
+    )
 
 
-def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_of_others_that_cannot_be_read_once_cost_no_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0,))
     rows, judge, reads = Rows(100), ScriptedJudge(good, delay=0.001), 0
 
@@ -179,9 +192,15 @@ def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch: pyte
             raise OperationalError("SELECT", {}, Exception("the database system is starting up"))
         return 0
 
-    asking_all = Runner(asking(judge), rows.read, rows.write, 4, max_cost_micro=10_000, spent_elsewhere=spent)
+    asking_all = Runner(
+        asking(judge), rows.read, rows.write, 4, max_cost_micro=10_000, spent_elsewhere=spent
+    )
     asyncio.run(asking_all.run())
-    assert sorted(step.task.item.response_id for step in rows.stored) == sorted(judge.asked) == list(range(100))
+    assert (
+        sorted(step.task.item.response_id for step in rows.stored)
+        == sorted(judge.asked)
+        == list(range(100))
+    )
 
 
 def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(
@@ -223,7 +242,9 @@ def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in
 
     def write(batch: list[Step], ended: list[Ask]) -> None:
         time.sleep(0.01)
-        lost.append(len(judge.asked) - len(rows.stored))  # what a kill costs now: in flight or not stored
+        lost.append(
+            len(judge.asked) - len(rows.stored)
+        )  # what a kill costs now: in flight or not stored
         rows.write(batch, ended)
 
     asyncio.run(Runner(asking(judge), rows.read, write, concurrency=8).run())
@@ -234,7 +255,9 @@ def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in
 def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_stopped() -> None:
     async def three_steps(ask: Ask, keep: Keep[Step]) -> None:
         for repeat in range(3):
-            if not await keep(answered(Ask(ask.item, ask.number, repeat), good(ask.item.response_id))):
+            if not await keep(
+                answered(Ask(ask.item, ask.number, repeat), good(ask.item.response_id))
+            ):
                 return
 
     rows = Rows(100)

@@ -87,7 +87,10 @@ def test_two_workers_share_a_job_and_ask_no_answer_twice(
 @BOTH
 @pytest.mark.postgres
 def test_a_killed_worker_leaves_nothing_judged_twice(
-    postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker, start: Callable[..., Any]
+    postgres_log: Store,
+    endpoint: HeldEndpoint,
+    worker_process: StartWorker,
+    start: Callable[..., Any],
 ) -> None:
     fill(postgres_log, MANY)
     endpoint.hold_after(3)
@@ -96,7 +99,9 @@ def test_a_killed_worker_leaves_nothing_judged_twice(
     judged(postgres_log, 3)
     until(lambda: len(endpoint.server.requests) == 7, "four calls in flight")
     with working(postgres_log):
-        until(lambda: len(endpoint.server.requests) == 11, "four calls of the second worker in flight")
+        until(
+            lambda: len(endpoint.server.requests) == 11, "four calls of the second worker in flight"
+        )
         first.kill()
         endpoint.release()
         rows = judged(postgres_log, MANY)
@@ -111,7 +116,10 @@ def test_a_killed_worker_leaves_nothing_judged_twice(
 
 @pytest.mark.postgres
 def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
-    postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker, monkeypatch: pytest.MonkeyPatch
+    postgres_log: Store,
+    endpoint: HeldEndpoint,
+    worker_process: StartWorker,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Ahead(datetime):
         @classmethod
@@ -128,7 +136,9 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
     # As in the other process, whose heartbeat is every 5 seconds.
     monkeypatch.setattr("judgeboard.runs.engine.HEARTBEAT_TIMEOUT", timedelta(seconds=10))
     with working(postgres_log):
-        until(lambda: len(endpoint.server.requests) == 8, "four calls of the second worker in flight")
+        until(
+            lambda: len(endpoint.server.requests) == 8, "four calls of the second worker in flight"
+        )
         endpoint.release()
         judged(postgres_log, MANY)
     assert set(endpoint.asked.values()) == {1}
@@ -167,14 +177,19 @@ def test_a_job_that_is_cancelled_between_two_workers_ends_and_can_be_asked_for_a
 
 
 @pytest.mark.postgres
-def test_the_cost_limit_of_a_job_holds_in_all_workers(postgres_log: Store, endpoint: HeldEndpoint) -> None:
+def test_the_cost_limit_of_a_job_holds_in_all_workers(
+    postgres_log: Store, endpoint: HeldEndpoint
+) -> None:
     fill(postgres_log, MANY)
     # One call of 100 + 20 tokens of gpt-4o-mini costs 27 micro-dollars.
     endpoint.reply = replace(endpoint.reply, delay_s=0.02)
     with two_workers(postgres_log):
-        job = ended(postgres_log, ask(postgres_log, rag(endpoint), max_cost=40 * 0.000027, concurrency=1))
+        job = ended(
+            postgres_log, ask(postgres_log, rag(endpoint), max_cost=40 * 0.000027, concurrency=1)
+        )
     assert job.state == "stopped"
-    # The run stops while calls are in flight. They are stored when the workers have ended, some above the limit.
+    # The run stops while calls are in flight. They are stored when the workers have ended, some
+    # above the limit.
     assert 40 <= job_progress(postgres_log, job.id).asked <= 50
 
 
@@ -225,7 +240,9 @@ def test_workers_leave_to_a_command_what_it_asks_about(
     endpoint.hold_after(0)
     judge = rag(endpoint)
     of_command = RowFilter(ids=tuple(f"a{number}" for number in range(16)))
-    command = threading.Thread(target=judge_pending, args=(log, make_judge(**judge)), kwargs={"where": of_command})
+    command = threading.Thread(
+        target=judge_pending, args=(log, make_judge(**judge)), kwargs={"where": of_command}
+    )
     command.start()
     until(lambda: len(endpoint.server.requests) == 16, "the calls of the command in flight")
     with working(log):

@@ -79,7 +79,10 @@ def test_an_idle_worker_looks_for_work_only_when_somebody_else_has_written(
 
 
 def test_a_worker_warns_once_of_a_primary_judge_that_does_not_exist(
-    sqlite_log: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    sqlite_log: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "judgeboard.toml"
@@ -105,14 +108,19 @@ def test_cancelling_finishes_the_calls_in_flight_and_asks_nothing_further(
         asked(log, job_id, 8)
         cancel_job(log, job_id, "Mara")
         assert job_progress(log, job_id).state == "stopping"
-        until(lambda: len(endpoint.server.requests) == 12 and stopped, "four calls in flight, and the look at the job")
+        until(
+            lambda: len(endpoint.server.requests) == 12 and stopped,
+            "four calls in flight, and the look at the job",
+        )
         endpoint.release()
         job = ended(log, job_id)
     assert job.state == "cancelled"
     assert job.asked == job.ok == len(endpoint.server.requests) == 12
 
 
-def test_a_job_cancelled_before_a_worker_came_asks_nothing(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_job_cancelled_before_a_worker_came_asks_nothing(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     cancelled = ask(sqlite_log, rag(endpoint))
     cancel_job(sqlite_log, cancelled, "Mara")
     assert job_progress(sqlite_log, cancelled).state == "cancelled"
@@ -121,7 +129,9 @@ def test_a_job_cancelled_before_a_worker_came_asks_nothing(sqlite_log: Store, en
     assert not endpoint.server.requests
 
 
-def test_a_refused_key_stops_the_job_and_says_what_to_do(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_refused_key_stops_the_job_and_says_what_to_do(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     endpoint.reply = failure(401, "bad key")
     job_id = ask(sqlite_log, rag(endpoint))
     with working(sqlite_log):
@@ -145,7 +155,9 @@ def test_a_job_that_no_worker_can_judge_ends_soon_and_says_what_to_do(
     sqlite_log: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(rejudge_jobs, "NO_JUDGE_SECONDS", 0.01)
-    monkeypatch.setattr(rejudge_jobs.RejudgeJob, "_others_live", lambda _job: True)  # they have no key either
+    monkeypatch.setattr(
+        rejudge_jobs.RejudgeJob, "_others_live", lambda _job: True
+    )  # they have no key either
     job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
     with working(sqlite_log):
         job = ended(sqlite_log, job_id)
@@ -186,7 +198,10 @@ def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
     sqlite_log: Store, endpoint: HeldEndpoint
 ) -> None:
     with working(sqlite_log):
-        jobs = [ended(sqlite_log, ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)) for _ in range(2)]
+        jobs = [
+            ended(sqlite_log, ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1))
+            for _ in range(2)
+        ]
         nothing = ended(sqlite_log, ask(sqlite_log, rag(endpoint), max_cost=0.0))
     assert [(job.state, job.asked) for job in jobs] == [("stopped", 4), ("stopped", 8)]
     assert (nothing.state, nothing.asked, len(endpoint.server.requests)) == ("stopped", 8, 8)
@@ -195,7 +210,9 @@ def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
         assert count_failed_jobs(connection) == 0
 
 
-def test_a_job_that_continues_a_run_is_the_one_that_is_named(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_a_job_that_continues_a_run_is_the_one_that_is_named(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     with working(sqlite_log):
         first = ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)
         ended(sqlite_log, first)
@@ -225,14 +242,19 @@ def test_a_job_can_be_cancelled_after_the_database_was_away(
         job_id = ask(sqlite_log, rag(endpoint))
         asked(sqlite_log, job_id, 4)
         cancel_job(sqlite_log, job_id, "Mara")
-        until(lambda: len(endpoint.server.requests) == 8 and stopped, "four calls in flight, and the look at the job")
+        until(
+            lambda: len(endpoint.server.requests) == 8 and stopped,
+            "four calls in flight, and the look at the job",
+        )
         endpoint.release()
         job = ended(sqlite_log, job_id)
     assert next(reads, None) is None
     assert (job.state, job.asked) == ("cancelled", 8)
 
 
-def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(
+    sqlite_log: Store, endpoint: HeldEndpoint
+) -> None:
     limited = ask(sqlite_log, rag(endpoint), max_cost=0.0001, concurrency=1)
     with working(sqlite_log):
         ended(sqlite_log, limited)

@@ -27,7 +27,8 @@ def agrees_with_plain_bootstrap() -> Callable[..., None]:
     def check(estimate: Estimate, statistic, columns, groups, extra=0.0, resamples=800):
         draws = _plain_bootstrap(statistic, columns, groups, resamples)
         draws = draws[~np.isnan(draws)]
-        # The error of an extreme quantile of R draws is 2.68 standard deviations / sqrt(R) (normal density at 1.96).
+        # The error of an extreme quantile of R draws is 2.68 standard deviations / sqrt(R) (normal
+        # density at 1.96).
         error = 2.68 * np.sqrt(1 / resamples + 1 / 2000) * draws.std()
         low, high = np.quantile(draws, (0.025, 0.975))
         assert estimate.low == pytest.approx(low, abs=4 * error + extra)

@@ -37,10 +37,16 @@ def test_a_row_of_statistics_appears_everywhere(
 
     result = measure_agreement(log.store, by="query_type")
     assert result.statistics["pairs_per_group"].value == 1
-    rows = [row for row in to_plain(result)["rows"] if (row["figure"], row["slice"]) == ("pairs_per_group", None)]
+    rows = [
+        row
+        for row in to_plain(result)["rows"]
+        if (row["figure"], row["slice"]) == ("pairs_per_group", None)
+    ]
     assert [row["value"] for row in rows] == [1]
     with log.store.reading() as connection:
-        assert "Pairs per group" in unescape(report_page([result], log_summary(connection, [result])))
+        assert "Pairs per group" in unescape(
+            report_page([result], log_summary(connection, [result]))
+        )
     page = table_frame(figures_table(result.statistics))
     assert page[page["Figure"] == "Pairs per group"]["Value"].tolist() == ["1.00"]
 

@@ -50,7 +50,9 @@ def by_the_book(judge, values, epsilon, kind):
             if kind == "label":
                 of_judge, of_person = (np.mean(others == side) for side in sides)
             else:
-                of_judge, of_person = (-np.sqrt(np.mean((others - side) ** 2)).round(12) for side in sides)
+                of_judge, of_person = (
+                    -np.sqrt(np.mean((others - side) ** 2)).round(12) for side in sides
+                )
             judge_wins.append(of_judge >= of_person)
             person_wins.append(of_person >= of_judge)
         apart = np.array(person_wins, dtype=float) - np.array(judge_wins, dtype=float)
@@ -145,16 +147,22 @@ def test_slices_share_one_correction():
 
 
 @pytest.mark.parametrize("clusters", [None, 70])
-def test_the_interval_of_rho_is_that_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
+def test_the_interval_of_rho_is_that_of_resampling_whole_groups(
+    clusters, agrees_with_plain_bootstrap
+):
     judge, values = made(n=250, missing=0.25, right=0.7)
-    groups = np.arange(250) if clusters is None else np.random.default_rng(1).integers(0, clusters, 250)
+    groups = (
+        np.arange(250) if clusters is None else np.random.default_rng(1).integers(0, clusters, 250)
+    )
 
     def plain(judge, values):
         return alternative_annotator_test(judge, people(values), 0.1).rho.value
 
     got = alternative_annotator_test(judge, people(values, groups=groups), 0.1).rho
     used = ~np.isnan(judge) & ((~np.isnan(values)).sum(axis=1) > 1)
-    agrees_with_plain_bootstrap(got, plain, (judge[used], values[used]), groups[used], resamples=300, extra=0.01)
+    agrees_with_plain_bootstrap(
+        got, plain, (judge[used], values[used]), groups[used], resamples=300, extra=0.01
+    )
 
 
 def test_epsilon_is_a_share():

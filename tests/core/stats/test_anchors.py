@@ -37,11 +37,18 @@ def change(before: list[bool], now: list[bool], **more: Any) -> AnchorChange:
 
 @pytest.mark.shared
 def test_the_published_example_comes_out(shared: Path) -> None:
-    answers, known = shared_answers(shared / "data"), published(shared / "data", "e2_trend")["anchor"]
+    answers, known = (
+        shared_answers(shared / "data"),
+        published(shared / "data", "e2_trend")["anchor"],
+    )
     drawn = answers.drawn("anchor") < 0.1
     groups = answers.groups.at(drawn)
-    before, now = (answers.judged_bad[name][drawn] for name in ("track_b_modernbert", "approach_1_modernbert"))
-    badness = [answers.badness[name][drawn] for name in ("track_b_modernbert", "approach_1_modernbert")]
+    before, now = (
+        answers.judged_bad[name][drawn] for name in ("track_b_modernbert", "approach_1_modernbert")
+    )
+    badness = [
+        answers.badness[name][drawn] for name in ("track_b_modernbert", "approach_1_modernbert")
+    ]
     drift = anchor_change(
         before,
         now,
@@ -50,7 +57,12 @@ def test_the_published_example_comes_out(shared: Path) -> None:
         people_bad=answers.bad[drawn],
         score_changes=badness[0] - badness[1],
     )
-    assert (drift.n, groups.count, drift.to_bad, drift.to_good) == (known["n"], known["groups"], 23, 7)
+    assert (drift.n, groups.count, drift.to_bad, drift.to_good) == (
+        known["n"],
+        known["groups"],
+        23,
+        7,
+    )
     assert drift.to_bad + drift.to_good == known["flips"]
     rate = drift.flip_rate
     assert (rate.low, rate.high) == pytest.approx((known["flip_low"], known["flip_high"]), abs=1e-6)
@@ -96,11 +108,15 @@ def test_fishers_test_equals_scipys() -> None:
     from scipy.stats import fisher_exact
 
     table = [[9, 51], [6, 114]]
-    assert more_often(Flips(9, 60), Flips(6, 120)) == pytest.approx(fisher_exact(table, "greater").pvalue, abs=1e-12)
+    assert more_often(Flips(9, 60), Flips(6, 120)) == pytest.approx(
+        fisher_exact(table, "greater").pvalue, abs=1e-12
+    )
 
 
 @given(st.integers(1, 400), st.integers(1, 6), st.integers(1, 60))
-def test_the_size_that_would_be_seen_shrinks_with_more_anchors(n: int, tests: int, looks: int) -> None:
+def test_the_size_that_would_be_seen_shrinks_with_more_anchors(
+    n: int, tests: int, looks: int
+) -> None:
     few, many = seen_share(n, tests, looks), seen_share(n + 20, tests, looks)
     assert few is None or (many is not None and 0 < many <= few <= 1)
 

@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from judgeboard.stats.pair_orders import INCONSISTENT_AS, NONE, TIE, OrderVerdicts
 
 Rows = list[tuple[int, int, int]]
-SWAPPED = np.array([1, 0, TIE, NONE])  # A and B change places; the last stands for NONE, which is -1
+SWAPPED = np.array(
+    [1, 0, TIE, NONE]
+)  # A and B change places; the last stands for NONE, which is -1
 
-rows_of_pairs = st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 2), st.integers(-1, 2)), min_size=1, max_size=30)
+rows_of_pairs = st.lists(
+    st.tuples(st.integers(-1, 2), st.integers(-1, 2), st.integers(-1, 2)), min_size=1, max_size=30
+)
 
 
 def columns(rows: Rows) -> tuple[OrderVerdicts, np.ndarray]:
@@ -33,7 +37,9 @@ def test_every_pair_comes_to_one_thing(rows: Rows) -> None:
 @settings(max_examples=40, deadline=None)
 def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
     verdicts, gold = columns(rows)
-    mirrored = OrderVerdicts(SWAPPED[verdicts.ba], SWAPPED[verdicts.ab])  # B is called A, so its order is ab
+    mirrored = OrderVerdicts(
+        SWAPPED[verdicts.ba], SWAPPED[verdicts.ab]
+    )  # B is called A, so its order is ab
     for ours, theirs in (
         (verdicts.self_consistency(), mirrored.self_consistency()),
         (verdicts.first_position(), mirrored.first_position()),
@@ -49,7 +55,10 @@ def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
 @settings(max_examples=40, deadline=None)
 def test_verdicts_that_change_lean_to_one_of_the_two_places(rows: Rows) -> None:
     verdicts, _ = columns(rows)
-    changed, parts = verdicts.changed_with_order(), (verdicts.leans("first"), verdicts.leans("second"))
+    changed, parts = (
+        verdicts.changed_with_order(),
+        (verdicts.leans("first"), verdicts.leans("second")),
+    )
     if changed.value is not None:
         assert sum(each.value or 0 for each in parts) == pytest.approx(changed.value)
         mirrored = OrderVerdicts(SWAPPED[verdicts.ab], SWAPPED[verdicts.ba]).leans("second")
@@ -73,7 +82,9 @@ def test_the_other_place_gets_the_rest(rows: Rows) -> None:
 @settings(max_examples=40, deadline=None)
 def test_wrong_is_never_better_than_a_tie_and_nothing_is_nan(rows: Rows) -> None:
     verdicts, gold = columns(rows)
-    tie, wrong = (verdicts.accuracy_of_orders(gold, how, unknown="no gold") for how in ("tie", "wrong"))
+    tie, wrong = (
+        verdicts.accuracy_of_orders(gold, how, unknown="no gold") for how in ("tie", "wrong")
+    )
     assert (tie.value is None) == (wrong.value is None)
     assert wrong.value is None or tie.value is None or wrong.value <= tie.value
     for estimate in (tie, wrong, verdicts.self_consistency(), verdicts.first_position()):

@@ -36,7 +36,9 @@ def figures(shared: Path):
 @pytest.mark.shared
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("how", HOWS)
-def test_a_cross_fitted_map_equals_the_published_one(answers: SharedAnswers, figures, judge: str, how: How) -> None:
+def test_a_cross_fitted_map_equals_the_published_one(
+    answers: SharedAnswers, figures, judge: str, how: How
+) -> None:
     wanted = figures[judge]
     folds = np.floor(answers.drawn("fold") * FOLDS).astype(int)
     assert np.bincount(folds).tolist() == [287, 257, 234, 245, 321]
@@ -49,21 +51,29 @@ def test_a_cross_fitted_map_equals_the_published_one(answers: SharedAnswers, fig
     assert (made.brier_before, made.brier_after) == pytest.approx(
         (wanted["raw"]["brier"], wanted[how]["brier"]), abs=1e-6
     )
-    assert (made.ece_before, made.ece_after) == pytest.approx((wanted["raw"]["ece"], wanted[how]["ece"]), abs=1e-5)
+    assert (made.ece_before, made.ece_after) == pytest.approx(
+        (wanted["raw"]["ece"], wanted[how]["ece"]), abs=1e-5
+    )
     change = made.brier_change
     assert [change.value, change.low, change.high] == pytest.approx(
         [wanted[how][name] for name in ("brier_change", "low", "high")], abs=1e-6
     )
     assert made.constant_brier == pytest.approx(wanted["base"], abs=1e-6)
-    assert float(made.score_map(np.array([0.7]))[0]) == pytest.approx(wanted["says_0.7"][how], abs=5e-5)
+    assert float(made.score_map(np.array([0.7]))[0]) == pytest.approx(
+        wanted["says_0.7"][how], abs=5e-5
+    )
     if how == "platt":
-        assert [made.score_map.slope, made.score_map.offset] == pytest.approx(wanted["platt_all"], abs=1e-6)
+        assert [made.score_map.slope, made.score_map.offset] == pytest.approx(
+            wanted["platt_all"], abs=1e-6
+        )
     assert 0 < made.ece_by_luck < 0.05
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("judge", JUDGES)
-def test_isotonic_looks_perfect_on_its_own_labels(answers: SharedAnswers, figures, judge: str) -> None:
+def test_isotonic_looks_perfect_on_its_own_labels(
+    answers: SharedAnswers, figures, judge: str
+) -> None:
     scores, good = 1 - answers.badness[judge], (~answers.bad).astype(float)
     mapped = fit_map("isotonic", scores, good)(scores)
     by_level = [abs(good[mapped == level].mean() - level) for level in np.unique(mapped)]
@@ -102,7 +112,9 @@ def test_a_map_that_its_labels_do_not_narrow_down_has_no_intervals() -> None:
 
 def test_one_label_only_has_no_map() -> None:
     with pytest.raises(ValueError, match="no bad answer"):
-        calibrate("platt", np.linspace(0, 1, 60), np.ones(60), np.arange(60) % FOLDS, grouping(None, 60))
+        calibrate(
+            "platt", np.linspace(0, 1, 60), np.ones(60), np.arange(60) % FOLDS, grouping(None, 60)
+        )
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -129,7 +141,10 @@ def test_a_label_that_stands_for_two_answers_counts_as_two(how: How) -> None:
 )
 @settings(max_examples=80)
 def test_a_map_gives_probabilities_that_never_fall(rows, how: How) -> None:
-    scores, good = np.array([each[0] / 20 for each in rows]), np.array([float(each[1]) for each in rows])
+    scores, good = (
+        np.array([each[0] / 20 for each in rows]),
+        np.array([float(each[1]) for each in rows]),
+    )
     probabilities = fit_map(how, scores, good)(np.linspace(0, 1, 41))
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
     assert (np.diff(probabilities) >= -1e-12).all()

@@ -94,7 +94,9 @@ def by_irrcac(table, k):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = pd.DataFrame(table, dtype=float)
-        return CAC(frame, weights="identity", categories=[float(each) for each in range(k)], digits=12).gwet()["est"]
+        return CAC(
+            frame, weights="identity", categories=[float(each) for each in range(k)], digits=12
+        ).gwet()["est"]
 
 
 @given(case=tables())
@@ -116,7 +118,12 @@ def test_without_single_ratings_its_error_is_near_that_of_irrcac():
     said, _ = made_ratings(n=80, share_missing=0)
     said[::3, 0] = np.nan
     got = gwet(ratings(said, 4))
-    error = (np.arctanh(got.high) - np.arctanh(got.low)) / 2 * (1 - got.value**2) / float(t_quantile(79))
+    error = (
+        (np.arctanh(got.high) - np.arctanh(got.low))
+        / 2
+        * (1 - got.value**2)
+        / float(t_quantile(79))
+    )
     assert error == pytest.approx(by_irrcac(said, 4)["se"], rel=0.02)
 
 
@@ -181,11 +188,16 @@ def test_alpha_of_sets_with_one_element_is_the_nominal_alpha() -> None:
     second = np.where(rng.random(20) < 0.7, first, rng.integers(0, 3, 20))
     sets = [[frozenset([int(a)]), frozenset([int(b)])] for a, b in zip(first, second, strict=True)]
     values = np.concatenate((first, second))
-    _, ratings = ratings_of(np.tile(GROUPS, 2), np.repeat(["a", "b"], 20), values, Scale("s", (0, 1, 2)))
+    _, ratings = ratings_of(
+        np.tile(GROUPS, 2), np.repeat(["a", "b"], 20), values, Scale("s", (0, 1, 2))
+    )
     expected = alpha(ratings, "nominal")
     estimate = set_alpha(sets, GROUPS)
     assert estimate.value == pytest.approx(expected.value)
-    assert (estimate.low, estimate.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert (estimate.low, estimate.high) == (
+        pytest.approx(expected.low),
+        pytest.approx(expected.high),
+    )
 
 
 def test_span_f1_counts_marked_characters_and_leaves_out_unmarked_items() -> None:
@@ -201,7 +213,9 @@ def test_rankings_that_are_equal_agree_and_reversed_ones_disagree() -> None:
     reversed_ = [[[1, 2, 3], [3, 2, 1]]] * 10
     assert ranking_agreement(reversed_, [3] * 10, GROUPS[:10]).value == pytest.approx(-1)
     partial = [[[2], [2, 1]]] * 10  # what a ranking leaves out shares the last place
-    assert ranking_agreement(partial, [3] * 10, GROUPS[:10]).value == pytest.approx(2 / np.sqrt(2 * 3))
+    assert ranking_agreement(partial, [3] * 10, GROUPS[:10]).value == pytest.approx(
+        2 / np.sqrt(2 * 3)
+    )
 
 
 def test_few_items_have_a_reason_in_place_of_a_value() -> None:
@@ -218,8 +232,12 @@ def alpha_by_hand(table: np.ndarray) -> float:
     units = [row[~np.isnan(row)] for row in table]
     units = [row for row in units if len(row) > 1]
     values = np.concatenate(units)
-    within = sum((a - b) ** 2 / (len(row) - 1) for row in units for a, b in permutations(row, 2)) / len(values)
-    between = sum((a - b) ** 2 for a, b in permutations(values, 2)) / (len(values) * (len(values) - 1))
+    within = sum(
+        (a - b) ** 2 / (len(row) - 1) for row in units for a, b in permutations(row, 2)
+    ) / len(values)
+    between = sum((a - b) ** 2 for a, b in permutations(values, 2)) / (
+        len(values) * (len(values) - 1)
+    )
     return 1 - within / between
 
 
@@ -260,7 +278,10 @@ def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered: bool) -> 
         low, high = np.quantile(draws, (0.025, 0.975))
         assert estimate.low is not None
         assert estimate.high is not None
-        assert (estimate.low, estimate.high) == (pytest.approx(low, abs=0.03), pytest.approx(high, abs=0.03))
+        assert (estimate.low, estimate.high) == (
+            pytest.approx(low, abs=0.03),
+            pytest.approx(high, abs=0.03),
+        )
 
 
 def test_what_cannot_be_computed_says_why() -> None:
@@ -271,7 +292,9 @@ def test_what_cannot_be_computed_says_why() -> None:
     assert (never.value, never.low, never.reason.startswith("no interval")) == (1.0, None, True)
     with pytest.raises(ValueError, match="number of raters"):
         fleiss_kappa(np.array([[3, 0], [1, 1]]), alone(2))
-    without, constant = (interval_alpha(np.full((4, 2), value), alone(4)) for value in (np.nan, 2.0))
+    without, constant = (
+        interval_alpha(np.full((4, 2), value), alone(4)) for value in (np.nan, 2.0)
+    )
     assert (without.value, "two values" in without.reason) == (None, True)
     assert (constant.value, "the same" in constant.reason) == (None, True)
     equal = interval_alpha(np.array([[1.0, 1.0], [4.0, 4.0]]), alone(2))
@@ -311,18 +334,24 @@ def test_scores_too(metric, seed):
     values = rng.normal(0, 1, (20, 1)).round(1) + rng.normal(0, 0.5, (20, 3)).round(1)
     values[rng.random(values.shape) < 0.2] = np.nan
     assume(((~np.isnan(values)).sum(axis=1) > 1).any())
-    assert alpha(ratings(values), metric).value == pytest.approx(by_krippendorff(values.round(9), metric), abs=1e-9)
+    assert alpha(ratings(values), metric).value == pytest.approx(
+        by_krippendorff(values.round(9), metric), abs=1e-9
+    )
 
 
 def test_the_worked_example_of_its_author():
-    # K. Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units with gaps.
+    # K. Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve
+    # units with gaps.
     said = [
         [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
         [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
         [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
     ]
-    rated = ratings([[None if each is None else each - 1 for each in unit] for unit in zip(*said, strict=True)], 5)
+    rated = ratings(
+        [[None if each is None else each - 1 for each in unit] for unit in zip(*said, strict=True)],
+        5,
+    )
     published = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
     assert {metric: round(alpha(rated, metric).value, 3) for metric in METRICS} == published
     assert alpha(rated, "nominal").n == 11
@@ -341,15 +370,24 @@ def test_alpha_of_two_raters_is_the_same_from_their_table_as_from_a_matrix(metri
 
 
 @pytest.mark.parametrize(("metric", "clusters"), list(zip(METRICS, (None, 80, 80), strict=True)))
-def test_the_interval_of_alpha_is_that_of_resampling_whole_groups(metric, clusters, agrees_with_plain_bootstrap):
+def test_the_interval_of_alpha_is_that_of_resampling_whole_groups(
+    metric, clusters, agrees_with_plain_bootstrap
+):
     said, groups = made_ratings(clusters=clusters)
     got = alpha(ratings(said, 4, groups), metric)
     agrees_with_plain_bootstrap(
-        got, lambda rows: alpha(ratings(rows, 4), metric).value, (said,), groups, resamples=400, extra=0.01
+        got,
+        lambda rows: alpha(ratings(rows, 4), metric).value,
+        (said,),
+        groups,
+        resamples=400,
+        extra=0.01,
     )
 
 
-@pytest.mark.parametrize("coefficient", [partial(alpha, metric="nominal"), fleiss], ids=["alpha", "fleiss"])
+@pytest.mark.parametrize(
+    "coefficient", [partial(alpha, metric="nominal"), fleiss], ids=["alpha", "fleiss"]
+)
 def test_the_interval_of_independent_raters_holds_0_though_few_answers_are_bad(coefficient):
     rng = np.random.default_rng(0)
     found = [coefficient(ratings(rng.random((100, 3)) < 0.06, 2)) for _ in range(200)]
@@ -361,7 +399,10 @@ def test_the_interval_of_independent_raters_holds_0_though_few_answers_are_bad(c
 def test_votes_that_no_item_has_but_independent_raters_could_give_move_the_upper_end():
     said = np.array([[0, 0, 0]] * 22 + [[0, 0, np.nan]] * 6 + [[1, 0, 0]] * 3 + [[0, 1, np.nan]])
     groups = np.arange(len(said)) // 2
-    got, plain = alpha(ratings(said, 2, groups), "nominal"), interval_alpha(said, grouping(groups, len(said)))
+    got, plain = (
+        alpha(ratings(said, 2, groups), "nominal"),
+        interval_alpha(said, grouping(groups, len(said))),
+    )
     assert (got.value, got.low) == (pytest.approx(plain.value), pytest.approx(plain.low))
 
     bad, seen = np.nanmean(said), {tuple(sorted(row[~np.isnan(row)])) for row in said}
@@ -372,12 +413,19 @@ def test_votes_that_no_item_has_but_independent_raters_could_give_move_the_upper
             if tuple(sorted(votes)) not in seen:
                 one_group = [[*votes, *[np.nan] * (3 - m)]] * 2
                 chances.append(bad ** sum(votes) * (1 - bad) ** (m - sum(votes)))
-                raised.append(alpha(ratings(np.vstack((said, one_group)), 2), "nominal").value - got.value)
+                raised.append(
+                    alpha(ratings(np.vstack((said, one_group)), 2), "nominal").value - got.value
+                )
     assert min(raised) > 0
-    below, above = (np.arctanh(got.value) - np.arctanh(plain.low), np.arctanh(plain.high) - np.arctanh(got.value))
+    below, above = (
+        np.arctanh(got.value) - np.arctanh(plain.low),
+        np.arctanh(plain.high) - np.arctanh(got.value),
+    )
     error = below * (1 - got.value**2) / float(t_quantile(15))
     with_unseen = np.sqrt(error**2 + np.average(np.square(raised), weights=chances))
-    assert np.arctanh(got.high) - np.arctanh(got.value) == pytest.approx(above * with_unseen / error, rel=1e-6)
+    assert np.arctanh(got.high) - np.arctanh(got.value) == pytest.approx(
+        above * with_unseen / error, rel=1e-6
+    )
 
 
 def test_votes_that_would_lower_alpha_move_no_end():

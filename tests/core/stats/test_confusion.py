@@ -30,7 +30,9 @@ def confusion(people, judge, scale):
 
 
 def test_people_stand_in_the_rows_and_every_declared_category_is_there():
-    table = confusion(["bad", "bad", "good"], ["bad", "good", "good"], Scale("mood", ("bad", "good", "unclear")))
+    table = confusion(
+        ["bad", "bad", "good"], ["bad", "good", "good"], Scale("mood", ("bad", "good", "unclear"))
+    )
     assert table.categories == ("bad", "good", "unclear")
     assert table.counts == ((1, 1, 0), (0, 1, 0), (0, 0, 0))
     assert table.row_shares == ((0.5, 0.5, 0), (0, 1, 0), (None, None, None))
@@ -60,7 +62,9 @@ tables = st.integers(2, 5).flatmap(
 
 def estimate(people, judge, categories, weights="nominal", groups=None):
     cells = cells_of(people, judge, categories)
-    return TableEstimates(cells, len(categories), grouping(groups, len(cells)), resamples=200).kappa(weights)
+    return TableEstimates(
+        cells, len(categories), grouping(groups, len(cells)), resamples=200
+    ).kappa(weights)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -79,7 +83,9 @@ def test_kappa_equals_scikit_learn_or_is_undefined(table, weights):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected = cohen_kappa_score(people, judge, labels=list(categories), weights=WEIGHTS[weights])
+        expected = cohen_kappa_score(
+            people, judge, labels=list(categories), weights=WEIGHTS[weights]
+        )
     assert got.value == pytest.approx(expected, abs=1e-9)
     assert got.n == len(people)
 
@@ -98,9 +104,14 @@ def test_one_class_on_one_side_is_zero_not_undefined():
 
 def test_weights_go_by_declared_categories_not_by_those_that_occur():
     people, judge = [1, 4, 4, 1, 4] * 10, [1, 4, 1, 1, 4] * 10
-    assert estimate(people, judge, (1, 2, 3, 4), "quadratic").value == estimate(people, judge, (1, 4), "nominal").value
+    assert (
+        estimate(people, judge, (1, 2, 3, 4), "quadratic").value
+        == estimate(people, judge, (1, 4), "nominal").value
+    )
     people, judge = [1, 2, 4, 2, 1, 4] * 10, [1, 4, 4, 2, 1, 4] * 10
-    of_four, of_three = (estimate(people, judge, each, "quadratic").value for each in ((1, 2, 3, 4), (1, 2, 4)))
+    of_four, of_three = (
+        estimate(people, judge, each, "quadratic").value for each in ((1, 2, 3, 4), (1, 2, 4))
+    )
     assert of_four != of_three
 
 
@@ -140,11 +151,15 @@ def table_of(people, judge, k):
 
 @pytest.mark.parametrize("alone", [True, False], ids=["responses", "evidence groups"])
 @pytest.mark.parametrize("weights", ["nominal", "quadratic"])
-def test_kappa_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootstrap, weights, alone):
+def test_kappa_intervals_equal_a_plain_loop_over_groups(
+    agrees_with_plain_bootstrap, weights, alone
+):
     people, judge, ids = clustered(4)
     ids = np.arange(len(ids)) if alone else ids
     got = estimates(people, judge, 4, ids).kappa(weights)
-    agrees_with_plain_bootstrap(got, lambda a, b: float(kappa(table_of(a, b, 4), weights)), (people, judge), ids)
+    agrees_with_plain_bootstrap(
+        got, lambda a, b: float(kappa(table_of(a, b, 4), weights)), (people, judge), ids
+    )
     assert got.unit == ("response" if alone else "evidence group")
 
 
@@ -165,7 +180,9 @@ def test_the_interval_of_an_independent_judge_holds_0_though_a_cell_is_empty():
 @pytest.mark.parametrize("compute", [kappa, matthews], ids=["kappa", "matthews"])
 def test_an_empty_cell_counts_in_the_interval_of_evidence_groups(compute):
     people, judge = np.repeat([[0] * 5 + [1] * 26, [1] * 5 + [0] * 4 + [1] * 22], 3, axis=1)
-    got = estimates(people, judge, 2, np.repeat(np.arange(31), 3)).statistic(compute, "", scale="Fisher's z")
+    got = estimates(people, judge, 2, np.repeat(np.arange(31), 3)).statistic(
+        compute, "", scale="Fisher's z"
+    )
     assert got.value == pytest.approx(float(compute(table_of(people, judge, 2))))
     assert got.low < got.value < 0 < got.high
 
@@ -300,7 +317,12 @@ def test_rates_have_the_bca_interval_of_scipy(alone):
         return hits.sum(axis=axis) / of.sum(axis=axis)
 
     expected = bootstrap(
-        (counts[:, 0], counts[:, 1]), caught, paired=True, n_resamples=4000, method="BCa", rng=np.random.default_rng(1)
+        (counts[:, 0], counts[:, 1]),
+        caught,
+        paired=True,
+        n_resamples=4000,
+        method="BCa",
+        rng=np.random.default_rng(1),
     ).confidence_interval
     got = estimates(people, judge, 2, ids).share(SHARES["sensitivity"])
     assert {"BCa", "2,000"} <= set(got.method.split())
@@ -313,14 +335,17 @@ def test_kappa_of_few_skewed_groups_reaches_further_up_than_a_symmetric_interval
     judge[20:60:4] = people[22:62:4] = 1
     ids = np.arange(100) // 5
     got = estimates(people, judge, 2, ids).kappa()
-    below, above = (np.arctanh(got.value) - np.arctanh(got.low), np.arctanh(got.high) - np.arctanh(got.value))
+    below, above = (
+        np.arctanh(got.value) - np.arctanh(got.low),
+        np.arctanh(got.high) - np.arctanh(got.value),
+    )
     assert above > 1.05 * below
 
 
 raw_tables = st.integers(2, 5).flatmap(
-    lambda k: st.lists(st.lists(st.integers(0, 6), min_size=k, max_size=k), min_size=k, max_size=k).filter(
-        lambda table: np.sum(table) > 0
-    )
+    lambda k: st.lists(
+        st.lists(st.integers(0, 6), min_size=k, max_size=k), min_size=k, max_size=k
+    ).filter(lambda table: np.sum(table) > 0)
 )
 
 
@@ -330,7 +355,9 @@ def test_macro_figures_equal_scikit_learn_where_they_are_defined(table):
     from sklearn.metrics import precision_recall_fscore_support
 
     people, judge = verdicts_of(table)
-    precision, recall, f1, _ = precision_recall_fscore_support(people, judge, average="macro", zero_division=0)
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        people, judge, average="macro", zero_division=0
+    )
     counts = np.array(table, dtype=float)
     if len({*people, *judge}) == 1:  # one mean of one category, 1 whatever the judge can tell apart
         assert np.isnan([macro_precision(counts), macro_recall(counts), macro_f1(counts)]).all()
@@ -383,4 +410,6 @@ def test_macro_figures_of_one_category_are_undefined_with_the_reason():
 def test_statistics_of_many_tables_are_those_of_each_alone():
     many = np.random.default_rng(0).integers(0, 9, (40, 3, 3)).astype(float)
     for statistic in (macro_precision, macro_recall, macro_f1, matthews):
-        assert np.array_equal(statistic(many), [float(statistic(table)) for table in many], equal_nan=True)
+        assert np.array_equal(
+            statistic(many), [float(statistic(table)) for table in many], equal_nan=True
+        )

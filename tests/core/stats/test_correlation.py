@@ -35,7 +35,9 @@ def test_point_figures_equal_scipy(rows):
     assert got[0].value == pytest.approx(stats.pearsonr(judge, people).statistic, abs=1e-9)
     assert got[1].value == pytest.approx(stats.spearmanr(judge, people).statistic, abs=1e-9)
     assert all(
-        -1 <= estimate.low <= estimate.value <= estimate.high <= 1 for estimate in got if estimate.low is not None
+        -1 <= estimate.low <= estimate.value <= estimate.high <= 1
+        for estimate in got
+        if estimate.low is not None
     )
 
 
@@ -68,7 +70,9 @@ PLAIN = {
 
 @pytest.mark.parametrize("alone", [True, False], ids=["responses", "evidence groups"])
 @pytest.mark.parametrize("statistic", PLAIN, ids=lambda statistic: statistic.__name__)
-def test_influence_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootstrap, statistic, alone):
+def test_influence_intervals_equal_a_plain_loop_over_groups(
+    agrees_with_plain_bootstrap, statistic, alone
+):
     judge, people, ids = clustered()
     ids = np.arange(len(ids)) if alone else ids
     got = statistic(judge, people, grouping(ids, len(ids)))
@@ -141,7 +145,9 @@ def test_the_order_of_rows_cannot_be_seen():
 
 def test_an_interval_ends_at_the_end_of_the_range() -> None:
     one_apart = np.array([0.9, *[0.0] * 9])
-    difference = pair_statistics(one_apart, np.zeros(10), GROUNDEDNESS).estimates["mean_absolute_difference"]
+    difference = pair_statistics(one_apart, np.zeros(10), GROUNDEDNESS).estimates[
+        "mean_absolute_difference"
+    ]
     assert (difference.value, difference.low) == (pytest.approx(0.09), 0)
 
 

@@ -30,15 +30,23 @@ def test_the_value_equals_scikit_learn(rows):
 
 def plain(score, bad):
     good, worse = score[~bad], score[bad]
-    return ((good[:, None] > worse).mean() + (good[:, None] == worse).mean() / 2) if bad.any() else np.nan
+    return (
+        ((good[:, None] > worse).mean() + (good[:, None] == worse).mean() / 2)
+        if bad.any()
+        else np.nan
+    )
 
 
 def test_the_variance_is_delongs_by_its_definition():
     rng = np.random.default_rng(0)
     bad = rng.random(80) < 0.4
     score = np.round(rng.normal(0.6 - 0.15 * bad, 0.2), 1)
-    better = (score[~bad][None, :] > score[bad][:, None]) + 0.5 * (score[~bad][None, :] == score[bad][:, None])
-    variance = better.mean(axis=1).var(ddof=1) / bad.sum() + better.mean(axis=0).var(ddof=1) / (~bad).sum()
+    better = (score[~bad][None, :] > score[bad][:, None]) + 0.5 * (
+        score[~bad][None, :] == score[bad][:, None]
+    )
+    variance = (
+        better.mean(axis=1).var(ddof=1) / bad.sum() + better.mean(axis=0).var(ddof=1) / (~bad).sum()
+    )
     got = auroc(score, bad, grouping(None, 80))
     assert ("DeLong" in got.method, "clustered" in got.method) == (True, False)
     on_logit = (np.log(got.high / (1 - got.high)) - np.log(got.low / (1 - got.low))) / 2
@@ -72,7 +80,9 @@ def test_clustered_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bo
 
 
 def test_complete_separation_has_no_interval():
-    got = auroc(np.array([0.1] * 10 + [0.9] * 10), np.array([True] * 10 + [False] * 10), grouping(None, 20))
+    got = auroc(
+        np.array([0.1] * 10 + [0.9] * 10), np.array([True] * 10 + [False] * 10), grouping(None, 20)
+    )
     assert (got.value, got.low) == (1, None)
     assert got.reason.startswith("no interval")
 
@@ -106,7 +116,11 @@ def test_edges_belong_to_the_tenth_they_open_and_one_to_the_last():
 
 def test_an_empty_tenth_is_undefined():
     empty = calibration(np.array([0.95]), np.array([True]))[0]
-    assert (empty.mean_score, empty.share_grounded.value, empty.share_grounded.reason) == (None, None, "no answers")
+    assert (empty.mean_score, empty.share_grounded.value, empty.share_grounded.reason) == (
+        None,
+        None,
+        "no answers",
+    )
 
 
 def test_the_calibration_error_is_the_mean_distance_of_a_tenth_from_its_share():
@@ -137,7 +151,10 @@ def test_its_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_p
 
 
 def test_without_answers_there_is_no_calibration_error():
-    assert expected_calibration_error(np.empty(0), np.empty(0, dtype=bool), grouping(None, 0)).reason == "no pairs"
+    assert (
+        expected_calibration_error(np.empty(0), np.empty(0, dtype=bool), grouping(None, 0)).reason
+        == "no pairs"
+    )
 
 
 ranked_rows = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=60)

@@ -89,9 +89,14 @@ def test_more_pairs_narrow_the_interval_with_the_root_of_n():
 
 
 def slices(*kappas: tuple[float, float, float]) -> AgreementResult:
-    parts = [rows_of(50, {"kappa": Estimate(*each, n=50)}, f"judge {n}") for n, each in enumerate(kappas, start=1)]
+    parts = [
+        rows_of(50, {"kappa": Estimate(*each, n=50)}, f"judge {n}")
+        for n, each in enumerate(kappas, start=1)
+    ]
     rows = tuple(row for part in parts for row in part)
-    return AgreementResult(about=About(), headline=note("no_verdict"), rows=rows, of="judge", unit="responses")
+    return AgreementResult(
+        about=About(), headline=note("no_verdict"), rows=rows, of="judge", unit="responses"
+    )
 
 
 ALIKE = ((0.64, 0.55, 0.73), (0.8, 0.72, 0.88), (0.93, 0.88, 0.98))
@@ -136,7 +141,9 @@ def test_quantiles_equal_scipy_from_one_degree_of_freedom_on():
 
 
 @pytest.mark.parametrize("df", [300, 301.5, 1_000, 20_000.25, 10**7])
-def test_one_large_number_needs_no_scipy_and_gives_the_same_quantile(df: float, monkeypatch: pytest.MonkeyPatch):
+def test_one_large_number_needs_no_scipy_and_gives_the_same_quantile(
+    df: float, monkeypatch: pytest.MonkeyPatch
+):
     (expected,) = t_quantile([df])
     monkeypatch.setitem(sys.modules, "scipy.special", None)  # importing it fails
     assert float(t_quantile(df)) == pytest.approx(expected, abs=1e-12)

@@ -33,7 +33,9 @@ def test_a_warning_needs_more_than_the_95_percent_interval() -> None:
     assert surely_above(Estimate(0.1, 0.1, 0.1, 9), 0)
 
 
-@pytest.mark.parametrize("unknown", [Estimate(None, reason="none"), Estimate(5.0, n=1, reason="no interval")])
+@pytest.mark.parametrize(
+    "unknown", [Estimate(None, reason="none"), Estimate(5.0, n=1, reason="no interval")]
+)
 def test_what_has_no_interval_is_never_a_warning(unknown: Estimate) -> None:
     assert not surely_above(unknown, 0)
     assert not surely_below(unknown, 9)
@@ -55,7 +57,9 @@ def test_a_judge_that_gives_both_the_same_is_no_better_than_chance_and_has_an_in
 
 def test_pairs_on_one_evidence_do_not_count_as_many(rng) -> None:
     before, after = (np.repeat(each, 6) for each in (rng.random(10), rng.random(10) * 0.8))
-    alone, shared = (superiority(before, after, grouping(ids, 60)) for ids in (None, np.arange(60) // 6))
+    alone, shared = (
+        superiority(before, after, grouping(ids, 60)) for ids in (None, np.arange(60) // 6)
+    )
     assert alone.value == shared.value
     assert shared.high - shared.low > 1.8 * (alone.high - alone.low)
 
@@ -87,7 +91,11 @@ def test_the_use_of_levels() -> None:
 def test_the_mean_change_and_one_that_is_always_the_same(rng) -> None:
     before = rng.random(30)
     estimate = mean_change(before, before - 0.2, apart(30))
-    assert (estimate.value, estimate.low, estimate.high) == (pytest.approx(-0.2), estimate.value, estimate.value)
+    assert (estimate.value, estimate.low, estimate.high) == (
+        pytest.approx(-0.2),
+        estimate.value,
+        estimate.value,
+    )
     noisy = mean_change(before, before - 0.2 + rng.normal(0, 0.1, 30), apart(30))
     assert noisy.low < -0.2 < noisy.high
     assert mean_change(before[:1], before[:1], apart(1)).low is None
@@ -154,10 +162,14 @@ def test_correlation_within_leaves_lone_grades_out_and_says_what_is_undefined(rn
 def test_the_ratio_of_totals(rng, agrees_with_plain_bootstrap) -> None:
     lower = rng.gamma(2, 1, 400)
     upper = 0.3 * lower + rng.gamma(1, 0.1, 400)
-    sums = RatioSums(400, upper.sum(), lower.sum(), (upper**2).sum(), (lower**2).sum(), (upper * lower).sum())
+    sums = RatioSums(
+        400, upper.sum(), lower.sum(), (upper**2).sum(), (lower**2).sum(), (upper * lower).sum()
+    )
     estimate = ratio_of_totals(sums)
     assert estimate.value == pytest.approx(upper.sum() / lower.sum())
-    agrees_with_plain_bootstrap(estimate, lambda u, v: u.sum() / v.sum(), [upper, lower], np.arange(400))
+    agrees_with_plain_bootstrap(
+        estimate, lambda u, v: u.sum() / v.sum(), [upper, lower], np.arange(400)
+    )
     always = ratio_of_totals(RatioSums(3, 1.5, 3, 0.75, 3, 1.5))
     assert (always.value, always.low, always.high) == (0.5, 0.5, 0.5)
     assert ratio_of_totals(RatioSums(0, 0, 0, 0, 0, 0)).value is None

@@ -31,7 +31,9 @@ def test_the_error_is_that_of_leaving_out_one_group_after_the_other():
     got = jackknifed(sums, ratio, grouping(ids, 90), 90, alike="")
     without = np.array([float(ratio(sums[ids != each].sum(axis=0))) for each in np.unique(ids)])
     count = len(without)
-    error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()) / (1 - got.value**2)
+    error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()) / (
+        1 - got.value**2
+    )
     assert got.value == pytest.approx(float(ratio(sums.sum(axis=0))))
     below = np.arctanh(got.value) - np.arctanh(got.low)
     assert below == pytest.approx(t.ppf(0.975, count - 1) * error, rel=1e-6)
@@ -59,14 +61,20 @@ def ac1_carried_by_a_group():
 def test_what_few_groups_carry_reaches_further_up_than_a_symmetric_interval(carried):
     coefficient, said = carried()
     got = coefficient(Ratings(said, ("ann", "ben"), LABEL, grouping(np.arange(100) // 5, 100)))
-    below, above = np.arctanh(got.value) - np.arctanh(got.low), np.arctanh(got.high) - np.arctanh(got.value)
+    below, above = (
+        np.arctanh(got.value) - np.arctanh(got.low),
+        np.arctanh(got.high) - np.arctanh(got.value),
+    )
     assert above > 1.05 * below
 
 
 def test_many_equal_groups_count_as_often_as_they_are():
     sums, _ = made(n=20)
     many = np.tile(sums, (50, 1))
-    once, again = (jackknifed(each, ratio, grouping(None, len(each)), len(each), alike="") for each in (sums, many))
+    once, again = (
+        jackknifed(each, ratio, grouping(None, len(each)), len(each), alike="")
+        for each in (sums, many)
+    )
     assert once.high - once.low > 6 * (again.high - again.low)
 
 
@@ -130,7 +138,9 @@ def test_rows_that_stand_alone_are_a_multinomial_on_the_table():
     assert drawn[:, 0].std() == pytest.approx(5, rel=0.05)
 
 
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)), min_size=1, max_size=60), st.randoms())
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)), min_size=1, max_size=60), st.randoms()
+)
 @settings(max_examples=40, deadline=None)
 def test_every_sample_is_a_sum_of_whole_groups_whatever_the_order_of_rows(rows, random):
     ids, cells = np.array(rows).T
@@ -154,4 +164,7 @@ def test_groups_too_large_to_number_their_patterns_are_drawn_as_well():
 
 
 def test_no_rows_give_empty_tables():
-    assert resampled_tables(np.empty(0, dtype=np.int64), 4, grouping(None, 0), resamples=3).tolist() == [[0] * 4] * 3
+    assert (
+        resampled_tables(np.empty(0, dtype=np.int64), 4, grouping(None, 0), resamples=3).tolist()
+        == [[0] * 4] * 3
+    )

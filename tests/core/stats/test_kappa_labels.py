@@ -9,13 +9,22 @@ from judgeboard.stats.rates import Labels, Population, summed, weighted_agreemen
 REACH, ANSWERS, GROUP, DRAWS = 0.07, 1_344, 6, 40
 
 
-def labelled(bad: BoolArray, judged_bad: BoolArray, groups: IntArray, rows: BoolArray) -> tuple[Population, Labels]:
+def labelled(
+    bad: BoolArray, judged_bad: BoolArray, groups: IntArray, rows: BoolArray
+) -> tuple[Population, Labels]:
     return summed(
-        judged_bad.astype(np.int64), judged_bad.astype(np.float64), groups, 2, rows, bad[rows].astype(np.float64)
+        judged_bad.astype(np.int64),
+        judged_bad.astype(np.float64),
+        groups,
+        2,
+        rows,
+        bad[rows].astype(np.float64),
     )
 
 
-def planned(bad: BoolArray, judged_bad: BoolArray, groups: IntArray, rows: BoolArray) -> KappaLabels:
+def planned(
+    bad: BoolArray, judged_bad: BoolArray, groups: IntArray, rows: BoolArray
+) -> KappaLabels:
     made = labelled(bad, judged_bad, groups, rows)
     plan = labels_for_weighted_kappa(*made, judged_bad[rows].astype(np.float64), REACH, least=5)
     assert plan is not None
@@ -35,9 +44,9 @@ def test_a_pilot_without_labels_in_common_groups_assumes_that_errors_are_alike()
         if plan.shows > REACH:
             continue
         rows[rng.choice(np.flatnonzero(~rows), plan.more, replace=False)] = True
-        kappa = weighted_agreement(*labelled(bad, judged_bad, groups, rows), judged_bad[rows].astype(np.float64))[
-            "kappa"
-        ]
+        kappa = weighted_agreement(
+            *labelled(bad, judged_bad, groups, rows), judged_bad[rows].astype(np.float64)
+        )["kappa"]
         enough += 1
         kept += (kappa.high or 1.0) - (kappa.low or 0.0) <= 2 * 1.1 * REACH
     assert enough > DRAWS / 2

@@ -55,4 +55,6 @@ def test_unequal_columns_are_refused():
 
 def test_no_number_is_ever_nan():
     for got in mean_interval([0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]):
-        assert all(number is None or math.isfinite(number) for number in (got.value, got.low, got.high))
+        assert all(
+            number is None or math.isfinite(number) for number in (got.value, got.low, got.high)
+        )

@@ -27,7 +27,9 @@ def ranked(wins: np.ndarray, *, per_question: int = 1) -> tuple[RankedModel, ...
     """The ranking of one pair per win of a row over a column, A first."""
     games = [(a, b) for a, row in enumerate(wins) for b, n in enumerate(row) for _ in range(int(n))]
     first, second = (np.array(TEAMS)[[game[side] for game in games]] for side in (0, 1))
-    questions = grouping(np.arange(len(games)) // per_question, len(games), row="pair", group="question")
+    questions = grouping(
+        np.arange(len(games)) // per_question, len(games), row="pair", group="question"
+    )
     return rank_models(first, second, np.zeros(len(games), dtype=np.int64), questions)
 
 
@@ -54,7 +56,9 @@ def test_every_interval_holds_its_value_and_grows_if_pairs_share_a_question() ->
         each.strength.high - each.strength.low
         for models in (alone, together)
         for each in models
-        if each.model == "Boston" and each.strength.high is not None and each.strength.low is not None
+        if each.model == "Boston"
+        and each.strength.high is not None
+        and each.strength.low is not None
     ]
     assert widths[1] == pytest.approx(widths[0], rel=0.15)
 

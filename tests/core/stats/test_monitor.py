@@ -35,7 +35,9 @@ def expected(shared: Path) -> dict[str, Any]:
     return json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"]
 
 
-def window(answers: int, judged_bad: int, labelled: list[int], bad: list[int], design_effect: float = 1.0) -> Window:
+def window(
+    answers: int, judged_bad: int, labelled: list[int], bad: list[int], design_effect: float = 1.0
+) -> Window:
     """A window with the strata "judged good" and "judged bad"."""
     sizes = answers - judged_bad, judged_bad
     return Window(tuple(map(Stratum, sizes, labelled, bad)), design_effect)
@@ -56,9 +58,13 @@ def test_the_published_counts_of_each_week_come_from_the_draws(
 ) -> None:
     answers, case = shared_answers(shared / "data"), expected[name]
     week = np.floor(8 * answers.drawn("weeks")).astype(int)
-    labelled = np.array([sampling_number("judgeboard", "default", each) < 0.15 for each in answers.ids])
+    labelled = np.array(
+        [sampling_number("judgeboard", "default", each) < 0.15 for each in answers.ids]
+    )
     early = np.isin(answers.models, ["gpt-3.5-turbo-0613", "gpt-4-0613", "llama-2-70b-chat"])
-    kept = early == (week < 4) if name == "app_changed_in_week_4" else np.ones(len(week), dtype=bool)
+    kept = (
+        early == (week < 4) if name == "app_changed_in_week_4" else np.ones(len(week), dtype=bool)
+    )
     later = "approach_1_modernbert" if name == "judge_swapped_in_week_4" else "track_b_modernbert"
     judged = np.where(week < 4, answers.judged_bad["track_b_modernbert"], answers.judged_bad[later])
     for row in case["rows"]:
@@ -67,23 +73,31 @@ def test_the_published_counts_of_each_week_come_from_the_draws(
         assert (int(inside.sum()), int(strata[1].sum())) == (row["N"], row["judged_bad"])
         assert [int((each & labelled).sum()) for each in strata] == row["n"]
         assert [int((each & labelled & answers.bad).sum()) for each in strata] == row["k"]
-        assert (judged[inside].mean(), answers.bad[inside].mean()) == pytest.approx((row["judge"], row["truth"]))
+        assert (judged[inside].mean(), answers.bad[inside].mean()) == pytest.approx(
+            (row["judge"], row["truth"])
+        )
     for side, inside in (("before", kept & (week < 4)), ("after", kept & (week >= 4))):
         assert answers.bad[inside].mean() == pytest.approx(case[side]["truth"], abs=5e-5)
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", CASES)
-def test_each_week_has_the_published_share_interval_and_error(expected: dict[str, Any], name: str) -> None:
+def test_each_week_has_the_published_share_interval_and_error(
+    expected: dict[str, Any], name: str
+) -> None:
     for each, row in zip(weeks(expected[name]), expected[name]["rows"], strict=True):
         share = each.rate
-        assert (share.value, share.low, share.high) == pytest.approx((row["value"], row["low"], row["high"]), abs=1e-6)
+        assert (share.value, share.low, share.high) == pytest.approx(
+            (row["value"], row["low"], row["high"]), abs=1e-6
+        )
         assert each.error == pytest.approx(row["se"], abs=1e-6)
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", CASES)
-def test_the_detector_has_the_published_distances_and_evidence(expected: dict[str, Any], name: str) -> None:
+def test_the_detector_has_the_published_distances_and_evidence(
+    expected: dict[str, Any], name: str
+) -> None:
     case = expected[name]
     states = detect(rates(weeks(case)), "rose")
     assert [state.evidence for state in states] == pytest.approx(case["M"], abs=1e-3, rel=1e-3)
@@ -106,12 +120,16 @@ def test_two_windows_have_the_published_change(expected: dict[str, Any], name: s
         made = window(answers, judged_bad, labelled, bad)
         share = made.rate
         figures = share.value, share.low, share.high, made.error
-        assert figures == pytest.approx(tuple(side[each] for each in ("value", "low", "high", "se")), abs=1e-6)
+        assert figures == pytest.approx(
+            tuple(side[each] for each in ("value", "low", "high", "se")), abs=1e-6
+        )
         assert judged_bad / answers == pytest.approx(side["judge"], abs=5e-5)
         windows.append(made)
     got, wanted = window_change(*windows), case["corrected_change"]
     change = got.change
-    assert (change.value or 0) / math.hypot(*(each.error for each in windows)) == pytest.approx(wanted["z"], abs=5e-5)
+    assert (change.value or 0) / math.hypot(*(each.error for each in windows)) == pytest.approx(
+        wanted["z"], abs=5e-5
+    )
     assert (change.value, change.low, change.high) == pytest.approx(
         (wanted["value"], wanted["low"], wanted["high"]), abs=1e-6
     )
@@ -138,7 +156,9 @@ def test_a_week_whose_labels_are_all_equal_is_not_certain() -> None:
     st.lists(st.tuples(st.floats(0, 1), st.floats(0.001, 1)), max_size=20),
     st.sampled_from([("rose", "fell"), ("fell", "rose")]),
 )
-def test_a_rise_is_a_fall_of_the_mirrored_rates(values: list[tuple[float, float]], directions: Any) -> None:
+def test_a_rise_is_a_fall_of_the_mirrored_rates(
+    values: list[tuple[float, float]], directions: Any
+) -> None:
     one, other = directions
     mirrored = [(1 - value, error) for value, error in values]
     first, second = detect(values, one), detect(mirrored, other)
@@ -168,7 +188,11 @@ def test_while_nothing_changes_few_boards_have_an_alarm_in_two_years() -> None:
     alarms = 0
     for _ in range(300):
         series = [(value, 0.1) for value in rng.normal(0.3, 0.1, 104)]
-        alarms += any(state.evidence >= LIMIT for direction in ("rose", "fell") for state in detect(series, direction))
+        alarms += any(
+            state.evidence >= LIMIT
+            for direction in ("rose", "fell")
+            for state in detect(series, direction)
+        )
     assert alarms / 300 < 0.3
 
 
@@ -181,7 +205,9 @@ def test_a_change_that_would_have_been_found_is_found_in_most_cases(n: int) -> N
     for _ in range(400):
         values = rng.normal(0.3, 0.05, n)
         values[middle:] += seen
-        found += any(state.evidence >= LIMIT for state in detect([(value, 0.05) for value in values], "rose"))
+        found += any(
+            state.evidence >= LIMIT for state in detect([(value, 0.05) for value in values], "rose")
+        )
     assert found / 400 > 0.75
 
 
@@ -195,7 +221,9 @@ def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> 
 
 
 @pytest.mark.shared
-def test_a_judge_that_was_swapped_moves_its_own_share_and_not_the_corrected_one(expected: dict[str, Any]) -> None:
+def test_a_judge_that_was_swapped_moves_its_own_share_and_not_the_corrected_one(
+    expected: dict[str, Any],
+) -> None:
     for name in CASES:
         counts = (expected[name][side]["counts"][:2] for side in ("before", "after"))
         windows = [Window((Stratum(answers, answers, judged),)) for answers, judged in counts]
@@ -219,8 +247,14 @@ def test_labels_of_other_periods_hide_most_of_a_change(expected: dict[str, Any])
     (before, judged_before, *first), (after, judged_after, *second) = (
         case[side]["counts"] for side in ("before", "after")
     )
-    bad, labelled = ([sum(counts) for counts in zip(*sides, strict=True)] for sides in zip(first, second, strict=True))
-    pooled = [window(n, judged, labelled, bad) for n, judged in ((before, judged_before), (after, judged_after))]
+    bad, labelled = (
+        [sum(counts) for counts in zip(*sides, strict=True)]
+        for sides in zip(first, second, strict=True)
+    )
+    pooled = [
+        window(n, judged, labelled, bad)
+        for n, judged in ((before, judged_before), (after, judged_after))
+    ]
     change = (pooled[1].rate.value or 0) - (pooled[0].rate.value or 0)
     assert change == pytest.approx(expected["pooled_strata_change"], abs=1e-6)
     planted = sum(row["truth"] * row["N"] for row in case["rows"][4:]) / after
@@ -242,7 +276,9 @@ def test_two_windows_show_a_change_of_the_published_size(n: int, smallest: float
 
 
 @pytest.mark.parametrize(("labels", "alarms"), [(10, 0.078), (20, 0.110), (40, 0.168)])
-def test_boards_of_two_years_have_as_many_false_alarms_as_published(labels: int, alarms: float) -> None:
+def test_boards_of_two_years_have_as_many_false_alarms_as_published(
+    labels: int, alarms: float
+) -> None:
     rng = np.random.default_rng(labels)
     boards = (rates(_simulated(rng, labels, [0.367] * 104)) for _ in range(200))
     false = np.mean([_alarm(board, "rose", "fell") is not None for board in boards])
@@ -265,9 +301,15 @@ def test_a_rise_after_twelve_weeks_is_found_as_soon_as_published(
     assert np.median(delays) == pytest.approx(median, abs=1)
 
 
-@pytest.mark.parametrize(("labels", "width", "held"), [(20, 0.34, 0.969), (40, 0.24, 0.953), (80, 0.18, 0.962)])
-def test_a_week_has_an_interval_of_the_published_width(labels: int, width: float, held: float) -> None:
-    shares = [week.rate for week in _simulated(np.random.default_rng(labels), labels, [0.367] * 400)]
+@pytest.mark.parametrize(
+    ("labels", "width", "held"), [(20, 0.34, 0.969), (40, 0.24, 0.953), (80, 0.18, 0.962)]
+)
+def test_a_week_has_an_interval_of_the_published_width(
+    labels: int, width: float, held: float
+) -> None:
+    shares = [
+        week.rate for week in _simulated(np.random.default_rng(labels), labels, [0.367] * 400)
+    ]
     ends = [(share.low or 0.0, share.high or 1.0) for share in shares]
     assert np.mean([high - low for low, high in ends]) == pytest.approx(width, abs=0.01)
     assert np.mean([low <= 0.367 <= high for low, high in ends]) == pytest.approx(held, abs=0.03)
@@ -281,7 +323,8 @@ def _simulated(rng: np.random.Generator, labels: int, shares: list[float]) -> li
         judged = rng.random(300) < np.where(bad, 0.7282, 1 - 0.8954)
         drawn = rng.random(300) < labels / 300
         strata = tuple(
-            Stratum(int(of.sum()), int((of & drawn).sum()), int((of & drawn & bad).sum())) for of in (~judged, judged)
+            Stratum(int(of.sum()), int((of & drawn).sum()), int((of & drawn & bad).sum()))
+            for of in (~judged, judged)
         )
         if all(stratum.labelled for stratum in strata):
             weeks.append(Window(strata))
@@ -304,14 +347,23 @@ def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(
     known = grouping(groups % 17 if recurring else groups, 1224)
     alarms = 0
     for _ in range(200):
-        levels = rng.normal(0.7, 0.05, (1 if recurring else 12, 17, 1)) + rng.normal(0, 0.05, (12, 17, 6))
+        levels = rng.normal(0.7, 0.05, (1 if recurring else 12, 17, 1)) + rng.normal(
+            0, 0.05, (12, 17, 6)
+        )
         values = np.clip(levels, 0, 1).reshape(12, -1)
         values[6:] += change
         apart = (values - values.mean(axis=1, keepdims=True)).ravel() / 102
         effect = difference_effect(apart, weeks, known, np.full(12, 102.0))
-        errors = mean_errors([102] * 12, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1), effect)
+        errors = mean_errors(
+            [102] * 12, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1), effect
+        )
         alarms += (
-            _alarm(list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)), "rose", "fell") is not None
+            _alarm(
+                list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)),
+                "rose",
+                "fell",
+            )
+            is not None
         )
     assert least <= alarms / 200 <= most
 
@@ -322,9 +374,16 @@ def test_means_of_one_or_two_answers_a_week_seem_to_change_only_if_they_do(answe
     alarms = 0
     for _ in range(400):
         values = rng.beta(2, 1, (26, answers))
-        errors = mean_errors([answers] * 26, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1))
+        errors = mean_errors(
+            [answers] * 26, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1)
+        )
         alarms += (
-            _alarm(list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)), "rose", "fell") is not None
+            _alarm(
+                list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)),
+                "rose",
+                "fell",
+            )
+            is not None
         )
     assert alarms / 400 <= 0.05
 

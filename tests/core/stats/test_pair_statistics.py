@@ -9,8 +9,18 @@ from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation
 from judgeboard.stats.pair_statistics import PairStatistics, pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY
 
-CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "mcc"} | {*("macro_precision", "macro_recall", "macro_f1")}
-DETECTION = {"sensitivity", "specificity", "precision", "f1", "auroc", "expected_calibration_error", "brier"}
+CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "mcc"} | {
+    *("macro_precision", "macro_recall", "macro_f1")
+}
+DETECTION = {
+    "sensitivity",
+    "specificity",
+    "precision",
+    "f1",
+    "auroc",
+    "expected_calibration_error",
+    "brier",
+}
 NUMBERS = {
     *("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall"),
     *("mean_absolute_difference", "rmse", "bias"),
@@ -28,7 +38,10 @@ def made(n=200, seed=0):
     quality = np.clip(people_quality + rng.integers(-1, 2, n), 1, 4)
     people_score, ids = rng.random(n).round(1), rng.integers(0, n // 3, n)
     score = np.clip(people_score + rng.normal(0, 0.2, n), 0, 1)
-    labels = np.where(people_score > 0.4, "grounded", "hallucinated"), np.where(score > 0.5, "grounded", "hallucinated")
+    labels = (
+        np.where(people_score > 0.4, "grounded", "hallucinated"),
+        np.where(score > 0.5, "grounded", "hallucinated"),
+    )
     return {
         "quality": pair_statistics(quality, people_quality, QUALITY, ids),
         "groundedness": pair_statistics(score, people_score, GROUNDEDNESS, ids),
@@ -55,7 +68,11 @@ def test_quality_says_which_weights():
 @pytest.mark.parametrize("n", [0, 9])
 def test_under_ten_pairs_is_too_few_but_keeps_its_n(grade, n):
     scale = {"label": LABEL, "quality": QUALITY, "groundedness": GROUNDEDNESS}[grade]
-    values = {"label": np.array(["grounded"] * n), "quality": np.full(n, 2), "groundedness": np.full(n, 0.5)}[grade]
+    values = {
+        "label": np.array(["grounded"] * n),
+        "quality": np.full(n, 2),
+        "groundedness": np.full(n, 0.5),
+    }[grade]
     got = pair_statistics(values, values, scale)
     assert got.n == n
     for name in STATISTICS[grade]:
@@ -119,7 +136,12 @@ LABELS = np.array(LABEL.categories)
 
 def of_table(table: list[list[int]]) -> PairStatistics:
     """Two raters by how often they gave each pair of labels."""
-    cells = [(row, column) for row, counts in enumerate(table) for column, n in enumerate(counts) for _ in range(n)]
+    cells = [
+        (row, column)
+        for row, counts in enumerate(table)
+        for column, n in enumerate(counts)
+        for _ in range(n)
+    ]
     people, judge = (LABELS[[cell[side] for cell in cells]] for side in (0, 1))
     return pair_statistics(judge, people, LABEL)
 
@@ -153,7 +175,9 @@ def test_brier_and_rmse_are_those_of_scikit_learn() -> None:
 def test_levels_have_pearsons_correlation_too() -> None:
     draws = np.random.default_rng(3)
     judge, people = draws.integers(1, 5, (2, 80))
-    assert pair_statistics(judge, people, QUALITY).pearson.value == pytest.approx(pearsonr(judge, people).statistic)
+    assert pair_statistics(judge, people, QUALITY).pearson.value == pytest.approx(
+        pearsonr(judge, people).statistic
+    )
 
 
 def test_statistics_belong_to_their_scales() -> None:
@@ -164,14 +188,18 @@ def test_statistics_belong_to_their_scales() -> None:
 
 
 SHROUT_AND_FLEISS = np.array(
-    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=np.float64
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]],
+    dtype=np.float64,
 )
 """Six targets and four judges, of P. E. Shrout, J. L. Fleiss, "Intraclass correlations" (1979): .17 and .91."""
 
 
 def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> None:
     groups = grouping(None, 6)
-    icc, alpha = intraclass_correlation(SHROUT_AND_FLEISS, groups), cronbach_alpha(SHROUT_AND_FLEISS, groups)
+    icc, alpha = (
+        intraclass_correlation(SHROUT_AND_FLEISS, groups),
+        cronbach_alpha(SHROUT_AND_FLEISS, groups),
+    )
     assert (icc.value, alpha.value) == pytest.approx((0.17, 0.91), abs=5e-3)
     for estimate in (icc, alpha):
         assert estimate.low is not None
@@ -182,7 +210,9 @@ def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> No
     assert moved.value == pytest.approx(icc.value)
 
 
-def test_repeats_that_never_differ_are_perfectly_reliable_and_equal_values_are_not_measured() -> None:
+def test_repeats_that_never_differ_are_perfectly_reliable_and_equal_values_are_not_measured() -> (
+    None
+):
     same = np.repeat(np.arange(12.0)[:, None], 3, axis=1)
     groups = grouping(None, 12)
     for statistic in (intraclass_correlation, cronbach_alpha):

@@ -37,7 +37,10 @@ from shared_answers import published, shared_answers
 def labelled(shared: Path) -> dict[str, Any]:
     """The answers of RAGTruth that detectors judged: people's label, each detector's label, evidence and draws."""
     answers = {row["id"]: row for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")}
-    people = {row["response_id"]: row["label"] for row in records(shared / "data" / "ragtruth.human.jsonl.gz")}
+    people = {
+        row["response_id"]: row["label"]
+        for row in records(shared / "data" / "ragtruth.human.jsonl.gz")
+    }
     verdicts: dict[str, dict[str, str]] = {}
     for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz"):
         verdicts.setdefault(row["judge"], {})[row["response_id"]] = row["label"]
@@ -46,13 +49,19 @@ def labelled(shared: Path) -> dict[str, Any]:
     return {
         "people": np.array([people[each] == "hallucinated" for each in ids]),
         "judges": {
-            name: np.array([given_[each] == "hallucinated" for each in ids]) for name, given_ in verdicts.items()
+            name: np.array([given_[each] == "hallucinated" for each in ids])
+            for name, given_ in verdicts.items()
         },
         "groups": np.unique(evidence, return_inverse=True)[1],
         "held out": np.array(
-            [sampling_number("align", "ragtruth", str(answers[each]["source_id"])) < 0.5 for each in ids]
+            [
+                sampling_number("align", "ragtruth", str(answers[each]["source_id"])) < 0.5
+                for each in ids
+            ]
         ),
-        "129 labels": np.array([sampling_number("judgeboard", "default", each) < 0.1 for each in ids]),
+        "129 labels": np.array(
+            [sampling_number("judgeboard", "default", each) < 0.1 for each in ids]
+        ),
     }
 
 
@@ -77,7 +86,12 @@ def expected(shared: Path) -> dict[str, Any]:
     ],
 )
 def test_judge_versions_compare_as_published(
-    labelled: dict[str, Any], expected: dict[str, Any], name: str, first: str, second: str, rows: str | None
+    labelled: dict[str, Any],
+    expected: dict[str, Any],
+    name: str,
+    first: str,
+    second: str,
+    rows: str | None,
 ) -> None:
     inside = np.ones(len(labelled["people"]), dtype=bool) if rows is None else labelled[rows]
     right = [(labelled["judges"][each] == labelled["people"])[inside] for each in (first, second)]
@@ -102,7 +116,8 @@ def test_judge_versions_compare_as_published(
 @pytest.mark.shared
 def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: dict[str, Any]) -> None:
     first, second = (
-        labelled["judges"][name] == labelled["people"] for name in ("approach_1_modernbert", "track_b_modernbert")
+        labelled["judges"][name] == labelled["people"]
+        for name in ("approach_1_modernbert", "track_b_modernbert")
     )
     gains = second.astype(float) - first.astype(float)
     totals, sizes = np.bincount(labelled["groups"], gains), np.bincount(labelled["groups"])
@@ -114,7 +129,9 @@ def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: dict[s
 
 
 @pytest.mark.shared
-def test_labels_of_the_same_evidence_tell_about_each_other(labelled: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_labels_of_the_same_evidence_tell_about_each_other(
+    labelled: dict[str, Any], expected: dict[str, Any]
+) -> None:
     """Why a role in `align` belongs to evidence groups: other labels of a group guess better than the usual label."""
     people, groups = labelled["people"].astype(int), labelled["groups"]
     bad, sizes = np.bincount(groups, people)[groups] - people, np.bincount(groups)[groups] - 1
@@ -128,12 +145,18 @@ def test_labels_of_the_same_evidence_tell_about_each_other(labelled: dict[str, A
 @pytest.mark.shared
 def test_a_change_of_preferences_is_as_published(shared: Path) -> None:
     """Pandalm: people's majority and the judge pandalm-7b in one order, B minus A; a fifth of the pairs labelled."""
-    rows = [row for row in records(shared / "data" / "pandalm.pairwise.jsonl.gz") if row["judge"] == "pandalm-7b"]
+    rows = [
+        row
+        for row in records(shared / "data" / "pandalm.pairwise.jsonl.gz")
+        if row["judge"] == "pandalm-7b"
+    ]
     signs = {"A": -1.0, "B": 1.0, "tie": 0.0}
     people = np.array([signs.get(row["human_majority"], 0.0) for row in rows])
     judge = np.array([signs.get(row["verdict_order_ab"], 0.0) for row in rows])
     inside = np.array([sampling_number("judgeboard", "default", row["id"]) < 0.2 for row in rows])
-    published = json.loads((shared / "reading" / "validity-expected.json").read_text())["e7_versions"]
+    published = json.loads((shared / "reading" / "validity-expected.json").read_text())[
+        "e7_versions"
+    ]
     n, each = len(rows), grouping(None, len(rows))
     sums, alone = (
         summed(np.zeros(n, dtype=np.int64), scores, each.codes, 1, inside, people[inside])
@@ -163,7 +186,9 @@ def test_a_change_of_preferences_is_as_published(shared: Path) -> None:
         ("gpt-3.5-turbo-0613", "gpt-4-0613"),
     ],
 )
-def test_app_versions_compare_as_published_with_scores_and_with_verdicts(shared: Path, a: str, b: str) -> None:
+def test_app_versions_compare_as_published_with_scores_and_with_verdicts(
+    shared: Path, a: str, b: str
+) -> None:
     known = published(shared / "data", "e7_versions")[f"{b} minus {a}"]
     answers = shared_answers(shared / "data")
     sides = [answers.of_model(model) for model in (a, b)]
@@ -187,9 +212,13 @@ def test_app_versions_compare_as_published_with_scores_and_with_verdicts(shared:
         ("strata by verdict difference", (verdicts + 1).astype(np.int64), zeros),
     ):
         count = int(strata.max()) + 1
-        sums = summed(strata, predictions.astype(float), np.arange(n), count, labelled, change[labelled])
+        sums = summed(
+            strata, predictions.astype(float), np.arange(n), count, labelled, change[labelled]
+        )
         made, row = predicted_mean(*sums, share=False), known[name]
-        assert (made.value, made.low, made.high) == pytest.approx((row["value"], row["low"], row["high"]), abs=2e-6)
+        assert (made.value, made.low, made.high) == pytest.approx(
+            (row["value"], row["low"], row["high"]), abs=2e-6
+        )
         error = ((made.high or 0) - (made.value or 0)) / float(t_quantile(row["df"]))
         assert error == pytest.approx(row["se"], abs=2e-6)
         assert MeanChange(made, row["df"]).p == pytest.approx(row["p"], rel=1e-3)
@@ -210,11 +239,15 @@ def test_app_versions_compare_as_published_with_scores_and_with_verdicts(shared:
         (None, None, Conclusion.NOT_SHOWN, 2),
     ],
 )
-def test_the_interval_decides(low: float | None, high: float | None, reached: Conclusion, code: int) -> None:
+def test_the_interval_decides(
+    low: float | None, high: float | None, reached: Conclusion, code: int
+) -> None:
     change = Estimate(0.0, low, high, n=100)
     assert conclusion(change, 0.02) is reached
     assert reached.exit_code == code
-    assert conclusion(change) is (Conclusion.NOT_SHOWN if reached is Conclusion.AS_GOOD else reached)
+    assert conclusion(change) is (
+        Conclusion.NOT_SHOWN if reached is Conclusion.AS_GOOD else reached
+    )
 
 
 def test_equal_changes_still_have_an_interval() -> None:
@@ -234,7 +267,10 @@ def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed() -
     first, second = np.ones(200, dtype=bool), np.ones(200, dtype=bool)
     first[:6], second[6:13] = False, False
     groups = grouping(None, 200)
-    needed = [paired_shares(first, second, groups, within).as_good_needed or 0 for within in (0.01, 0.02, 0.05)]
+    needed = [
+        paired_shares(first, second, groups, within).as_good_needed or 0
+        for within in (0.01, 0.02, 0.05)
+    ]
     assert needed[0] > needed[1] > needed[2] > 0
     # The loss is 0.005.
     assert paired_shares(first, second, groups, 0.001).as_good_needed is None
@@ -242,13 +278,19 @@ def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed() -
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40))
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40)
+)
 def test_the_other_way_round_is_the_mirror(rows: list[tuple[bool, bool, int]]) -> None:
     first, second = (np.array([row[side] for row in rows]) for side in (0, 1))
     groups = grouping(np.array([row[2] for row in rows]), len(rows))
     there, back = paired_shares(first, second, groups), paired_shares(second, first, groups)
     assert complement(there.change, 0) == back.change
-    assert (there.only_first, there.p, there.labels_needed) == (back.only_second, back.p, back.labels_needed)
+    assert (there.only_first, there.p, there.labels_needed) == (
+        back.only_second,
+        back.p,
+        back.labels_needed,
+    )
     if there.change.low is not None and there.change.high is not None:
         assert there.change.low <= (there.change.value or 0) <= there.change.high
 
@@ -270,13 +312,17 @@ def test_better_in_all_may_be_worse_on_the_bad_answers() -> None:
 
 
 @pytest.mark.shared
-def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(labelled: dict[str, Any]) -> None:
+def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(
+    labelled: dict[str, Any],
+) -> None:
     people, first, second = (
         labelled["people"],
         labelled["judges"]["approach_1_modernbert"],
         labelled["judges"]["track_b_modernbert"],
     )
-    change = changes_by_class(first, second, people, grouping(labelled["groups"], len(people)))["kappa"]
+    change = changes_by_class(first, second, people, grouping(labelled["groups"], len(people)))[
+        "kappa"
+    ]
 
     def kappa(judge: Any, of: Any) -> float:
         a, b = judge.mean(), of.mean()
@@ -306,16 +352,25 @@ def test_an_interval_for_three_changes_at_once_is_wider() -> None:
     assert MeanChange(Estimate(None, n=1)).p is None
 
 
-@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=2, max_size=6), st.integers(1, 3))
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=2, max_size=6),
+    st.integers(1, 3),
+)
 @settings(max_examples=40)
-def test_changes_stay_in_their_range_however_few_the_labels(rows: list[tuple[bool, ...]], looks: int) -> None:
+def test_changes_stay_in_their_range_however_few_the_labels(
+    rows: list[tuple[bool, ...]], looks: int
+) -> None:
     first, second, people = np.array(rows).T
     groups = grouping(None, len(rows))
     changes = changes_by_class(first, second, people, groups)
-    changes["right"] = after_looks(paired_shares(first == people, second == people, groups), groups, looks).change
+    changes["right"] = after_looks(
+        paired_shares(first == people, second == people, groups), groups, looks
+    ).change
     for name, change in changes.items():
         most = 2 if name == "kappa" else 1
-        assert all(end is None or -most <= end <= most for end in (change.value, change.low, change.high)), name
+        assert all(
+            end is None or -most <= end <= most for end in (change.value, change.low, change.high)
+        ), name
 
 
 def test_labels_with_weights_show_the_change_of_all_answers() -> None:
@@ -329,21 +384,37 @@ def test_labels_with_weights_show_the_change_of_all_answers() -> None:
     groups, every = grouping(None, int(differ.sum())), grouping(None, n)
     truth = paired_shares(first == people, second == people, every)
     right = (second == people)[differ]
-    alone = paired_shares(first[labelled] == people[labelled], second[labelled] == people[labelled], every.at(labelled))
-    made = weighted_by_stratum(alone, first[differ].astype(np.int64), labelled[differ], right, groups, n, 0.02)
+    alone = paired_shares(
+        first[labelled] == people[labelled],
+        second[labelled] == people[labelled],
+        every.at(labelled),
+    )
+    made = weighted_by_stratum(
+        alone, first[differ].astype(np.int64), labelled[differ], right, groups, n, 0.02
+    )
     assert (truth.change.value or 0) < 0 < (alone.change.value or 0)
     assert made.change.low is not None
     assert made.change.high is not None
-    assert made.change.low < (truth.change.value or 0) < made.change.high < (alone.change.value or 0)
+    assert (
+        made.change.low < (truth.change.value or 0) < made.change.high < (alone.change.value or 0)
+    )
     assert (made.p, made.p_mcnemar) == (None, None)
     assert made.labels_needed == pytest.approx(truth.labels_needed, rel=0.5)
-    complete = weighted_by_stratum(alone, first[differ].astype(np.int64), differ[differ], right, groups, n, 0.02)
+    complete = weighted_by_stratum(
+        alone, first[differ].astype(np.int64), differ[differ], right, groups, n, 0.02
+    )
     for name in ("value", "low", "high"):
-        assert getattr(complete.change, name) == pytest.approx(getattr(truth.change, name), abs=0.002)
+        assert getattr(complete.change, name) == pytest.approx(
+            getattr(truth.change, name), abs=0.002
+        )
     of_all = changes_by_class(first, second, people, every)
-    weighted = weighted_changes_by_class(first, second, first.astype(np.int64), labelled, people, every)
+    weighted = weighted_changes_by_class(
+        first, second, first.astype(np.int64), labelled, people, every
+    )
     without_choice = np.ones(n, dtype=bool)
-    of_complete = weighted_changes_by_class(first, second, first.astype(np.int64), without_choice, people, every)
+    of_complete = weighted_changes_by_class(
+        first, second, first.astype(np.int64), without_choice, people, every
+    )
     for name, change in of_all.items():
         assert of_complete[name].value == pytest.approx(change.value)
         assert of_complete[name].low == pytest.approx(change.low, abs=0.01)
@@ -363,7 +434,9 @@ def test_a_share_of_labels_of_one_kind_still_has_an_interval() -> None:
     people = np.array([True] * 20 + [False] * 10 + [True] * 60 + [False] * 110)
     labelled = first.copy()
     labelled[[60, 70, 80, *range(100, 130)]] = True
-    changes = weighted_changes_by_class(first, second, first.astype(np.int64), labelled, people, grouping(None, 200))
+    changes = weighted_changes_by_class(
+        first, second, first.astype(np.int64), labelled, people, grouping(None, 200)
+    )
     change = changes["sensitivity"]
     assert change.low is not None
     assert change.high is not None
@@ -374,13 +447,19 @@ def test_a_share_of_labels_of_one_kind_still_has_an_interval() -> None:
 def test_labels_beside_scores_find_the_change_with_the_power_that_is_promised() -> None:
     """The scores explain half of the variance. More labels do not narrow that half, more answers would."""
     labels, answers, change = 30, 240, 0.22
-    predicted = MeanChange(_with_error(change, math.sqrt(0.5 / labels + 0.5 / answers), labels), labels - 1)
+    predicted = MeanChange(
+        _with_error(change, math.sqrt(0.5 / labels + 0.5 / answers), labels), labels - 1
+    )
     labels_only = MeanChange(_with_error(change, math.sqrt(1 / labels), labels), labels - 1)
     needed = labels_beside_scores(predicted, labels_only, answers)
     assert needed is not None
     error = math.sqrt(0.5 / needed + 0.5 / answers)
-    assert change / error == pytest.approx(NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8), rel=0.01)
-    assert labels_only.smallest_shown(answers) == pytest.approx(2.8016 / math.sqrt(answers), rel=1e-4)
+    assert change / error == pytest.approx(
+        NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8), rel=0.01
+    )
+    assert labels_only.smallest_shown(answers) == pytest.approx(
+        2.8016 / math.sqrt(answers), rel=1e-4
+    )
     small = MeanChange(_with_error(0.15, predicted.error or 0, labels), labels - 1)
     # Labels on all find 0.18.
     assert labels_beside_scores(small, labels_only, answers) is None

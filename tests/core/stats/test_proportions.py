@@ -65,12 +65,22 @@ def test_fourteen_examples_do_not_show_that_a_judge_is_right_in_nine_of_ten():
 def test_without_halves_it_is_the_share_with_wilsons_interval() -> None:
     hits = np.array([1.0, 0, 1, 1])
     found, plain = half_credit(hits), share(hits)
-    assert (found.value, found.low, found.high, found.method) == (plain.value, plain.low, plain.high, "Wilson")
+    assert (found.value, found.low, found.high, found.method) == (
+        plain.value,
+        plain.low,
+        plain.high,
+        "Wilson",
+    )
 
 
 def test_halves_count_half_and_the_method_says_so() -> None:
     credit = half_credit(np.array([1.0, 0.5, 0.0, 0.5]))
-    assert (credit.value, credit.n, credit.method, credit.unit) == (0.5, 4, "Wilson, ties half", "pair")
+    assert (credit.value, credit.n, credit.method, credit.unit) == (
+        0.5,
+        4,
+        "Wilson, ties half",
+        "pair",
+    )
 
 
 def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
@@ -102,7 +112,9 @@ def graded(seed, p, n=120, people=3):
     rng = np.random.default_rng(seed)
     ids = np.repeat(np.arange(n), people)
     judge = rng.random(n).round(2)[ids]
-    blind = np.clip(judge + rng.normal(0, 0.25, n)[ids] + rng.normal(0, 0.1, n * people), 0, 1).round(2)
+    blind = np.clip(
+        judge + rng.normal(0, 0.25, n)[ids] + rng.normal(0, 0.1, n * people), 0, 1
+    ).round(2)
     moves = rng.random(n * people) < p
     return judge, blind, np.where(moves, judge, blind), ids
 
@@ -114,7 +126,9 @@ def test_it_is_the_slope_of_a_line_through_the_origin(seed, p):
 
     judge, blind, revealed, ids = graded(seed, p)
     got = anchoring(judge, blind, revealed, responses(ids))
-    assert got.value == pytest.approx(OLS(revealed - blind, judge - blind).fit().params[0], abs=1e-9)
+    assert got.value == pytest.approx(
+        OLS(revealed - blind, judge - blind).fit().params[0], abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.1, 40), (0.4, 120), (0.8, 40)])
@@ -129,7 +143,9 @@ def test_its_interval_holds_the_truth_in_nine_of_ten_seeds(p, n):
 def test_people_on_one_response_do_not_count_as_independent():
     judge, blind, revealed, ids = graded(1, 0.5, n=40)
     once = anchoring(judge, blind, revealed, responses(ids))
-    again = anchoring(*(np.tile(each, 4) for each in (judge, blind, revealed)), responses(np.tile(ids, 4)))
+    again = anchoring(
+        *(np.tile(each, 4) for each in (judge, blind, revealed)), responses(np.tile(ids, 4))
+    )
     assert again.high - again.low == pytest.approx(once.high - once.low, rel=1e-6)
     assert (again.value, again.unit) == (once.value, "response")
     assert "jackknife" in again.method
@@ -142,7 +158,9 @@ def test_the_interval_is_that_of_resampling_responses(agrees_with_plain_bootstra
     def plain(judge, blind, revealed):
         return anchoring(judge, blind, revealed, responses(np.arange(len(judge)))).value
 
-    agrees_with_plain_bootstrap(got, plain, (judge, blind, revealed), ids, resamples=400, extra=0.02)
+    agrees_with_plain_bootstrap(
+        got, plain, (judge, blind, revealed), ids, resamples=400, extra=0.02
+    )
 
 
 def test_where_nobody_differed_it_is_undefined():
@@ -155,7 +173,10 @@ def test_where_nobody_differed_it_is_undefined():
 
 def test_rows_that_agreed_before_are_left_out_of_n():
     got = anchoring(
-        np.array([1.0, 1.0, 0.5]), np.array([0.0, 0.5, 0.5]), np.array([1.0, 0.5, 0.5]), responses([1, 2, 3])
+        np.array([1.0, 1.0, 0.5]),
+        np.array([0.0, 0.5, 0.5]),
+        np.array([1.0, 0.5, 0.5]),
+        responses([1, 2, 3]),
     )
     assert (got.value, got.n) == (0.8, 2)
     assert [n for _, n in got.left_out] == [1]

@@ -61,7 +61,9 @@ def test_overall_has_what_the_grade_has():
     of_labels = overall_agreement(Ratings(ratings, NAMES, LABEL, grouping(None, len(ratings))))
     assert not {"alpha_interval"} & of_labels.estimates.keys()
     assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss_kappa.value, abs=0.1)
-    of_scores = overall_agreement(Ratings(ratings / 2, NAMES, GROUNDEDNESS, grouping(None, len(ratings))))
+    of_scores = overall_agreement(
+        Ratings(ratings / 2, NAMES, GROUNDEDNESS, grouping(None, len(ratings)))
+    )
     assert of_scores.alpha_interval.value == pytest.approx(of_labels.alpha_nominal.value)
     assert not {"agreement", "fleiss_kappa"} & of_scores.estimates.keys()
 
@@ -113,11 +115,15 @@ def test_each_rater_against_gold_is_told_like_a_judge():
 
 def test_pairs_of_unordered_categories_have_no_weights():
     ratings, _ = made_ratings(k=3)
-    (first, *_) = pairs_of_raters(Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300)))
+    (first, *_) = pairs_of_raters(
+        Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300))
+    )
     assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}
 
 
-@pytest.mark.parametrize(("scale", "name"), [(QUALITY, "weighted_kappa"), (GROUNDEDNESS, "spearman")])
+@pytest.mark.parametrize(
+    ("scale", "name"), [(QUALITY, "weighted_kappa"), (GROUNDEDNESS, "spearman")]
+)
 def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval(
     scale, name, agrees_with_plain_bootstrap
 ):
@@ -125,7 +131,10 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
     groups = np.repeat(np.arange(120), 2)
     people, shared = rng.normal(2.5, 1, 240), np.repeat(rng.normal(0, 0.9, 120), 2)
     first, second = (people + shared + rng.normal(0, 0.4, 240) for _ in range(2))
-    sides = [np.clip(each.round(), 1, 4) if scale is QUALITY else each for each in (first, second, people)]
+    sides = [
+        np.clip(each.round(), 1, 4) if scale is QUALITY else each
+        for each in (first, second, people)
+    ]
 
     def of_two(one, other):
         return pair_statistics(one, other, scale, resamples=2, only=(name,)).estimates[name].value
@@ -133,7 +142,9 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
     def excess(one, other, people):
         return of_two(one, other) - max(of_two(one, people), of_two(other, people))
 
-    got = agreement_beyond_people(*(positions(each, scale) for each in sides), scale, grouping(groups, 240))
+    got = agreement_beyond_people(
+        *(positions(each, scale) for each in sides), scale, grouping(groups, 240)
+    )
     assert got.value == pytest.approx(excess(*sides), abs=1e-9)
     agrees_with_plain_bootstrap(got, excess, sides, groups, extra=0.02)
 
@@ -143,6 +154,12 @@ def test_judges_and_people_need_ten_items_and_two_values():
     one_label = np.ones(10)
     assert agreement_beyond_people(labels, labels, labels, LABEL, grouping(None, 10)).value == 0
     assert agreement_beyond_people(one_label, one_label, labels, LABEL, grouping(None, 10)) is None
-    assert agreement_beyond_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9)) is None
+    assert (
+        agreement_beyond_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9))
+        is None
+    )
     same = np.full(10, 0.5)
-    assert agreement_beyond_people(same, np.arange(10) / 10, same, GROUNDEDNESS, grouping(None, 10)) is None
+    assert (
+        agreement_beyond_people(same, np.arange(10) / 10, same, GROUNDEDNESS, grouping(None, 10))
+        is None
+    )

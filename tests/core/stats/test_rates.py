@@ -54,7 +54,11 @@ class RagTruth:
     expected: Mapping[str, Any]
 
     def sums(
-        self, labelled: BoolArray, strata: IntArray | None = None, judge: str = JUDGE, inside: BoolArray | None = None
+        self,
+        labelled: BoolArray,
+        strata: IntArray | None = None,
+        judge: str = JUDGE,
+        inside: BoolArray | None = None,
     ) -> tuple[Population, Labels]:
         rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
         known = np.zeros(len(self.bad), dtype=np.int64) if strata is None else strata
@@ -69,7 +73,11 @@ class RagTruth:
         )
 
     def slope(
-        self, estimate: Estimate, labelled: BoolArray, judge: str = JUDGE, inside: BoolArray | None = None
+        self,
+        estimate: Estimate,
+        labelled: BoolArray,
+        judge: str = JUDGE,
+        inside: BoolArray | None = None,
     ) -> float:
         """The slope of the judge's scores that an estimate of one stratum has."""
         rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
@@ -107,8 +115,14 @@ def ragtruth_rows(shared: Path) -> RagTruth:
     judges = (JUDGE, *OTHERS)
     return RagTruth(
         np.array([people[each]["label"] == "hallucinated" for each in ids], dtype=float),
-        {name: np.array([verdicts[name][each]["label"] == "hallucinated" for each in ids], float) for name in judges},
-        {name: np.array([1 - verdicts[name][each]["groundedness"] for each in ids]) for name in judges},
+        {
+            name: np.array([verdicts[name][each]["label"] == "hallucinated" for each in ids], float)
+            for name in judges
+        },
+        {
+            name: np.array([1 - verdicts[name][each]["groundedness"] for each in ids])
+            for name in judges
+        },
         np.unique(evidence, return_inverse=True)[1],
         np.array([answers[each]["query_type"] for each in ids]),
         np.array([sampling_number("judgeboard", "default", str(each)) for each in ids]),
@@ -120,7 +134,9 @@ def ragtruth_rows(shared: Path) -> RagTruth:
 class TestRagTruth:
     def test_labels_by_lot_in_strata_by_verdict(self, ragtruth_rows: RagTruth) -> None:
         drawn = ragtruth_rows.draws < 0.15
-        population, labels = ragtruth_rows.sums(drawn, ragtruth_rows.judged_bad[JUDGE].astype(np.int64))
+        population, labels = ragtruth_rows.sums(
+            drawn, ragtruth_rows.judged_bad[JUDGE].astype(np.int64)
+        )
         strata = strata_of(population, labels)
         assert strata == (Stratum(896, 135, 22), Stratum(448, 58, 47))
         effect = design_effect(population, labels)
@@ -143,9 +159,9 @@ class TestRagTruth:
         assert rate((Stratum(896, 0, 0), strata[1])).value is None
         expected = ragtruth_rows.expected["bounds_no_random"]
         of_flagged = np.where(judged == 1, ragtruth_rows.bad, np.nan)
-        assert bounds(judged.astype(np.int64), judged == 1, of_flagged, ragtruth_rows.groups) == pytest.approx(
-            (expected["low"], expected["high"]), abs=SIX_DIGITS
-        )
+        assert bounds(
+            judged.astype(np.int64), judged == 1, of_flagged, ragtruth_rows.groups
+        ) == pytest.approx((expected["low"], expected["high"]), abs=SIX_DIGITS)
         figures = weighted_agreement(population, labels, judged[labelled])
         for name, value in ragtruth_rows.expected["agreement_labelled_weighted"].items():
             assert figures[name].value == pytest.approx(value, abs=SIX_DIGITS)
@@ -166,9 +182,14 @@ class TestRagTruth:
         drawn = ragtruth_rows.draws < 0.15
         sums = ragtruth_rows.sums(drawn)
         ragtruth_rows.same(predicted_mean(*sums, share=True), "ppi_tuned_by_group")
-        ragtruth_rows.same(predicted_mean(*sums, share=True, target="these"), "ppi_tuned_these_answers")
+        ragtruth_rows.same(
+            predicted_mean(*sums, share=True, target="these"), "ppi_tuned_these_answers"
+        )
         ragtruth_rows.same(predicted_mean(*sums, share=True, slope="full"), "ppi_lambda1_by_group")
-        ragtruth_rows.same(predicted_mean(*sums, share=True, slope="full", target="these"), "ppi_lambda1_these_answers")
+        ragtruth_rows.same(
+            predicted_mean(*sums, share=True, slope="full", target="these"),
+            "ppi_lambda1_these_answers",
+        )
         assert len(sums[0].of_labelled) == ragtruth_rows.expected["truth"]["groups_labelled"]
         for judge in OTHERS:
             estimate = predicted_mean(*ragtruth_rows.sums(drawn, judge=judge), share=True)
@@ -180,28 +201,41 @@ class TestRagTruth:
         for query_type in ("Data2txt", "QA", "Summary"):
             inside = ragtruth_rows.types == query_type
             ragtruth_rows.same(
-                predicted_mean(*ragtruth_rows.sums(drawn, inside=inside), share=True), f"ppi_tuned_{query_type}"
+                predicted_mean(*ragtruth_rows.sums(drawn, inside=inside), share=True),
+                f"ppi_tuned_{query_type}",
             )
             known = ragtruth_rows.expected[f"ppi_tuned_{query_type}"]
             assert (int(inside.sum()), int((inside & drawn).sum())) == (known["N"], known["n"])
-            assert ragtruth_rows.judged_bad[JUDGE][inside].mean() == pytest.approx(known["judge"], abs=SIX_DIGITS)
+            assert ragtruth_rows.judged_bad[JUDGE][inside].mean() == pytest.approx(
+                known["judge"], abs=SIX_DIGITS
+            )
         types = np.unique(ragtruth_rows.types, return_inverse=True)[1]
         ragtruth_rows.same(
-            predicted_mean(*ragtruth_rows.sums(drawn, types), share=True), "stratified_ppi_by_query_type"
+            predicted_mean(*ragtruth_rows.sums(drawn, types), share=True),
+            "stratified_ppi_by_query_type",
         )
 
     @pytest.mark.parametrize("judge", [JUDGE, *OTHERS])
     def test_labels_from_elsewhere(self, ragtruth_rows: RagTruth, judge: str) -> None:
         drawn = ragtruth_rows.draws < 0.15
         bad, judged = ragtruth_rows.bad[drawn] == 1, ragtruth_rows.judged_bad[judge][drawn] == 1
-        errors = JudgeErrors(int(bad.sum()), int((bad & judged).sum()), int((~bad).sum()), int((~bad & ~judged).sum()))
-        made = rogan_gladen(int(ragtruth_rows.judged_bad[judge].sum()), len(ragtruth_rows.bad), errors)
+        errors = JudgeErrors(
+            int(bad.sum()),
+            int((bad & judged).sum()),
+            int((~bad).sum()),
+            int((~bad & ~judged).sum()),
+        )
+        made = rogan_gladen(
+            int(ragtruth_rows.judged_bad[judge].sum()), len(ragtruth_rows.bad), errors
+        )
         ragtruth_rows.same(made, f"rogan_gladen_{judge}")
         known = ragtruth_rows.expected[f"rogan_gladen_{judge}"]
         assert (errors.bad, errors.found, errors.good, errors.passed) == tuple(
             known[name] for name in ("bad", "caught", "good", "let_through")
         )
-        assert errors.found / errors.bad + errors.passed / errors.good - 1 == pytest.approx(known["J"], abs=5e-7)
+        assert errors.found / errors.bad + errors.passed / errors.good - 1 == pytest.approx(
+            known["J"], abs=5e-7
+        )
 
     def test_prediction_powered_inference_by_answer(self, ragtruth_rows: RagTruth) -> None:
         drawn = ragtruth_rows.draws < 0.15
@@ -226,13 +260,20 @@ class TestRagTruth:
         rows = ragtruth_rows
         assert [int((rows.draws < share).sum()) for share in (0.05, 0.1, 0.15)] == [69, 129, 193]
         assert (len(rows.bad), int(rows.bad.sum()), int(rows.groups.max()) + 1) == (1344, 493, 225)
-        by_type = {name: round(float(rows.bad[rows.types == name].mean()), 4) for name in np.unique(rows.types)}
+        by_type = {
+            name: round(float(rows.bad[rows.types == name].mean()), 4)
+            for name in np.unique(rows.types)
+        }
         assert by_type == {"Data2txt": 0.6556, "QA": 0.1923, "Summary": 0.2535}
-        judged = {name: round(float(verdicts.mean()), 4) for name, verdicts in rows.judged_bad.items()}
+        judged = {
+            name: round(float(verdicts.mean()), 4) for name, verdicts in rows.judged_bad.items()
+        }
         assert judged == dict(zip((JUDGE, *OTHERS), (0.3333, 0.3996, 0.3356, 0.9784), strict=True))
         everything = np.ones(len(rows.bad), dtype=np.bool_)
         verdicts = rows.judged_bad[JUDGE]
-        figures = weighted_agreement(*rows.sums(everything, verdicts.astype(np.int64)), verdicts, "these")
+        figures = weighted_agreement(
+            *rows.sums(everything, verdicts.astype(np.int64)), verdicts, "these"
+        )
         for name, value in rows.expected["agreement_all_truth"].items():
             assert figures[name].value == pytest.approx(value, abs=SIX_DIGITS)
         cells = np.bincount((2 * rows.bad + verdicts).astype(np.int64), minlength=4).reshape(2, 2)
@@ -244,7 +285,11 @@ class TestRagTruth:
 
     def test_strata_without_scores_on_the_logit(self, ragtruth_rows: RagTruth) -> None:
         judged = ragtruth_rows.judged_bad[JUDGE].astype(np.int64)
-        drawn, none, each = ragtruth_rows.draws < 0.15, np.zeros(len(judged)), np.arange(len(judged))
+        drawn, none, each = (
+            ragtruth_rows.draws < 0.15,
+            np.zeros(len(judged)),
+            np.arange(len(judged)),
+        )
         flagged = (judged == 1) | (ragtruth_rows.draws < 0.05)
         types = np.unique(ragtruth_rows.types, return_inverse=True)[1]
         for strata, groups, labelled, target, name in (
@@ -256,10 +301,14 @@ class TestRagTruth:
             (judged, ragtruth_rows.groups, flagged, "app", "stratified_flag_process"),
             (judged, each, flagged, "these", "stratified_flag_these"),
         ):
-            sums = summed(strata, none, groups, int(strata.max()) + 1, labelled, ragtruth_rows.bad[labelled])
+            sums = summed(
+                strata, none, groups, int(strata.max()) + 1, labelled, ragtruth_rows.bad[labelled]
+            )
             ragtruth_rows.same(predicted_mean(*sums, share=True, target=target), name)
 
-    def test_all_flagged_and_a_random_sample_with_the_judges_scores(self, ragtruth_rows: RagTruth) -> None:
+    def test_all_flagged_and_a_random_sample_with_the_judges_scores(
+        self, ragtruth_rows: RagTruth
+    ) -> None:
         judged = ragtruth_rows.judged_bad[JUDGE]
         labelled, known = (judged == 1) | (ragtruth_rows.draws < 0.05), ragtruth_rows.expected
         sums = ragtruth_rows.sums(labelled, judged.astype(np.int64))
@@ -268,20 +317,29 @@ class TestRagTruth:
         estimate = predicted_mean(*ragtruth_rows.sums(labelled, inside=passed), share=True)
         slope = ragtruth_rows.slope(estimate, labelled, inside=passed)
         assert slope == pytest.approx(known["stratified_flag_ppi_process"]["b_unflagged"], abs=5e-6)
-        # With a given probability instead of the realised share: Hajek's mean, and Horvitz and Thompson's of N.
+        # With a given probability instead of the realised share: Hajek's mean, and Horvitz and
+        # Thompson's of N.
         weights = np.where(judged == 1, 1, 1 / 0.05)[labelled]
         groups = grouping(ragtruth_rows.groups[labelled], len(weights))
-        mean = weighted_mean(ragtruth_rows.bad[labelled], weights / weights.mean(), groups).value or 0
+        mean = (
+            weighted_mean(ragtruth_rows.bad[labelled], weights / weights.mean(), groups).value or 0
+        )
         assert mean == pytest.approx(known["hajek"]["value"], abs=SIX_DIGITS)
         of_all = mean * weights.sum() / len(judged)
         assert of_all == pytest.approx(known["horvitz_thompson"]["value"], abs=SIX_DIGITS)
 
-    def test_the_recall_of_these_answers_where_all_flagged_are_labelled(self, ragtruth_rows: RagTruth) -> None:
+    def test_the_recall_of_these_answers_where_all_flagged_are_labelled(
+        self, ragtruth_rows: RagTruth
+    ) -> None:
         judged = ragtruth_rows.judged_bad[JUDGE]
         labelled = (judged == 1) | (ragtruth_rows.draws < 0.05)
         sums = ragtruth_rows.sums(labelled, judged.astype(np.int64))
-        recall = weighted_agreement(*sums, judged[labelled], "these", judged_bad=int(judged.sum()))["sensitivity"]
-        assert (recall.value, recall.low, recall.high) == pytest.approx((0.7018, 0.5739, 0.8159), abs=5.1e-5)
+        recall = weighted_agreement(*sums, judged[labelled], "these", judged_bad=int(judged.sum()))[
+            "sensitivity"
+        ]
+        assert (recall.value, recall.low, recall.high) == pytest.approx(
+            (0.7018, 0.5739, 0.8159), abs=5.1e-5
+        )
 
 
 def test_a_part_without_a_label_has_no_rate_but_bounds() -> None:
@@ -326,7 +384,9 @@ def test_a_rate_is_inside_its_interval_and_never_outside_0_to_1(made, target, ef
 @given(strata(), st.sampled_from(["app", "these"]), st.integers(2, 5))
 def test_more_labels_never_make_the_interval_wider(made, target, times) -> None:
     few = tuple(Stratum(each.answers * times, each.labelled, each.bad) for each in made)
-    many = tuple(Stratum(each.answers * times, each.labelled * times, each.bad * times) for each in made)
+    many = tuple(
+        Stratum(each.answers * times, each.labelled * times, each.bad * times) for each in made
+    )
     narrow, wide = rate(many, target), rate(few, target)
     assert narrow.value == pytest.approx(wide.value)
     assert narrow.high - narrow.low <= wide.high - wide.low + 1e-9
@@ -335,11 +395,17 @@ def test_more_labels_never_make_the_interval_wider(made, target, times) -> None:
 def on_labels_alone(bad: FloatArray, judged: FloatArray) -> Mapping[str, Estimate]:
     """The statistics of labels in one stratum, of which no answer is without a label."""
     n = len(bad)
-    sums = summed(np.zeros(n, dtype=np.int64), judged, np.arange(n), 1, np.ones(n, dtype=np.bool_), bad)
+    sums = summed(
+        np.zeros(n, dtype=np.int64), judged, np.arange(n), 1, np.ones(n, dtype=np.bool_), bad
+    )
     return weighted_agreement(*sums, judged, "these")
 
 
-@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=MIN_PAIRS, max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=MIN_PAIRS, max_size=60
+    )
+)
 def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> None:
     bad = np.array([each[0] for each in rows], dtype=float)
     judged = np.array([each[1] for each in rows], dtype=np.int64)
@@ -356,14 +422,22 @@ def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> Non
     assert design_effect(population, labels) >= 1
 
 
-@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1), st.booleans(), st.integers(0, 9)), min_size=4, max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.floats(0, 1), st.booleans(), st.integers(0, 9)),
+        min_size=4,
+        max_size=60,
+    )
+)
 def test_the_predicted_share_never_leaves_0_to_1(rows) -> None:
     bad, scores, drawn, groups = (np.array(column) for column in zip(*rows, strict=True))
     drawn[:2] = True
     one = np.zeros(len(rows), dtype=np.int64)
     for target in ("app", "these"):
         made = predicted_mean(
-            *summed(one, scores, groups, 1, drawn, bad[drawn].astype(float)), target=target, share=True
+            *summed(one, scores, groups, 1, drawn, bad[drawn].astype(float)),
+            target=target,
+            share=True,
         )
         for number in (made.value, made.low, made.high):
             assert number is None or 0 <= number <= 1
@@ -382,13 +456,18 @@ def test_the_order_of_the_answers_changes_nothing() -> None:
         )
         effect = design_effect(population, labels)
         results.append(
-            (rate(strata_of(population, labels), "app", effect), predicted_mean(population, labels, share=True))
+            (
+                rate(strata_of(population, labels), "app", effect),
+                predicted_mean(population, labels, share=True),
+            )
         )
     for one, other in zip(*results, strict=True):
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
 
 
-def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_called_the_same() -> None:
+def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_called_the_same() -> (
+    None
+):
     each, labelled = np.arange(40), np.arange(40) < 12
     strata, bad = np.zeros(40, dtype=np.int64), np.arange(12) % 3 == 0
     population, labels = summed(strata, each / 40, np.where(labelled, 0, each), 1, labelled, bad)
@@ -402,34 +481,52 @@ def test_few_labels_that_show_no_missed_answer_give_no_interval_from_0_to_1() ->
     flagged, bad = np.arange(2000) < 100, np.arange(2000) < 60
     labelled = flagged | (np.arange(2000) >= 1988)
     sums = summed(
-        (~flagged).astype(int), flagged.astype(float), np.arange(2000), 2, labelled, bad[labelled].astype(float)
+        (~flagged).astype(int),
+        flagged.astype(float),
+        np.arange(2000),
+        2,
+        labelled,
+        bad[labelled].astype(float),
     )
     recall = weighted_agreement(*sums, flagged[labelled].astype(float))["sensitivity"]
-    assert (recall.value, recall.low, (recall.reason or "").startswith("no interval")) == (1.0, None, True)
+    assert (recall.value, recall.low, (recall.reason or "").startswith("no interval")) == (
+        1.0,
+        None,
+        True,
+    )
 
 
 @pytest.mark.shared
 def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
     folder = shared / "data"
-    scores = {row["response_id"]: row["raw"] for row in records(folder / "ragchecker.judgements.jsonl.gz")}
+    scores = {
+        row["response_id"]: row["raw"] for row in records(folder / "ragchecker.judgements.jsonl.gz")
+    }
     people: dict[str, list[float]] = {}
     for row in records(folder / "ragchecker.human.jsonl.gz"):
         people.setdefault(row["pair_id"], []).append(row["overall"])
     ids = sorted(people)
     grades = np.array([np.mean(people[each]) for each in ids])
-    change = np.array([scores[f"{each}-2"]["overall"] - scores[f"{each}-1"]["overall"] for each in ids])
+    change = np.array(
+        [scores[f"{each}-2"]["overall"] - scores[f"{each}-1"]["overall"] for each in ids]
+    )
     drawn = np.array([sampling_number("judgeboard", "default", each) for each in ids]) < 0.3
     assert (len(ids), int(drawn.sum())) == (280, 80)
     assert grades.mean() == pytest.approx(-0.0464, abs=5.1e-5)
     one = np.zeros(280, dtype=np.int64)
     sums = summed(one, change, np.arange(280), 1, drawn, grades[drawn])
-    for slope, b, value, error in (("full", 1.4, -0.0312, 0.0935), ("tuned", 3.1271, -0.0002, 0.0882)):
+    for slope, b, value, error in (
+        ("full", 1.4, -0.0312, 0.0935),
+        ("tuned", 3.1271, -0.0002, 0.0882),
+    ):
         made = predicted_mean(*sums, share=False, slope=slope)
         corrected = made.value - grades[drawn].mean()
         assert corrected / (change.mean() - change[drawn].mean()) == pytest.approx(b, abs=5.1e-5)
         assert made.value == pytest.approx(value, abs=5.1e-5)
         assert (made.high - made.low) / 2 / t_quantile(79) == pytest.approx(error, abs=5.1e-5)
-    alone = predicted_mean(*summed(one, np.zeros(280), np.arange(280), 1, drawn, grades[drawn]), share=False)
+    alone = predicted_mean(
+        *summed(one, np.zeros(280), np.arange(280), 1, drawn, grades[drawn]), share=False
+    )
     assert alone.value == pytest.approx(-0.0563, abs=5.1e-5)
     assert (alone.high - alone.low) / 2 / t_quantile(79) == pytest.approx(0.1117, abs=5.1e-5)
 
@@ -440,7 +537,11 @@ def test_one_label_is_enough_for_a_stratum_and_an_empty_stratum_is_left_out() ->
     assert (estimate.high or 0) - (estimate.low or 0) > 0.4
 
 
-cells = st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans(), st.integers(0, 9)), min_size=4, max_size=60)
+cells = st.lists(
+    st.tuples(st.booleans(), st.booleans(), st.booleans(), st.integers(0, 9)),
+    min_size=4,
+    max_size=60,
+)
 
 
 @given(cells, st.sampled_from(["app", "these"]))
@@ -450,26 +551,45 @@ def test_agreement_in_all_answers_is_inside_its_interval_and_its_scale(rows, tar
     for code in (0, 1):
         drawn[np.flatnonzero(strata == code)[:1]] = True
     sums = summed(strata, judged.astype(float), groups, 2, drawn, bad[drawn].astype(float))
-    figures = weighted_agreement(*sums, judged[drawn].astype(float), target, judged_bad=int(judged.sum()))
+    figures = weighted_agreement(
+        *sums, judged[drawn].astype(float), target, judged_bad=int(judged.sum())
+    )
     for name, each in figures.items():
         if each.low is not None:
-            assert (-1 if STATISTICS_OF_ALL[name][1] == "Fisher's z" else 0) <= each.low <= each.value + 1e-9
+            assert (
+                (-1 if STATISTICS_OF_ALL[name][1] == "Fisher's z" else 0)
+                <= each.low
+                <= each.value + 1e-9
+            )
             assert each.value <= each.high + 1e-9 <= 1 + 1e-9
 
 
-@given(st.integers(0, 50), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
-def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(judged, found, missed, passed, wrong) -> None:
+@given(
+    st.integers(0, 50),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    st.integers(0, 20),
+)
+def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(
+    judged, found, missed, passed, wrong
+) -> None:
     made = rogan_gladen(judged, 50, JudgeErrors(found + missed, found, passed + wrong, passed))
     if made.value is not None:
         assert 0 <= made.low <= made.high <= 1
         assert 0 <= made.value <= 1
-    assert (made.value is None) == (found + missed == 0 or passed + wrong == 0 or made.reason == NO_BETTER_THAN_CHANCE)
+    assert (made.value is None) == (
+        found + missed == 0 or passed + wrong == 0 or made.reason == NO_BETTER_THAN_CHANCE
+    )
 
 
 def answers_of(made: Sequence[Stratum]) -> tuple[IntArray, BoolArray, FloatArray, IntArray]:
     """Return the rows of answers for `bounds`: the first labelled ones of each stratum are sampled, the first bad."""
     places = [np.arange(each.answers) for each in made]
-    values = [np.where(at < each.labelled, at < each.bad, np.nan) for at, each in zip(places, made, strict=True)]
+    values = [
+        np.where(at < each.labelled, at < each.bad, np.nan)
+        for at, each in zip(places, made, strict=True)
+    ]
     numbers = np.repeat(np.arange(len(made)), [each.answers for each in made])
     every = np.concatenate(values)
     return numbers, ~np.isnan(every), every, np.arange(len(every))
@@ -485,9 +605,16 @@ def test_the_bounds_contain_the_rate_that_labels_of_the_rest_would_give(made) ->
 @given(strata(), st.data())
 def test_labels_of_chosen_answers_narrow_the_bounds_by_exactly_what_they_tell(made, data) -> None:
     numbers, _, _, groups = answers_of(made)
-    truth = np.array(data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers))), dtype=float)
-    complete = np.array(data.draw(st.lists(st.booleans(), min_size=len(made), max_size=len(made))))[numbers]
-    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers))))
+    truth = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers))),
+        dtype=float,
+    )
+    complete = np.array(data.draw(st.lists(st.booleans(), min_size=len(made), max_size=len(made))))[
+        numbers
+    ]
+    chosen = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers)))
+    )
     values = np.where(complete | chosen, truth, np.nan)
     low, high = bounds(numbers, complete, values, groups)
     assert low == pytest.approx((values == 1).mean(), abs=1e-9)
@@ -512,7 +639,9 @@ def alone(verdicts: FloatArray, groups: IntArray, **more: Any) -> Estimate:
     strata = verdicts.astype(np.int64)
     population, _ = summed(strata, verdicts, groups, 2, nothing, np.empty(0))
     hits = np.bincount(strata, weights=verdicts, minlength=2), np.bincount(strata, minlength=2)
-    return judge_alone(population, np.ones(2, dtype=np.bool_), hits, None, more.get("target", "app"))
+    return judge_alone(
+        population, np.ones(2, dtype=np.bool_), hits, None, more.get("target", "app")
+    )
 
 
 def test_the_judge_alone_has_the_interval_of_chance() -> None:
@@ -523,7 +652,10 @@ def test_the_judge_alone_has_the_interval_of_chance() -> None:
     assert (single.low, single.high) == (pytest.approx(float(low)), pytest.approx(float(high)))
     copied = alone(np.repeat(verdicts, 6), np.repeat(np.arange(300), 6))
     assert copied.n == 1800
-    assert (copied.low, copied.high) == (pytest.approx(single.low, abs=1e-4), pytest.approx(single.high, abs=1e-4))
+    assert (copied.low, copied.high) == (
+        pytest.approx(single.low, abs=1e-4),
+        pytest.approx(single.high, abs=1e-4),
+    )
     these = alone(verdicts, np.arange(300), target="these")
     assert these.low == these.value == these.high
     few = alone(verdicts[:5], np.arange(5))
@@ -536,7 +668,9 @@ def test_the_interval_of_the_judge_alone_holds_its_share_of_the_app() -> None:
     random = np.random.default_rng(11)
     inside = 0
     for _ in range(400):
-        verdicts = (random.random((60, 6)) < random.beta(1.5, 3.0, (60, 1))).astype(np.float64).ravel()
+        verdicts = (
+            (random.random((60, 6)) < random.beta(1.5, 3.0, (60, 1))).astype(np.float64).ravel()
+        )
         made = alone(verdicts, np.repeat(np.arange(60), 6))
         inside += (made.low or 0) <= 1 / 3 <= (made.high or 0)
     assert 0.92 <= inside / 400 <= 0.98

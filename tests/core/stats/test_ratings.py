@@ -37,7 +37,9 @@ def test_ratings_one_by_one_become_a_matrix_with_gaps():
 
 
 def test_no_ratings_are_an_empty_matrix():
-    ids, matrix = ratings_of(np.empty(0, dtype=int), np.empty(0, dtype=str), np.empty(0), GROUNDEDNESS)
+    ids, matrix = ratings_of(
+        np.empty(0, dtype=int), np.empty(0, dtype=str), np.empty(0), GROUNDEDNESS
+    )
     assert (len(ids), matrix.values.shape) == (0, (0, 0))
 
 
@@ -96,7 +98,9 @@ def test_quality_is_the_lower_median_and_groundedness_the_mean(rows):
     quality = one_value_per_response(ids, who, values, "quality")
     assert quality.values.tolist() == [median_low(said) for said in by_response(rows).values()]
     groundedness = one_value_per_response(ids, who, values / 4, "groundedness")
-    assert groundedness.values == pytest.approx([np.mean(said) / 4 for said in by_response(rows).values()])
+    assert groundedness.values == pytest.approx(
+        [np.mean(said) / 4 for said in by_response(rows).values()]
+    )
     assert groundedness.response_ids.tolist() == list(by_response(rows))
 
 
@@ -115,28 +119,42 @@ def test_a_person_counts_once_per_response():
 
 def test_a_missing_grade_is_refused_not_averaged():
     with pytest.raises(ValueError, match="left out"):
-        one_value_per_response(np.array([1, 2]), np.array([5, 5]), np.array([0.5, np.nan]), "groundedness")
+        one_value_per_response(
+            np.array([1, 2]), np.array([5, 5]), np.array([0.5, np.nan]), "groundedness"
+        )
 
 
 def test_no_reviews_give_no_values():
-    got = one_value_per_response(np.empty(0, dtype=int), np.empty(0, dtype=int), np.empty(0), "groundedness")
+    got = one_value_per_response(
+        np.empty(0, dtype=int), np.empty(0, dtype=int), np.empty(0), "groundedness"
+    )
     assert (len(got.values), got.ties) == (0, 0)
 
 
-IDS, WHO = np.array([1, 1, 1, 2, 2, 3, 4, 4, 4]), np.array(["a", "b", "lead", "a", "b", "a", "a", "b", "lead"])
+IDS, WHO = (
+    np.array([1, 1, 1, 2, 2, 3, 4, 4, 4]),
+    np.array(["a", "b", "lead", "a", "b", "a", "a", "b", "lead"]),
+)
 SAID = np.array(["good", "bad", "bad", "good", "bad", "good", "good", "good", "bad"])
 GOLD = WHO == "lead"
 
 
 def test_gold_comes_before_the_majority_and_settles_ties():
     got = human_values(IDS, WHO, SAID, "label", gold=GOLD)
-    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {1: "bad", 3: "good", 4: "bad"}
+    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {
+        1: "bad",
+        3: "good",
+        4: "bad",
+    }
     assert got.ties == 1
 
 
 def test_the_majority_leaves_who_adjudicated_out():
     got = human_values(IDS, WHO, SAID, "label", gold=GOLD, human="majority")
-    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {3: "good", 4: "good"}
+    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {
+        3: "good",
+        4: "good",
+    }
     assert (got.ties, got.only_gold) == (2, 0)
 
 
@@ -155,8 +173,14 @@ def test_each_person_is_a_row_and_gold_alone_is_counted_out():
 
 
 def test_without_gold_it_is_what_people_say_together():
-    got, plain = human_values(IDS, WHO, SAID, "label"), one_value_per_response(IDS, WHO, SAID, "label")
-    assert (got.response_ids.tolist(), got.values.tolist()) == (plain.response_ids.tolist(), plain.values.tolist())
+    got, plain = (
+        human_values(IDS, WHO, SAID, "label"),
+        one_value_per_response(IDS, WHO, SAID, "label"),
+    )
+    assert (got.response_ids.tolist(), got.values.tolist()) == (
+        plain.response_ids.tolist(),
+        plain.values.tolist(),
+    )
     assert got.ties == plain.ties
 
 

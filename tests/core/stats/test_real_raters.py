@@ -22,26 +22,38 @@ def pandalm(shared):
     rows = records(shared / "data/pandalm.pairwise.jsonl.gz")
     pairs = {row["id"]: row for row in rows}
     said = [
-        (pair, each["annotator"], each["preference"].lower()) for pair, row in pairs.items() for each in row["human"]
+        (pair, each["annotator"], each["preference"].lower())
+        for pair, row in pairs.items()
+        for each in row["human"]
     ]
     ids, who, values = map(np.array, zip(*said, strict=True))
     items, people = ratings_of(ids, who, positions(values, PREFERENCE), PREFERENCE)
     verdicts = {}
     for judge in ("gpt-3.5-turbo", "pandalm-7b"):
-        of_pair = {row["id"]: (row.get("verdict_order_ab") or "").lower() for row in rows if row["judge"] == judge}
+        of_pair = {
+            row["id"]: (row.get("verdict_order_ab") or "").lower()
+            for row in rows
+            if row["judge"] == judge
+        }
         verdicts[judge] = np.array([of_pair[item] for item in items])
     return (ids, who, values), people, verdicts
 
 
 def test_pandalm_annotators_agree_as_published(pandalm):
     _, people, _ = pandalm
-    assert {(p.first[-1], p.second[-1]): round(p.statistics["kappa"].value, 4) for p in pairs_of_raters(people)} == {
+    assert {
+        (p.first[-1], p.second[-1]): round(p.statistics["kappa"].value, 4)
+        for p in pairs_of_raters(people)
+    } == {
         ("1", "2"): 0.8520,
         ("1", "3"): 0.8789,
         ("2", "3"): 0.8617,
     }
     overall = overall_agreement(people)
-    assert (round(overall.alpha_nominal.value, 4), round(overall.fleiss_kappa.value, 4)) == (0.8642, 0.8642)
+    assert (round(overall.alpha_nominal.value, 4), round(overall.fleiss_kappa.value, 4)) == (
+        0.8642,
+        0.8642,
+    )
     assert (overall.raters, overall.items) == (3, 999)
 
 
@@ -49,7 +61,11 @@ def test_pandalm_judges_against_the_majority_come_out_as_published(pandalm):
     (ids, who, values), _, verdicts = pandalm
     codes = np.unique(ids, return_inverse=True)[1]
     human = human_values(codes, who, values, "label", human="majority")
-    assert dict(zip(*np.unique(human.values, return_counts=True), strict=True)) == {"a": 422, "b": 472, "tie": 105}
+    assert dict(zip(*np.unique(human.values, return_counts=True), strict=True)) == {
+        "a": 422,
+        "b": 472,
+        "tie": 105,
+    }
     assert human.ties == 0
     got = pair_statistics(verdicts["pandalm-7b"], human.values, PREFERENCE)
     figures = [got.agreement, got.macro_precision, got.macro_recall, got.macro_f1]
@@ -59,14 +75,19 @@ def test_pandalm_judges_against_the_majority_come_out_as_published(pandalm):
     assert (~usable).sum() == 25
     dropped = pair_statistics(turbo[usable], human.values[usable], PREFERENCE)
     as_ties = pair_statistics(np.where(usable, turbo, "tie"), human.values, PREFERENCE)
-    assert (round(dropped.agreement.value, 4), round(as_ties.agreement.value, 4)) == (0.7156, 0.7107)
+    assert (round(dropped.agreement.value, 4), round(as_ties.agreement.value, 4)) == (
+        0.7156,
+        0.7107,
+    )
 
 
 @pytest.mark.parametrize(
     ("judge", "rho", "usable", "omegas"),
     [("gpt-3.5-turbo", 0.7580, 974, (0, 0, 1)), ("pandalm-7b", 0.7147, 999, (0, 0, 2 / 3))],
 )
-def test_pandalm_judges_may_not_stand_in_for_a_person_at_any_usual_price(pandalm, judge, rho, usable, omegas):
+def test_pandalm_judges_may_not_stand_in_for_a_person_at_any_usual_price(
+    pandalm, judge, rho, usable, omegas
+):
     _, people, verdicts = pandalm
     said = verdicts[judge]
     codes = np.full(len(said), np.nan)
@@ -93,9 +114,15 @@ def test_ragchecker_scores_go_with_people_as_published(shared):
     grades = records(shared / "data/ragchecker.human.jsonl.gz")
     ids = np.array([row["pair_id"] for row in grades])
     by_pair = grouping(ids, len(grades), row="grade", group="pair")
-    published = {"correctness": (49.66, 46.93), "completeness": (60.67, 58.08), "overall": (61.93, 60.90)}
+    published = {
+        "correctness": (49.66, 46.93),
+        "completeness": (60.67, 58.08),
+        "overall": (61.93, 60.90),
+    }
     for aspect, (linear, ranked) in published.items():
-        judge = np.array([round(scores[f"{i}-2"][aspect] - scores[f"{i}-1"][aspect], 9) for i in ids])
+        judge = np.array(
+            [round(scores[f"{i}-2"][aspect] - scores[f"{i}-1"][aspect], 9) for i in ids]
+        )
         people = np.array([float(row[aspect]) for row in grades])
         got = pearson(judge, people, by_pair), spearman(judge, people, by_pair)
         assert [round(each.value * 100, 2) for each in got] == [linear, ranked]
@@ -109,7 +136,9 @@ def test_ragchecker_scores_go_with_people_as_published(shared):
 def test_ragchecker_annotators_go_with_each_other_as_published(shared, aspect, linear, ranked):
     grades = records(shared / "data/ragchecker.human.jsonl.gz")
     ids, who = (np.array([row[name] for row in grades]) for name in ("pair_id", "annotator"))
-    _, people = ratings_of(ids, who, np.array([float(row[aspect]) for row in grades]), Scale(aspect))
+    _, people = ratings_of(
+        ids, who, np.array([float(row[aspect]) for row in grades]), Scale(aspect)
+    )
     (pair,) = pairs_of_raters(people)
     assert round(pair.statistics["pearson"].value * 100, 2) == linear
     assert round(pair.statistics["spearman"].value * 100, 2) == ranked
@@ -119,7 +148,11 @@ def test_prometheus_repeats_have_the_alpha_recomputed_from_them(shared):
     rows = records(shared / "data/prometheus.samples.jsonl.gz")
     table = np.array([row["samples"] for row in rows], dtype=float)
     five = Scale("score", (1, 2, 3, 4, 5), weights="quadratic")
-    overall = overall_agreement(Ratings(table - 1, ("first", "second", "third"), five, grouping(None, len(rows))))
+    overall = overall_agreement(
+        Ratings(table - 1, ("first", "second", "third"), five, grouping(None, len(rows)))
+    )
     assert round(overall.alpha_interval.value, 4) == 0.8516
     as_scores = interval_alpha(table, grouping(None, len(rows)))
-    assert (as_scores.value, as_scores.low) == pytest.approx((overall.alpha_interval.value, overall.alpha_interval.low))
+    assert (as_scores.value, as_scores.low) == pytest.approx(
+        (overall.alpha_interval.value, overall.alpha_interval.low)
+    )

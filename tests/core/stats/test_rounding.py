@@ -11,7 +11,15 @@ from judgeboard_dashboard.views.suites import DIMENSION_COLUMNS
 
 @pytest.mark.parametrize(
     ("score", "said"),
-    [(0.475, "0.48"), (4.125, "4.13"), (3.625, "3.63"), (2.675, "2.68"), (4.124, "4.12"), (5.0, "5.00"), (0.0, "0.00")],
+    [
+        (0.475, "0.48"),
+        (4.125, "4.13"),
+        (3.625, "3.63"),
+        (2.675, "2.68"),
+        (4.124, "4.12"),
+        (5.0, "5.00"),
+        (0.0, "0.00"),
+    ],
 )
 def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, said: str) -> None:
     mean = Estimate(score, score, score, 24)
@@ -28,5 +36,7 @@ def test_a_change_is_rounded_alike_in_both_directions() -> None:
 
 def test_what_was_not_measured_keeps_its_reason() -> None:
     reason = "no case was scored"
-    (row,) = Table.of([("tone", Estimate(None, None, None, 0, reason=reason))], DIMENSION_COLUMNS).rows
+    (row,) = Table.of(
+        [("tone", Estimate(None, None, None, 0, reason=reason))], DIMENSION_COLUMNS
+    ).rows
     assert row[2] == reason

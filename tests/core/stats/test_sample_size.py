@@ -58,7 +58,9 @@ class Known:
 
 @pytest.fixture(scope="module")
 def known(shared: Path) -> Known:
-    people = {row["response_id"]: row for row in records(shared / "data" / "ragtruth.human.jsonl.gz")}
+    people = {
+        row["response_id"]: row for row in records(shared / "data" / "ragtruth.human.jsonl.gz")
+    }
     answers = {row["id"]: row for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")}
     judged: dict[str, dict] = {}
     for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz"):
@@ -69,8 +71,14 @@ def known(shared: Path) -> Known:
         np.array([people[each]["label"] == BAD for each in ids], dtype=float),
         grouping(np.array(evidence), len(ids)),
         np.array([sampling_number("judgeboard", "default", str(each)) for each in ids]),
-        {name: np.array([rows[each]["label"] == BAD for each in ids], dtype=float) for name, rows in judged.items()},
-        {name: np.array([1 - (rows[each].get("groundedness") or 0) for each in ids]) for name, rows in judged.items()},
+        {
+            name: np.array([rows[each]["label"] == BAD for each in ids], dtype=float)
+            for name, rows in judged.items()
+        },
+        {
+            name: np.array([1 - (rows[each].get("groundedness") or 0) for each in ids])
+            for name, rows in judged.items()
+        },
     )
 
 
@@ -78,8 +86,18 @@ class TestPublished:
     pytestmark = pytest.mark.shared
 
     def test_labels_by_lot(self, known: Known) -> None:
-        assert [labels_by_lot(x, known.share) for x in (0.1, 0.05, 0.03, 0.02)] == [89, 357, 991, 2231]
-        assert [labels_by_lot(x, known.share, answers=1344) for x in (0.1, 0.05, 0.03, 0.02)] == [84, 282, 571, 839]
+        assert [labels_by_lot(x, known.share) for x in (0.1, 0.05, 0.03, 0.02)] == [
+            89,
+            357,
+            991,
+            2231,
+        ]
+        assert [labels_by_lot(x, known.share, answers=1344) for x in (0.1, 0.05, 0.03, 0.02)] == [
+            84,
+            282,
+            571,
+            839,
+        ]
 
     def test_what_judges_explain(self, known: Known) -> None:
         by_verdict = {
@@ -98,14 +116,19 @@ class TestPublished:
         for judge, expected in by_verdict.items():
             assert known.explained(judge) == pytest.approx(expected, abs=5e-5)
         for judge, expected in by_score.items():
-            assert np.corrcoef(known.bad, known.scores[judge])[0, 1] ** 2 == pytest.approx(expected, abs=5e-5)
+            assert np.corrcoef(known.bad, known.scores[judge])[0, 1] ** 2 == pytest.approx(
+                expected, abs=5e-5
+            )
 
     def test_labels_with_a_judge(self, known: Known) -> None:
         bad = known.verdicts["track_b_modernbert"] == 1
         shares = [known.bad[~bad].mean(), known.bad[bad].mean()]
         for answers, expected in ((10**9, 212), (1344, 238)):
             strata = [answers * 2 / 3, answers / 3]
-            widths = [stratified_half_width(strata, [n * 2 / 3, n / 3], shares) for n in (expected - 1, expected)]
+            widths = [
+                stratified_half_width(strata, [n * 2 / 3, n / 3], shares)
+                for n in (expected - 1, expected)
+            ]
             assert widths[0] > 0.05 > widths[1]
 
     def test_evidence_groups(self, known: Known) -> None:
@@ -119,7 +142,9 @@ class TestPublished:
     def test_kappa(self, known: Known) -> None:
         _, influence = kappa_influence(known.verdicts["track_b_modernbert"] == 1, known.bad == 1)
         deviation = float(influence.std())
-        few_groups = known.groups.count / (known.groups.count - 1)  # a correction that the published figures lack
+        few_groups = known.groups.count / (
+            known.groups.count - 1
+        )  # a correction that the published figures lack
         effect = design_effect_of_mean(influence, known.groups) / few_groups
         assert deviation == pytest.approx(0.8087, abs=5e-5)
         assert [labels_for_kappa(x, deviation) for x in (0.1, 0.05)] == [251, 1005]
@@ -134,12 +159,18 @@ class TestPublished:
         differ = float((change != 0).mean())
         assert (change.mean(), differ) == pytest.approx((0.0409, 0.1793), abs=5e-5)
         labels = labels_for_change(change.mean(), change.var())
-        of_groups = labels_for_change(change.mean(), change.var() * design_effect_of_mean(change, known.groups))
+        of_groups = labels_for_change(
+            change.mean(), change.var() * design_effect_of_mean(change, known.groups)
+        )
         assert (labels, of_groups) == (833, 951)
         assert (round(labels * differ), round(of_groups * differ)) == (149, 171)
 
     def test_labels_for_an_outcome(self, known: Known) -> None:
-        assert [labels_for_outcome(bound, known.share) for bound in (0.25, 0.3, 0.2)] == [92, 301, 41]
+        assert [labels_for_outcome(bound, known.share) for bound in (0.25, 0.3, 0.2)] == [
+            92,
+            301,
+            41,
+        ]
         assert labels_for_outcome(0.25, 0.25) is None
 
     def test_which_answers_to_label(self, known: Known) -> None:
@@ -148,19 +179,26 @@ class TestPublished:
         verdicts = known.verdicts["track_b_modernbert"].astype(int)
         scores = known.scores["track_b_modernbert"]
         fourths = np.searchsorted(np.quantile(scores, [0.25, 0.5, 0.75]), scores, side="right")
-        # As published, the error of labels by lot comes from draws, too: here it is 4 % above its expectation.
+        # As published, the error of labels by lot comes from draws, too: here it is 4 % above its
+        # expectation.
         drawn = np.array([rng.choice(known.n, 200, replace=False) for _ in range(3_000)])
         alone = float(np.square(known.bad[drawn].mean(axis=1) - known.share).mean())
         judged, bad = verdicts[drawn], known.bad[drawn]
-        shares = [(bad * (judged == each)).sum(axis=1) / (judged == each).sum(axis=1) for each in (0, 1)]
+        shares = [
+            (bad * (judged == each)).sum(axis=1) / (judged == each).sum(axis=1) for each in (0, 1)
+        ]
         by_lot = np.bincount(verdicts) / known.n @ shares
-        assert 100 * float(np.square(by_lot - known.share).mean()) / alone == pytest.approx(61, abs=2)
+        assert 100 * float(np.square(by_lot - known.share).mean()) / alone == pytest.approx(
+            61, abs=2
+        )
 
         sizes, bad = np.bincount(fourths), np.bincount(fourths, weights=known.bad).astype(int)
         n = np.array(allocated(200, sizes.tolist(), least=20))
         variances = bad / sizes * (1 - bad / sizes) / n * (sizes - n) / (sizes - 1)
         # The Monte-Carlo error of a published figure is 1.4.
-        assert 100 * float(np.square(sizes / known.n) @ variances) / alone == pytest.approx(54, abs=2.8)
+        assert 100 * float(np.square(sizes / known.n) @ variances) / alone == pytest.approx(
+            54, abs=2.8
+        )
 
     def test_stopping_at_a_width_is_harmless_and_at_a_difference_is_not(self, known: Known) -> None:
         rng = np.random.default_rng(0)
@@ -176,7 +214,9 @@ class TestPublished:
         assert wrong[:, 29:400].any(axis=1).mean() == pytest.approx(0.36, abs=0.04)
 
 
-STRATA = st.lists(st.tuples(st.integers(1, 10_000), st.integers(1, 10_000), SHARES), min_size=1, max_size=6)
+STRATA = st.lists(
+    st.tuples(st.integers(1, 10_000), st.integers(1, 10_000), SHARES), min_size=1, max_size=6
+)
 
 
 @given(STRATA, st.floats(1, 4))
@@ -200,7 +240,9 @@ def test_more_labels_are_never_less_precise_and_all_labels_are_exact(
 
 @given(WIDTHS, SHARES, st.floats(1, 4), st.integers(10, 10**6))
 @settings(max_examples=100, deadline=None)
-def test_labels_by_lot_reach_their_width(width: float, share: float, effect: float, answers: int) -> None:
+def test_labels_by_lot_reach_their_width(
+    width: float, share: float, effect: float, answers: int
+) -> None:
     labels = labels_by_lot(width, share, answers=answers)
     assert 1 <= labels <= answers
     assert labels_by_lot(width / 2, share) >= labels_by_lot(width, share)
@@ -220,7 +262,11 @@ def test_a_change_that_is_planned_for_is_the_smallest_that_is_found(
         assert smallest_change(labels, variance, effect) == pytest.approx(change, rel=0.02)
 
 
-@given(st.integers(0, 400), st.lists(st.integers(0, 300), min_size=1, max_size=8), st.sampled_from([0, 2, 20]))
+@given(
+    st.integers(0, 400),
+    st.lists(st.integers(0, 300), min_size=1, max_size=8),
+    st.sampled_from([0, 2, 20]),
+)
 @settings(max_examples=200, deadline=None)
 def test_labels_are_allocated_without_a_rest(n: int, answers: list[int], least: int) -> None:
     planned = allocated(n, answers, least=least)
@@ -238,7 +284,10 @@ def test_the_more_answers_of_a_group_are_labelled_the_more_labels_are_needed() -
     def needed(effect: float) -> int:
         return labels_by_lot(0.05, 0.3, design_effect=effect)
 
-    alone, in_groups = labels_in_groups(needed, 10_000, 1, 0.5), labels_in_groups(needed, 10_000, 6, 0.5)
+    alone, in_groups = (
+        labels_in_groups(needed, 10_000, 1, 0.5),
+        labels_in_groups(needed, 10_000, 6, 0.5),
+    )
     assert alone == (needed(1), 1)
     assert in_groups[0] == needed(in_groups[1]) > needed(1)
     assert in_groups[1] == pytest.approx(1 + in_groups[0] / 10_000 * 5 * 0.5, abs=0.01)

@@ -40,7 +40,9 @@ def test_wilcoxons_test_counts_all_signs_of_the_ranks_at_hand(differences):
     ranks = rankdata(np.abs(moved))
     seen = ranks[moved > 0].sum()
     sums = [ranks[np.array(signs)].sum() for signs in product((False, True), repeat=len(moved))]
-    assert wilcoxon_below(np.array(differences)) == pytest.approx(np.mean(np.array(sums) <= seen + 1e-9))
+    assert wilcoxon_below(np.array(differences)) == pytest.approx(
+        np.mean(np.array(sums) <= seen + 1e-9)
+    )
 
 
 def test_wilcoxons_test_without_ties_equals_scipy():
@@ -68,7 +70,9 @@ def test_no_tests_reject_nothing():
 def test_holm_equals_statsmodels(p_values: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     gc.freeze()  # statsmodels collects garbage on each call, and there are many objects beside
-    assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1].tolist())
+    assert holm(p_values) == pytest.approx(
+        multitest.multipletests(p_values, method="holm")[1].tolist()
+    )
 
 
 def test_holm_keeps_the_order() -> None:

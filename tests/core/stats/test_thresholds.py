@@ -40,12 +40,25 @@ def juries(shared: Path):
     return published(shared / "data", "e4b_jury")
 
 
-def confident(answers: SharedAnswers, badness, judged_bad, agreement, *, inside=None, delta=0.05, one_start=None):
+def confident(
+    answers: SharedAnswers,
+    badness,
+    judged_bad,
+    agreement,
+    *,
+    inside=None,
+    delta=0.05,
+    one_start=None,
+):
     """Choose a threshold on one half. ``one_start`` is the design effect of a single start, which few labels delay."""
     inside = answers.of_type(None) if inside is None else inside
     confidence, risk = np.round(np.maximum(badness, 1 - badness), 9), 1 - agreement
     wrong, half = judged_bad != answers.bad, inside & answers.choosing
-    effect = design_effect_of_mean(wrong[half], answers.groups.at(half)) if one_start is None else one_start
+    effect = (
+        design_effect_of_mean(wrong[half], answers.groups.at(half))
+        if one_start is None
+        else one_start
+    )
     single = {} if one_start is None else {"starts": 1, "fewest": labels_to_pass(risk) / effect}
     passed = confidence_threshold(
         score_grid(confidence[inside]),
@@ -56,7 +69,9 @@ def confident(answers: SharedAnswers, badness, judged_bad, agreement, *, inside=
         design_effect=effect,
         **single,
     )
-    stands = inside & ~answers.choosing & (confidence >= (2 if passed is None else passed.threshold))
+    stands = (
+        inside & ~answers.choosing & (confidence >= (2 if passed is None else passed.threshold))
+    )
     return passed, effect, stands, wrong
 
 
@@ -91,7 +106,10 @@ def test_verdicts_that_may_stand_equal_the_published_ones(
     four_starts = confident(answers, *verdicts, agreement)
     same_threshold(four_starts, figures[f"{name} deff 4 starts"])
     for effect, how in ((1.0, "independent"), (four_starts[1], "deff")):
-        same_threshold(confident(answers, *verdicts, agreement, one_start=effect), figures[f"{name} {how} 1 starts"])
+        same_threshold(
+            confident(answers, *verdicts, agreement, one_start=effect),
+            figures[f"{name} {how} 1 starts"],
+        )
 
 
 @pytest.mark.shared
@@ -102,7 +120,9 @@ def test_verdicts_of_one_kind_stand_as_published(
 ) -> None:
     judged_bad = answers.judged_bad[JUDGES[0]]
     inside = judged_bad == (verdict == "hallucinated")
-    made = confident(answers, answers.badness[JUDGES[0]], judged_bad, agreement, inside=inside, delta=0.025)
+    made = confident(
+        answers, answers.badness[JUDGES[0]], judged_bad, agreement, inside=inside, delta=0.025
+    )
     same_threshold(made, figures[f"says {verdict} {agreement:.2f}"])
 
 
@@ -118,8 +138,13 @@ def test_the_mean_score_of_three_judges_gives_the_published_thresholds(
 
 @pytest.mark.shared
 @pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9, 0.92, 0.95])
-def test_six_judges_that_say_the_same_may_stand_as_published(answers: SharedAnswers, juries, agreement: float) -> None:
-    verdicts = np.stack([verdict for name, verdict in sorted(answers.judged_bad.items()) if name != "baseline_nli"], 1)
+def test_six_judges_that_say_the_same_may_stand_as_published(
+    answers: SharedAnswers, juries, agreement: float
+) -> None:
+    verdicts = np.stack(
+        [verdict for name, verdict in sorted(answers.judged_bad.items()) if name != "baseline_nli"],
+        1,
+    )
     bad, half = verdicts.sum(axis=1), answers.choosing
     alike = np.maximum(bad, 6 - bad)
     tied = alike == 3
@@ -133,10 +158,16 @@ def test_six_judges_that_say_the_same_may_stand_as_published(answers: SharedAnsw
         design_effect=juries["deff"],
         starts=1,
     )
-    assert (None if passed is None else passed.threshold) == juries[f"jury {agreement:.2f}"]["threshold"]
+    assert (None if passed is None else passed.threshold) == juries[f"jury {agreement:.2f}"][
+        "threshold"
+    ]
     for least in (6, 5, 4):
-        of_halves = [(wrong[rows], rows) for rows in ((alike >= least) & half, (alike >= least) & ~half)]
-        assert [int(each.sum()) for counts in of_halves for each in counts] == [*juries[f"{least} of 6"]]
+        of_halves = [
+            (wrong[rows], rows) for rows in ((alike >= least) & half, (alike >= least) & ~half)
+        ]
+        assert [int(each.sum()) for counts in of_halves for each in counts] == [
+            *juries[f"{least} of 6"]
+        ]
 
 
 @pytest.mark.shared
@@ -169,7 +200,9 @@ def test_thresholds_for_recall_equal_the_published_ones(
 
 @pytest.mark.shared
 @pytest.mark.parametrize("query_type", TYPES)
-def test_thresholds_for_precision_equal_the_published_ones(answers: SharedAnswers, figures, query_type: str) -> None:
+def test_thresholds_for_precision_equal_the_published_ones(
+    answers: SharedAnswers, figures, query_type: str
+) -> None:
     wanted = figures[f"precision 0.8 {query_type}"]
     inside = answers.of_type(None if query_type == "all" else query_type)
     badness, half = answers.badness[JUDGES[0]], inside & answers.choosing
@@ -190,7 +223,9 @@ def test_thresholds_for_precision_equal_the_published_ones(answers: SharedAnswer
 
 @pytest.mark.shared
 @pytest.mark.parametrize("query_type", TYPES)
-def test_the_cheapest_threshold_equals_the_published_one(answers: SharedAnswers, figures, query_type: str) -> None:
+def test_the_cheapest_threshold_equals_the_published_one(
+    answers: SharedAnswers, figures, query_type: str
+) -> None:
     wanted = figures[f"cost 5:1 {query_type}"]
     inside = answers.of_type(None if query_type == "all" else query_type)
     badness, half = answers.badness[JUDGES[0]], inside & answers.choosing
@@ -204,9 +239,13 @@ def test_the_cheapest_threshold_equals_the_published_one(answers: SharedAnswers,
 
 
 @pytest.mark.shared
-def test_a_threshold_for_a_precision_of_70_percent_is_the_published_one(answers: SharedAnswers) -> None:
+def test_a_threshold_for_a_precision_of_70_percent_is_the_published_one(
+    answers: SharedAnswers,
+) -> None:
     badness, half = answers.badness[JUDGES[1]], answers.choosing
-    passed = confidence_threshold(score_grid(badness), badness[half], ~answers.bad[half], risk=0.3, starts=1)
+    passed = confidence_threshold(
+        score_grid(badness), badness[half], ~answers.bad[half], risk=0.3, starts=1
+    )
     assert passed is not None
     assert passed.threshold == pytest.approx(0.629798, abs=1e-6)
 
@@ -230,7 +269,9 @@ def test_a_judge_that_is_sure_and_wrong_at_the_top_still_passes_from_a_later_sta
     wrong = confidence > 0.98
     passed = confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1)
     assert passed is not None
-    assert confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1, starts=1) is None
+    assert (
+        confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1, starts=1) is None
+    )
 
 
 def test_too_few_bad_labels_give_no_threshold() -> None:
@@ -248,20 +289,26 @@ def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot() -> Non
 
 
 @pytest.mark.shared
-def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_labelled(answers: SharedAnswers) -> None:
+def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_labelled(
+    answers: SharedAnswers,
+) -> None:
     badness, judged_bad = answers.badness[JUDGES[0]], answers.judged_bad[JUDGES[0]]
     grid, rng, strata = score_grid(badness), np.random.default_rng(1), judged_bad.astype(int)
     broken = {"equal chances": 0, "all labels": 0}
     for _ in range(100):
         labelled = judged_bad | (rng.random(len(strata)) < 0.3)
-        kept = equal_chances(np.bincount(strata), np.bincount(strata[labelled], minlength=2))[strata]
+        kept = equal_chances(np.bincount(strata), np.bincount(strata[labelled], minlength=2))[
+            strata
+        ]
         by_lot = labelled & (rng.random(len(strata)) < kept)
         half = (rng.random(answers.groups.count) < 0.5)[answers.groups.codes]
         for name, rows in (("equal chances", by_lot), ("all labels", labelled)):
             bad = rows & half & answers.bad
             effect = design_effect_of_mean(~judged_bad[bad], answers.groups.at(bad))
             passed = recall_threshold(grid, badness[bad], risk=0.2, design_effect=effect)
-            broken[name] += passed is not None and (badness[answers.bad] >= passed.threshold).mean() < 0.8
+            broken[name] += (
+                passed is not None and (badness[answers.bad] >= passed.threshold).mean() < 0.8
+            )
     assert broken["equal chances"] <= 10
     assert broken["all labels"] > 90
 
@@ -273,7 +320,9 @@ def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_lab
     st.integers(1, 6),
 )
 @settings(max_examples=60)
-def test_a_threshold_that_passes_keeps_its_bound(rows, risk: float, delta: float, groups: int) -> None:
+def test_a_threshold_that_passes_keeps_its_bound(
+    rows, risk: float, delta: float, groups: int
+) -> None:
     scores, wrong = np.array([each[0] / 20 for each in rows]), np.array([each[1] for each in rows])
     grid = score_grid(scores)
     passed = confidence_threshold(grid, scores, wrong, risk=risk, delta=delta)

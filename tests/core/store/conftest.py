@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from judgeboard.domain import Feedback, FeedbackKind, FlagState, JudgeVersion, Response, Status, Verdict
+from judgeboard.domain import (
+    Feedback,
+    FeedbackKind,
+    FlagState,
+    JudgeVersion,
+    Response,
+    Status,
+    Verdict,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -39,8 +47,14 @@ class Case:
     def thumbs(self, external_id: str, value: float) -> None:
         """The user says something new of a known answer."""
         known = self.answers[external_id]
-        feedback = Feedback(FeedbackKind.THUMBS, value, at=datetime(2026, 1, 1, 0, 0, len(known.feedback), tzinfo=UTC))
-        again = Response("log", external_id, known.query, known.answer, feedback=(*known.feedback, feedback))
+        feedback = Feedback(
+            FeedbackKind.THUMBS,
+            value,
+            at=datetime(2026, 1, 1, 0, 0, len(known.feedback), tzinfo=UTC),
+        )
+        again = Response(
+            "log", external_id, known.query, known.answer, feedback=(*known.feedback, feedback)
+        )
         self.answers[external_id] = again
         assert self.add(again).feedback_added == 1
 
@@ -49,7 +63,13 @@ class Case:
             return ensure_version(connection, JudgeVersion(name, name, params=params))
 
     def say(
-        self, version: StoredVersion, response_id: int, status: Status = Status.OK, *, repeat: int = 0, **verdict: Any
+        self,
+        version: StoredVersion,
+        response_id: int,
+        status: Status = Status.OK,
+        *,
+        repeat: int = 0,
+        **verdict: Any,
     ) -> int:
         """One more verdict of a judge version on a response."""
         ask = self.asks.get((version.id, response_id), -1) + (repeat == 0)
@@ -65,7 +85,11 @@ class Case:
     def flags(self, response_id: int) -> list[tuple[str, str]]:
         """Rule and state of the flags of a response, oldest first."""
         with self.store.reading() as connection:
-            query = select(FLAG.c.rule, FLAG.c.state).where(FLAG.c.response_id == response_id).order_by(FLAG.c.id)
+            query = (
+                select(FLAG.c.rule, FLAG.c.state)
+                .where(FLAG.c.response_id == response_id)
+                .order_by(FLAG.c.id)
+            )
             return [(rule, state) for rule, state in connection.execute(query)]
 
     def flag_rows(self, response_id: int) -> list[dict[str, Any]]:
@@ -73,13 +97,21 @@ class Case:
 
     def decide(self, response_id: int, rule: str, state: FlagState) -> None:
         """A person decides the open flag of a rule."""
-        mine = (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule) & (FLAG.c.state == "open")
+        mine = (
+            (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule) & (FLAG.c.state == "open")
+        )
         with self.store.writing() as connection:
-            assert connection.execute(update(FLAG).where(mine).values(state=state.value)).rowcount == 1
+            assert (
+                connection.execute(update(FLAG).where(mine).values(state=state.value)).rowcount == 1
+            )
 
     def current(self, response_id: int) -> list[dict[str, Any]]:
         with self.store.reading() as connection:
-            query = select(CURRENT).where(CURRENT.c.response_id == response_id).order_by(CURRENT.c.judgment_id)
+            query = (
+                select(CURRENT)
+                .where(CURRENT.c.response_id == response_id)
+                .order_by(CURRENT.c.judgment_id)
+            )
             return [dict(row._mapping) for row in connection.execute(query)]
 
     def rows(self, table: Any) -> list[dict[str, Any]]:

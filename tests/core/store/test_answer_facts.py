@@ -23,9 +23,24 @@ from served import fork_server
 
 REFUSAL = "I do not know."
 LOG = [
-    {"id": "refusal", "question": "When does the hut open?", "answer": REFUSAL, "passages": ["Dogs wait outside."]},
-    {"id": "missed", "question": "When does the hut open?", "answer": REFUSAL, "passages": ["The hut opens at nine."]},
-    {"id": "answer", "question": "When does the hut open?", "answer": "At nine. 🏔", "passages": ["It opens at nine."]},
+    {
+        "id": "refusal",
+        "question": "When does the hut open?",
+        "answer": REFUSAL,
+        "passages": ["Dogs wait outside."],
+    },
+    {
+        "id": "missed",
+        "question": "When does the hut open?",
+        "answer": REFUSAL,
+        "passages": ["The hut opens at nine."],
+    },
+    {
+        "id": "answer",
+        "question": "When does the hut open?",
+        "answer": "At nine. 🏔",
+        "passages": ["It opens at nine."],
+    },
     {"id": "no passages", "question": "When does the hut open?", "answer": REFUSAL},
 ]
 
@@ -47,7 +62,11 @@ def computed(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
         return {
             row.id: (RULE_VERSION, None, None)
             if row.answer is None
-            else (RULE_VERSION, is_right_refusal(row.query, row.answer, row.passages), len(row.answer))
+            else (
+                RULE_VERSION,
+                is_right_refusal(row.query, row.answer, row.passages),
+                len(row.answer),
+            )
             for row in connection.execute(select(RESPONSE))
         }
 
@@ -55,7 +74,11 @@ def computed(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
 def ids_of_refusals(store: Store) -> set[str]:
     with store.reading() as connection:
         ids = right_refusals(connection).tolist()
-        return set(connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.id.in_(ids))).scalars())
+        return set(
+            connection.execute(
+                select(RESPONSE.c.external_id).where(RESPONSE.c.id.in_(ids))
+            ).scalars()
+        )
 
 
 def test_facts_are_those_of_the_texts_that_are_stored(store: Store, tmp_path: Path) -> None:
@@ -99,7 +122,11 @@ def test_an_upgrade_that_is_killed_ten_times_stores_all_facts(store: Store, tmp_
     ]
     import_rows(store, tmp_path, rows)
     with store.writing() as connection:  # as an earlier version of the rules, or none, left them
-        connection.execute(update(ANSWER_FACT).values(rule_version=RULE_VERSION - 1, is_right_refusal=True, length=0))
+        connection.execute(
+            update(ANSWER_FACT).values(
+                rule_version=RULE_VERSION - 1, is_right_refusal=True, length=0
+            )
+        )
         connection.execute(delete(ANSWER_FACT).where(ANSWER_FACT.c.response_id % 3 == 0))
 
     for kills in range(1, 11):
@@ -107,7 +134,9 @@ def test_an_upgrade_that_is_killed_ten_times_stores_all_facts(store: Store, tmp_
         process.start()
         process.join()
         assert process.exitcode == -signal.SIGKILL
-        assert sum(version == RULE_VERSION for version, _, _ in stored(store).values()) == 20 * kills
+        assert (
+            sum(version == RULE_VERSION for version, _, _ in stored(store).values()) == 20 * kills
+        )
         with pytest.raises(SchemaMismatch):  # no figure is shown before all facts are there
             check_usable(store)
 

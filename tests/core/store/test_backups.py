@@ -120,7 +120,9 @@ def test_a_damaged_database_is_replaced_with_its_log(database: Path, tmp_path: P
     assert answers(database) == 2
 
 
-def test_nothing_is_restored_while_another_process_uses_the_database(database: Path, tmp_path: Path) -> None:
+def test_nothing_is_restored_while_another_process_uses_the_database(
+    database: Path, tmp_path: Path
+) -> None:
     url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
     back_up(url, file)
     code = (
@@ -159,7 +161,12 @@ def test_a_file_that_is_no_backup_changes_nothing(database: Path, tmp_path: Path
         with pytest.raises(error, match=words):
             restore(url, file)
     assert database.read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"prod.db", "other.db", "newer.db", "text.db"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "prod.db",
+        "other.db",
+        "newer.db",
+        "text.db",
+    }
 
 
 @pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump"), ("restore", "pg_restore")])

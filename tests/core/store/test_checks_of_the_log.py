@@ -69,7 +69,9 @@ def test_a_changed_check_is_applied_to_stored_answers(log: GradedLog) -> None:
     apply_again(log, [answer])
     apply_again(log, [answer])
     assert flags(log) == [(answer, "cites", "open"), (answer, "gives a temperature", "open")]
-    check(log, CHECKS.replace("gives a temperature", "says how warm"))  # only its name changes: the same check
+    check(
+        log, CHECKS.replace("gives a temperature", "says how warm")
+    )  # only its name changes: the same check
     apply_again(log, [answer])
     assert flags(log) == [(answer, "cites", "open"), (answer, "gives a temperature", "open")]
     check(log, CHECKS.replace("°C", "°F"))
@@ -105,7 +107,11 @@ def test_a_judgment_does_not_touch_the_flags_of_checks(log: GradedLog) -> None:
 def test_checks_come_from_a_file_too_and_a_mistake_is_refused(
     sqlite_log: GradedLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for text in ("checks: [{name: x, regex: '('}]", "checks: [{name: x, python: open('x')}]", "#" * 60_000):
+    for text in (
+        "checks: [{name: x, regex: '('}]",
+        "checks: [{name: x, python: open('x')}]",
+        "#" * 60_000,
+    ):
         with pytest.raises(BadInput, match="checks"):
             check(sqlite_log, text)
     file: Any = tmp_path / "checks.yaml"
@@ -135,4 +141,6 @@ def test_the_command_defines_and_counts_and_the_trend_shows_the_share(
     with sqlite_log.store.reading() as connection:
         (panel,) = trend(connection, measure="failed_check_share").panels
     assert [(point.estimate.value, point.estimate.n) for point in panel.points] == [(0.75, 4)]
-    assert named_checks((Path(__file__).parents[3] / "examples" / "checks.yaml").read_text(encoding="utf-8"))
+    assert named_checks(
+        (Path(__file__).parents[3] / "examples" / "checks.yaml").read_text(encoding="utf-8")
+    )

@@ -26,7 +26,9 @@ def test_a_worker_with_another_time_judges_everything_and_stores_the_time_of_the
     with postgres_store.reading() as connection:
         began: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
     fill(postgres_store)
-    worker = fork_server().Process(target=work_with_other_time, args=(address(postgres_store), ahead), daemon=True)
+    worker = fork_server().Process(
+        target=work_with_other_time, args=(address(postgres_store), ahead), daemon=True
+    )
     worker.start()
     try:
         until(lambda: len(judgments(postgres_store)) == ANSWERS, "a judgment of each answer")
@@ -39,7 +41,11 @@ def test_a_worker_with_another_time_judges_everything_and_stores_the_time_of_the
         for table in METADATA.sorted_tables:
             for column in table.columns:
                 if isinstance(getattr(column.type, "impl", None), DateTime):
-                    times = connection.execute(select(column).where(column.is_not(None))).scalars().all()
+                    times = (
+                        connection.execute(select(column).where(column.is_not(None)))
+                        .scalars()
+                        .all()
+                    )
                     strange = [time for time in times if not began - _RULE_ADDED <= time <= ended]
                     assert not strange, column
         for table in (EVENT, JUDGMENT, RUN):

@@ -6,7 +6,13 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
-from judgeboard.methods.self_reference.queries import NewSample, load_samples, store_samples, stored_samples, tries_at
+from judgeboard.methods.self_reference.queries import (
+    NewSample,
+    load_samples,
+    store_samples,
+    stored_samples,
+    tries_at,
+)
 from judgeboard.store.comparisons import (
     REFERENCE,
     NewComparison,
@@ -28,7 +34,10 @@ OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE, raw="Neither is 
 @pytest.fixture
 def pairs(case) -> list[int]:
     with case.store.writing() as connection:
-        given = [Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None) for n in range(3)]
+        given = [
+            Pair("s", f"p{n}", "?", "l", "r", query_type="t", gold=A if n else None)
+            for n in range(3)
+        ]
         return store_pairs(connection, given).new
 
 
@@ -77,7 +86,9 @@ def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pair
 def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs) -> None:
     version = case.version()
     add(case, version, said(pairs[0], BA))
-    assert [(row.aspect, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [("overall", False, True)]
+    assert [(row.aspect, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [
+        ("overall", False, True)
+    ]
 
 
 @on_sqlite
@@ -100,10 +111,15 @@ def test_the_latest_usable_ask_counts(case, pairs) -> None:
 @on_sqlite
 def test_conditions_and_versions_do_not_mix(case, pairs) -> None:
     one, other = case.version(), case.version(t=1)
-    informed = NewComparison(pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so")
+    informed = NewComparison(
+        pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so"
+    )
     add(case, one, said(pairs[0], AB, overall=A), informed)
     add(case, other, said(pairs[0], AB, overall=TIE))
-    assert [(row.condition, row.ab) for row in loaded(case, one)] == [("plain", A), ("reference", B)]
+    assert [(row.condition, row.ab) for row in loaded(case, one)] == [
+        ("plain", A),
+        ("reference", B),
+    ]
     assert [row.ab for row in loaded(case, one, other, condition="plain")] == [A, TIE]
 
 
@@ -161,11 +177,19 @@ def test_of_a_try_that_was_asked_for_again_the_latest_counts(case) -> None:
     with case.store.writing() as connection:
         (pair_id,) = store_pairs(connection, [Pair("s", "q", "?")]).new
         down = StepRecord(Status.ERROR)
-        store_samples(connection, version, None, [NewSample(pair_id, n, None, down) for n in (0, 1)])
+        store_samples(
+            connection, version, None, [NewSample(pair_id, n, None, down) for n in (0, 1)]
+        )
         store_samples(connection, version, None, [NewSample(pair_id, 0, "B", USABLE, ask=1)])
         (one,) = load_samples(connection, version.id)
         assert (one.answers, one.statuses) == (("B", None), ("ok", "error"))
-        assert stored_samples(connection, version.id, [pair_id])[pair_id, 0] == ("B", "ok", 1, None, None)
+        assert stored_samples(connection, version.id, [pair_id])[pair_id, 0] == (
+            "B",
+            "ok",
+            1,
+            None,
+            None,
+        )
         tries = tries_at(connection, version.id, pair_id)
         assert [(each.number, each.answer) for each in tries] == [
             (0, "B"),

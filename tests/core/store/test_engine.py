@@ -55,11 +55,15 @@ def log_of(file: Path) -> Path:
     return file.with_name(f"{file.name}-wal")
 
 
-def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(sqlite_store: Store, file: Path) -> None:
+def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(
+    sqlite_store: Store, file: Path
+) -> None:
     case = queue_case(sqlite_store)
     case.flagged(*[0.1] * 20)
     flags = [row["id"] for row in case.rows(FLAG)]
-    headers = {"authorization": f"Bearer {create_key(sqlite_store, 'reviews', scopes=('review',), by='test')}"}
+    headers = {
+        "authorization": f"Bearer {create_key(sqlite_store, 'reviews', scopes=('review',), by='test')}"
+    }
     sqlite_store.close()
     port = free_port()
     url = f"http://localhost:{port}"
@@ -75,13 +79,17 @@ def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(sqlite_st
     assert in_copy(file, select(func.count()).select_from(REVIEW)) == len(flags) == 20
 
 
-def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(sqlite_store: Store, file: Path) -> None:
+def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(
+    sqlite_store: Store, file: Path
+) -> None:
     sqlite_store.close()
     port = free_port()
     url = f"http://localhost:{port}"
     with ReadCommand("sources", "receive", "--port", str(port), "--db", str(file)) as process:
         until(lambda: answers(f"{url}/healthz"), "the receiver answers")
-        httpx.post(f"{url}/v1/traces", content=request(trace(1)), headers=PROTOBUF).raise_for_status()
+        httpx.post(
+            f"{url}/v1/traces", content=request(trace(1)), headers=PROTOBUF
+        ).raise_for_status()
         process.terminate()
         process.wait(60)
     assert not log_of(file).exists()
@@ -131,7 +139,11 @@ SECRET = "the name of the patient is Alma"
     ids=["letters", "JSON", "time"],
 )
 def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
-    sqlite_store: Store, file: Path, change: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    sqlite_store: Store,
+    file: Path,
+    change: str,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     store_answers(sqlite_store, 3)
     sqlite_store.close()
@@ -139,7 +151,12 @@ def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
         for trigger in ("guard_response_update", "search_response_update"):
             connection.execute(f"DROP TRIGGER {trigger}")
         connection.execute(f"UPDATE response SET {change} WHERE id = 2")
-    assert run(["export", "responses", "-o", str(file.with_name("responses.jsonl")), "--db", str(file)]) == 2
+    assert (
+        run(
+            ["export", "responses", "-o", str(file.with_name("responses.jsonl")), "--db", str(file)]
+        )
+        == 2
+    )
     printed = capsys.readouterr()
     assert f"{file} is damaged" in printed.err
     assert run(["doctor", "--db", str(file)]) == 1
@@ -167,7 +184,9 @@ def no_rights() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_the_user_cannot_write_is_read_and_exported(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with tempfile.TemporaryDirectory() as root:
         sealed, out = Path(root) / "sealed", Path(root) / "out"
         file = sealed / "judgeboard.db"
@@ -188,7 +207,9 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo: Path, caps
             ),
             ["export", "reviews", "-o", str(out / "reviews.jsonl")],
         ]
-        written = [(run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands]
+        written = [
+            (run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands
+        ]
         exported = (out / "reviews.jsonl").read_bytes()
         (out / "reviews.jsonl").unlink()
         assert [each.name for each in sealed.iterdir()] == [file.name]
@@ -196,10 +217,14 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo: Path, caps
             file.chmod(file_mode)
             sealed.chmod(folder_mode)
             with no_rights():
-                read = [(run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands]
+                read = [
+                    (run([*command, "--db", str(file)]), capsys.readouterr().out)
+                    for command in commands
+                ]
                 assert read == written
                 assert (out / "reviews.jsonl").read_bytes() == exported
-                # A file beside the database would belong to this user, and its owner could not write then.
+                # A file beside the database would belong to this user, and its owner could not
+                # write then.
                 assert [each.name for each in sealed.iterdir()] == [file.name]
                 assert run(["flags", "apply", "--db", str(file)]) == 2
             assert "readonly database" in capsys.readouterr().err
@@ -221,7 +246,11 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_full_disk_is_named_and_an_unfinished_database_is_not_left_behind(
-    sqlite_store: Store, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store,
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     store_answers(sqlite_store, 3)
     sqlite_store.close()

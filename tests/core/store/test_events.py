@@ -46,13 +46,34 @@ from refining_log import generator, judge, ratings, store_bad
 from suite_runs import playing, suite
 from written_tables import written_tables
 
-# Rows that come in by the thousand name their run or their import, whose beginning and end are events: of their own
-# they have none.
+# Rows that come in by the thousand name their run or their import, whose beginning and end are
+# events: of their own they have none.
 OF_A_RUN = {
-    *("response", "answer_fact", "user_feedback", "judgment", "judgment_score", "current_judgment", "flag"),
-    *("comparison", "comparison_score", "pair", "sample", "generation", "refinement", "suite_case", "import_batch"),
+    *(
+        "response",
+        "answer_fact",
+        "user_feedback",
+        "judgment",
+        "judgment_score",
+        "current_judgment",
+        "flag",
+    ),
+    *(
+        "comparison",
+        "comparison_score",
+        "pair",
+        "sample",
+        "generation",
+        "refinement",
+        "suite_case",
+        "import_batch",
+    ),
     *("judge_version", "run", "queue_item"),
-    *("claim", "worker", "run_share"),  # which process does which task at the moment, and what it has spent
+    *(
+        "claim",
+        "worker",
+        "run_share",
+    ),  # which process does which task at the moment, and what it has spent
 }
 WHO = "ann@example.org"
 
@@ -68,7 +89,9 @@ class Case:
     def first(self, table: Any) -> int:
         """The first row of a table."""
         with self.store.reading() as connection:
-            return int(connection.execute(select(table.c.id).order_by(table.c.id).limit(1)).scalar_one())
+            return int(
+                connection.execute(select(table.c.id).order_by(table.c.id).limit(1)).scalar_one()
+            )
 
     def file(self, text: str) -> Path:
         path = self.folder / "rows.jsonl"
@@ -85,16 +108,25 @@ def filled(new_store: Callable[[], Store]) -> Path:
     store_answers(store, 4)
     with store.writing() as connection:
         texts = ("log", "How long is it?"), ("other", "How long is it?")
-        store_responses(connection, [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts])
+        store_responses(
+            connection,
+            [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts],
+        )
     add_pairs(store, 1)
     for name in ("first", "second"):
         judge_pending(store, judgeboard.make_judge("lexical", name=name))
-    change_settings(store, {"primary_judge": "first", "random_share": 1.0, "random_seed": "s"}, "cli:root")
+    change_settings(
+        store, {"primary_judge": "first", "random_share": 1.0, "random_seed": "s"}, "cli:root"
+    )
     judgeboard.raise_flags(store)
     lead = add_person(store, WHO, Role.ADMIN, "cli:root")
     add_person(store, "bob@example.org", Role.REVIEWER, "cli:root")
-    judgeboard.decide(store, flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled")
-    judgeboard.select_attempt(store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled")
+    judgeboard.decide(
+        store, flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled"
+    )
+    judgeboard.select_attempt(
+        store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled"
+    )
     store.close()
     return Path(str(store.engine.url.database))
 
@@ -108,7 +140,11 @@ def case(filled: Path, tmp_path: Path) -> Case:
 
 def flag_that_waits(case: Case) -> int:
     with case.store.reading() as connection:
-        return int(connection.execute(select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)).scalar_one())
+        return int(
+            connection.execute(
+                select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)
+            ).scalar_one()
+        )
 
 
 def decide(case: Case) -> None:
@@ -123,7 +159,11 @@ def decide(case: Case) -> None:
 
 
 def decide_too_late(case: Case) -> None:
-    late: dict[str, Any] = {"reviewer": case.lead, "decision": Decision.DISMISS, "grade": Grade(note="why")}
+    late: dict[str, Any] = {
+        "reviewer": case.lead,
+        "decision": Decision.DISMISS,
+        "grade": Grade(note="why"),
+    }
     with pytest.raises(judgeboard.JudgeboardError):
         judgeboard.decide(case.store, flag_id=1, **late, request_key="late")
 
@@ -134,7 +174,9 @@ def answers(case: Case) -> None:
 
 
 def grades(case: Case) -> None:
-    file = case.file('{"external_id": "same", "source": "other", "annotator": "Mara", "label": "grounded"}\n')
+    file = case.file(
+        '{"external_id": "same", "source": "other", "annotator": "Mara", "label": "grounded"}\n'
+    )
     import_file(case.store, file, kind="grades", actor=case.lead)
 
 
@@ -144,7 +186,9 @@ def pairs(case: Case) -> None:
 
 def job(case: Case) -> str:
     where = judgeboard.RowFilter(response_ids=(2, 3))
-    return request_rejudge(case.store, judge={"kind": "lexical", "name": "first"}, where=where, actor=case.lead)
+    return request_rejudge(
+        case.store, judge={"kind": "lexical", "name": "first"}, where=where, actor=case.lead
+    )
 
 
 def rule(case: Case) -> None:
@@ -156,7 +200,11 @@ def push_target(case: Case) -> None:
 
 
 def alert_rule(case: Case) -> None:
-    add_alert_rule(case.store, WrittenRule(name="cost", when="spend", above=5, to=("slack:env:SLACK_URL",)), case.lead)
+    add_alert_rule(
+        case.store,
+        WrittenRule(name="cost", when="spend", above=5, to=("slack:env:SLACK_URL",)),
+        case.lead,
+    )
 
 
 def take_part(case: Case, job_id: str) -> None:
@@ -170,7 +218,9 @@ def done_job(case: Case) -> None:
 
 def failed_job(case: Case) -> None:
     retire_version(case.store, "second", case.lead)
-    asked = request_rejudge(case.store, judge={"kind": "lexical", "name": "second"}, actor=case.lead)
+    asked = request_rejudge(
+        case.store, judge={"kind": "lexical", "name": "second"}, actor=case.lead
+    )
     take_part(case, asked)
 
 
@@ -203,7 +253,9 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "grade": lambda case: judgeboard.grade(
         case.store, response_id=2, reviewer=case.lead, grade=Grade(quality=3), request_key="k"
     ),
-    "undo": lambda case: judgeboard.undo(case.store, review_id=case.first(REVIEW), reviewer=case.lead, request_key="k"),
+    "undo": lambda case: judgeboard.undo(
+        case.store, review_id=case.first(REVIEW), reviewer=case.lead, request_key="k"
+    ),
     "select_attempt": lambda case: judgeboard.select_attempt(
         case.store, run_id=1, subject="1", number=2, reviewer=case.lead, request_key="k"
     ),
@@ -231,10 +283,14 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "make_control_answers": lambda case: judgeboard.make_control_answers(
         case.store, kinds=["passages_removed"], n=2, actor=WHO
     ),
-    "start_run": lambda case: judge_pending(case.store, judgeboard.make_judge("lexical", name="third"), actor=WHO),
+    "start_run": lambda case: judge_pending(
+        case.store, judgeboard.make_judge("lexical", name="third"), actor=WHO
+    ),
     "finish_run": compare,
     "combine": lambda case: judgeboard.judge_by_jury(case.store, ["first", "second"], actor=WHO),
-    "audit_recorded": lambda case: judgeboard.audit_recorded(case.store, "first", "second", by="label", actor=WHO),
+    "audit_recorded": lambda case: judgeboard.audit_recorded(
+        case.store, "first", "second", by="label", actor=WHO
+    ),
     "job_requested": job,
     "job_cancelled": lambda case: cancel_job(case.store, job(case), case.lead),
     "job_began": done_job,
@@ -245,7 +301,10 @@ CHANGES: dict[str, Callable[[Case], object]] = {
         push_target(case),
         change_target(case.store, "mlflow", RuleState.PAUSED, case.lead),
     ),
-    "set_rule_state": lambda case: (rule(case), change_rule(case.store, "live", RuleState.PAUSED, case.lead)),
+    "set_rule_state": lambda case: (
+        rule(case),
+        change_rule(case.store, "live", RuleState.PAUSED, case.lead),
+    ),
     "set_rule_judge": lambda case: (
         rule(case),
         set_judge(case.store, "live", judge={"kind": "lexical", "name": "second"}, actor=case.lead),
@@ -280,7 +339,9 @@ def test_a_change_leaves_an_event_that_names_who_made_it(case: Case, kind: str) 
 def test_a_worker_says_when_it_comes_and_goes(case: Case) -> None:
     worker(case)
     with case.store.reading() as connection:
-        rows = connection.execute(select(EVENT.c.kind, EVENT.c.actor).order_by(EVENT.c.id.desc()).limit(2)).all()
+        rows = connection.execute(
+            select(EVENT.c.kind, EVENT.c.actor).order_by(EVENT.c.id.desc()).limit(2)
+        ).all()
     case.store.close()
     assert rows == [("stop_worker", "worker:456789"), ("start_worker", "worker:456789")]
 
@@ -300,7 +361,10 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 @pytest.fixture
 def told(store: Store) -> Store:
     with store.writing() as connection:
-        responses = [Response(source=source, external_id="chat-1", query="q", answer="a") for source in ("a", "b")]
+        responses = [
+            Response(source=source, external_id="chat-1", query="q", answer="a")
+            for source in ("a", "b")
+        ]
         ids = store_responses(connection, responses).new
         for number in range(120):
             record_event(
@@ -318,10 +382,14 @@ def test_filters_narrow_together(told: Store) -> None:
     with told.reading() as connection:
         events = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=3)
         assert [event.details["n"] for event in events] == [115, 109, 103]
-        older = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=1, before_id=events[0].id)
+        older = latest_events(
+            connection, EventFilter(kind="undo", actor="bob"), limit=1, before_id=events[0].id
+        )
         assert older == events[1:2]
         late = latest_events(connection, EventFilter(since=START + timedelta(days=118)), limit=50)
         assert [event.details["n"] for event in late] == [119, 118]
         about = latest_events(connection, EventFilter(response="chat-1"), limit=50)
-        assert [(event.details["n"], event.response) for event in about] == [(n, "chat-1") for n in (3, 2, 1, 0)]
+        assert [(event.details["n"], event.response) for event in about] == [
+            (n, "chat-1") for n in (3, 2, 1, 0)
+        ]
         assert latest_events(connection, EventFilter(response="chat-2"), limit=50) == ()

@@ -19,40 +19,71 @@ PAID = StepRecord(Status.OK, raw="as it came", cost_micro=1_500)
 def rows(case, table: str):
     with case.store.reading() as connection:
         found = list(exports()[table].rows(connection))
-    return [{column.name: row.get(column.name) for column in exports()[table].columns} for row in found]
+    return [
+        {column.name: row.get(column.name) for column in exports()[table].columns} for row in found
+    ]
 
 
 def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
     root, version = case.answer(), case.version()
     case.say(version, root, groundedness=0.2, quality=2, scores=(DimensionScore("care", 3, "1-5"),))
-    made = Response("log", "a/again", "query", "better", kind=ResponseKind.REGENERATED, derived_from=root)
+    made = Response(
+        "log", "a/again", "query", "better", kind=ResponseKind.REGENERATED, derived_from=root
+    )
     with case.store.writing() as connection:
         run = start_import_run(connection, version, "me").id
         store_generations(connection, run, [NewGeneration(str(root), 1, "m", PAID, made)], NOW)
     again = root + 1
     case.say(version, again, groundedness=0.9, quality=4, reasoning="good now")
     with case.store.writing() as connection:
-        attempt = NewRefinement("reflect", str(root), 1, root, "kept_new", again, 2, 1, feedback="be brief")
+        attempt = NewRefinement(
+            "reflect", str(root), 1, root, "kept_new", again, 2, 1, feedback="be brief"
+        )
         insert_refinements(connection, run, [attempt], NOW)
-        audit = {"judgment_id": 1, "judge_version_id": version.id, "correct": False, "inclusion_probability": 0.1}
+        audit = {
+            "judgment_id": 1,
+            "judge_version_id": version.id,
+            "correct": False,
+            "inclusion_probability": 0.1,
+        }
         connection.execute(insert(JUDGMENT_REVIEW), audit | step_values(PAID, run, NOW))
     (refined,) = rows(case, "refinements")
     assert (refined["source"], refined["external_id"], refined["answer_id"], refined["answer"]) == (
         *("log", "a", "a/again"),
         "better",
     )
-    assert (refined["groundedness_before"], refined["groundedness"], refined["outcome"]) == (0.2, 0.9, "kept_new")
-    assert (refined["generation_cost"], refined["evaluation"], refined["feedback"]) == (0.0015, "good now", "be brief")
+    assert (refined["groundedness_before"], refined["groundedness"], refined["outcome"]) == (
+        0.2,
+        0.9,
+        "kept_new",
+    )
+    assert (refined["generation_cost"], refined["evaluation"], refined["feedback"]) == (
+        0.0015,
+        "good now",
+        "be brief",
+    )
     (audited,) = rows(case, "audits")
-    assert (audited["external_id"], audited["judge"], audited["supreme_judge"]) == ("a", "rag", "rag")
-    assert (audited["correct"], audited["inclusion_probability"], audited["cost"]) == (False, 0.1, 0.0015)
+    assert (audited["external_id"], audited["judge"], audited["supreme_judge"]) == (
+        "a",
+        "rag",
+        "rag",
+    )
+    assert (audited["correct"], audited["inclusion_probability"], audited["cost"]) == (
+        False,
+        0.1,
+        0.0015,
+    )
     first, second = rows(case, "judgments")
     assert first["scores"] == [{"dimension": "care", "value": 3, "scale": "1-5", "reasoning": None}]
     assert second["scores"] is None
 
 
 def test_an_export_shows_a_verdict_before_the_call_that_returned_it() -> None:
-    for table, verdict in [("judgments", "groundedness"), ("comparisons", "reasoning"), ("audits", "correct")]:
+    for table, verdict in [
+        ("judgments", "groundedness"),
+        ("comparisons", "reasoning"),
+        ("audits", "correct"),
+    ]:
         names = [column.name for column in exports()[table].columns]
         assert names[:2] == ["source", "external_id"]
         assert names.index(verdict) < names.index("run") < names.index("raw")

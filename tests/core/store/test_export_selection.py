@@ -35,24 +35,46 @@ def exported(store: Store, folder: Path, table: str, **options: Any) -> list[dic
 
 
 def test_the_command_knows_the_tables_without_a_subject() -> None:
-    whole = {name for name, table in exports().items() if table.response is None and table.pair is None}
+    whole = {
+        name for name, table in exports().items() if table.response is None and table.pair is None
+    }
     assert (whole, set(TABLES)) == (set(WITHOUT_SUBJECT), set(exports()))
 
 
 @pytest.mark.parametrize("table", [name for name in TABLES if name not in WITHOUT_SUBJECT])
-def test_each_table_has_the_rows_and_texts_of_the_selected_answers(filled: Store, tmp_path: Path, table: str) -> None:
+def test_each_table_has_the_rows_and_texts_of_the_selected_answers(
+    filled: Store, tmp_path: Path, table: str
+) -> None:
     everything = exported(filled, tmp_path, table)
     tables = ("pairs", "samples") if table in ABOUT_PAIRS else ("responses",)
-    subjects = {row["external_id"]: row for each in tables for row in exported(filled, tmp_path, each)}
+    subjects = {
+        row["external_id"]: row for each in tables for row in exported(filled, tmp_path, each)
+    }
     logged = {name: row for name, row in subjects.items() if row.get("kind", "log") == "log"}
-    types = sorted({logged[row["external_id"]]["query_type"] for row in everything if row["external_id"] in logged})
+    types = sorted(
+        {
+            logged[row["external_id"]]["query_type"]
+            for row in everything
+            if row["external_id"] in logged
+        }
+    )
     for query_type in types[:2]:
-        rows = exported(filled, tmp_path, table, where=RowFilter(query_types=(query_type,)), texts=TEXTS)
-        expected = [row for row in everything if logged.get(row["external_id"], {}).get("query_type") == query_type]
+        rows = exported(
+            filled, tmp_path, table, where=RowFilter(query_types=(query_type,)), texts=TEXTS
+        )
+        expected = [
+            row
+            for row in everything
+            if logged.get(row["external_id"], {}).get("query_type") == query_type
+        ]
         assert 0 < len(rows) == len(expected)
         for row in rows:
             subject = logged[row["external_id"]]
-            texts = ("question", "answer_a", "answer_b") if table in ABOUT_PAIRS else ("query", "answer", "context")
+            texts = (
+                ("question", "answer_a", "answer_b")
+                if table in ABOUT_PAIRS
+                else ("query", "answer", "context")
+            )
             assert [row[name] for name in texts] == [subject[name] for name in texts]
 
 
@@ -76,7 +98,9 @@ def test_the_table_of_ratings_has_each_review_beside_the_verdict_and_the_unrevie
     assert run(["export", "ratings", "--judge-version", "lexical", "-o", str(file), *db]) == 0
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     replaced = {row["replaces"] for row in exported(filled, tmp_path, "reviews")}
-    reviews = [row for row in exported(filled, tmp_path, "reviews") if row["review"] not in replaced]
+    reviews = [
+        row for row in exported(filled, tmp_path, "reviews") if row["review"] not in replaced
+    ]
     reviews = [row for row in reviews if row["decision"] != "withdrawn"]
     verdicts = {
         (row["source"], row["external_id"]): row
@@ -85,12 +109,19 @@ def test_the_table_of_ratings_has_each_review_beside_the_verdict_and_the_unrevie
     }
     reviewed = [row for row in rows if row["reviewer"] is not None]
     keys = ("external_id", "reviewer", "label", "groundedness", "quality")
-    listed, expected = ([str([row[name] for name in keys]) for row in each] for each in (reviewed, reviews))
+    listed, expected = (
+        [str([row[name] for name in keys]) for row in each] for each in (reviewed, reviews)
+    )
     assert sorted(listed) == sorted(expected)
-    assert {row["external_id"] for row in rows} == {row["external_id"] for row in (*reviews, *verdicts.values())}
+    assert {row["external_id"] for row in rows} == {
+        row["external_id"] for row in (*reviews, *verdicts.values())
+    }
     for row in rows:
         verdict = verdicts.get((row["source"], row["external_id"]), {})
-        assert (row["judge"], row["judge_groundedness"]) == ("lexical v1", verdict.get("groundedness"))
+        assert (row["judge"], row["judge_groundedness"]) == (
+            "lexical v1",
+            verdict.get("groundedness"),
+        )
     alone = [row for row in rows if row["reviewer"] is None]
     assert alone
     assert len({row["external_id"] for row in alone}) == len(alone)

@@ -51,10 +51,16 @@ def large(new_store: Callable[[], Store]) -> Store:
             JUDGMENT: (_judgment(number, version.id) for number in range(1, ROWS + 1)),
             CURRENT: (_current(number, version.id) for number in range(1, ROWS + 1)),
             FLAG: (_flag(number) for number in range(1, ROWS // 5)),
-            REVIEWER: [{"id": 1, "origin": "page", "name": "mara", "role": "reviewer", "created_at": NOW}],
+            REVIEWER: [
+                {"id": 1, "origin": "page", "name": "mara", "role": "reviewer", "created_at": NOW}
+            ],
             REVIEW: (_review(number) for number in range(1, ROWS // 20)),
-            REVIEW_FAILURE_MODE: ({"review_id": number, "mode": "wrong fee"} for number in range(1, 40)),
-            REVIEW_FLAG: ({"review_id": number, "flag_id": number * 5} for number in range(1, ROWS // 25)),
+            REVIEW_FAILURE_MODE: (
+                {"review_id": number, "mode": "wrong fee"} for number in range(1, 40)
+            ),
+            REVIEW_FLAG: (
+                {"review_id": number, "flag_id": number * 5} for number in range(1, ROWS // 25)
+            ),
         }
         for table, rows in made.items():
             connection.execute(insert(table), list(rows))
@@ -78,17 +84,27 @@ def plans_of(store: Store) -> Iterator[list[str]]:
     with steps_of(store, "SELECT") as explained:
         yield steps
     # The first judgment of all is the first row of its table.
-    steps += [step for statement, step in explained if "ORDER BY judgment.id\n LIMIT" not in statement]
+    steps += [
+        step for statement, step in explained if "ORDER BY judgment.id\n LIMIT" not in statement
+    ]
 
 
 @pytest.mark.parametrize("measure", [*MEASURES])
 @pytest.mark.parametrize("judge", ["rag", 1])
-def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(large: Store, measure, judge) -> None:
+def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(
+    large: Store, measure, judge
+) -> None:
     with large.reading() as connection, plans_of(large) as steps:
         drawn = trend(connection, measure=measure, judge=judge)
     whole, *types = drawn.panels
-    assert whole.n + whole.without_time == sum(panel.n + panel.without_time for panel in types) == ROWS
-    big = [step for step in steps if any(table in step for table in ("current_judgment", "response", "flag"))]
+    assert (
+        whole.n + whole.without_time == sum(panel.n + panel.without_time for panel in types) == ROWS
+    )
+    big = [
+        step
+        for step in steps
+        if any(table in step for table in ("current_judgment", "response", "flag"))
+    ]
     assert big
     newest = ("(response_id>?", "flag USING INDEX uq_flag_raise (response_id=?")
     rest = [step for step in big if "USING COVERING INDEX" not in step]
@@ -97,7 +113,9 @@ def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(large: Store
 
 def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
-        _, graded = graded_answers(connection, graded_reviews(connection), read_verdicts(connection, of_reviewed=True))
+        _, graded = graded_answers(
+            connection, graded_reviews(connection), read_verdicts(connection, of_reviewed=True)
+        )
     assert len(set(graded.response_ids.tolist())) == ROWS // 20 - 1
     (verdicts,) = (step for step in steps if "current_judgment" in step)
     assert verdicts.startswith("SEARCH current_judgment")
@@ -113,14 +131,20 @@ def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> 
     assert verdicts
     assert all("USING COVERING INDEX" in step for step in verdicts), verdicts
     assert _whole_log(steps) == []
-    (failed,) = (step for plan in steps for step in plan.splitlines() if step.startswith("SEARCH judgment"))
+    (failed,) = (
+        step for plan in steps for step in plan.splitlines() if step.startswith("SEARCH judgment")
+    )
     assert "ix_judgment_not_ok (judge_version_id=?" in failed
 
 
 def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large: Store) -> None:
     counts = []
     for by in (None, "query_type"):
-        with large.reading() as connection, rows_of(large) as rows, statements_of(large) as statements:
+        with (
+            large.reading() as connection,
+            rows_of(large) as rows,
+            statements_of(large) as statements,
+        ):
             rate_of(connection, list_versions(connection)[0], RateChoice(by=by))
         counts.append(len(statements))
         assert sum(rows) < ROWS / 5, rows
@@ -147,9 +171,15 @@ def test_failure_modes_are_counted_from_the_reviews(large: Store, by) -> None:
 @pytest.mark.parametrize(
     "condition", ["failure_mode=wrong fee", "rule=low_groundedness", "max_score=0.4", "state=open"]
 )
-def test_an_issue_is_measured_by_few_statements_that_use_indexes(large: Store, condition: str) -> None:
+def test_an_issue_is_measured_by_few_statements_that_use_indexes(
+    large: Store, condition: str
+) -> None:
     issue = Issue("Fees", issue_filter(parse_where([condition])))
-    with large.reading() as connection, plans_of(large) as steps, statements_of(large) as statements:
+    with (
+        large.reading() as connection,
+        plans_of(large) as steps,
+        statements_of(large) as statements,
+    ):
         figures = measure_issue(connection, issue)
     assert 0 < figures.answers < ROWS
     assert figures.before.n + figures.without_time <= ROWS
@@ -264,7 +294,9 @@ def test_numbers_read_as_texts_are_those_that_rows_have(log: GradedLog) -> None:
     few, others = RESPONSE.c.id.in_(ids[:3]), RESPONSE.c.id.not_in(ids[:3])
     columns = RESPONSE.c.external_id, RESPONSE.c.id, -RESPONSE.c.id
     with log.store.reading() as connection:
-        names, numbers = read_numbers(connection, *(select(*columns).where(part) for part in (few, others)))
+        names, numbers = read_numbers(
+            connection, *(select(*columns).where(part) for part in (few, others))
+        )
         texts, *rows = read_columns(connection, select(*columns).order_by(RESPONSE.c.id))
         nothing = read_numbers(connection, select(*columns).where(RESPONSE.c.id < 0))
     order = numbers[0].argsort()

@@ -95,7 +95,11 @@ def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:
     """The filter as a plain predicate on a row of response."""
     current = case.current(where.judge or "rag")
     if where.judge_version is not None:
-        current = {id_: row for id_, row in _by_version(case, where.judge_version).items() if row["status"] == "ok"}
+        current = {
+            id_: row
+            for id_, row in _by_version(case, where.judge_version).items()
+            if row["status"] == "ok"
+        }
     feedback, low_line = case.latest_feedback(), (0.5, 2)
     graded = {
         row["response_id"]
@@ -114,8 +118,10 @@ def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:
             not where.models or row["generator_model"] in where.models,
             not where.ids or row["external_id"] in where.ids,
             where.response_ids is None or row["id"] in where.response_ids,
-            where.day_from is None or (row["asked_day"] is not None and row["asked_day"] >= where.day_from),
-            where.day_to is None or (row["asked_day"] is not None and row["asked_day"] <= where.day_to),
+            where.day_from is None
+            or (row["asked_day"] is not None and row["asked_day"] >= where.day_from),
+            where.day_to is None
+            or (row["asked_day"] is not None and row["asked_day"] <= where.day_to),
             not where.no_time or row["asked_day"] is None,
             where.graded is None or (row["id"] in graded) is where.graded,
             where.user is None or _side(said) == where.user,
@@ -129,7 +135,9 @@ def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:
         ):
             if low is not None or high is not None:
                 value = None if verdict is None else verdict[name]
-                checks.append(value is not None and (low or 0) <= value <= (9 if high is None else high))
+                checks.append(
+                    value is not None and (low or 0) <= value <= (9 if high is None else high)
+                )
         if where.statuses:
             wanted = {
                 version
@@ -196,7 +204,9 @@ def _contains(row: Row, text: str) -> bool:
 def check_responses(case: ReviewedLog, where: RowFilter) -> None:
     wants = expected(case, where)
     found = [row for row in case.responses() if wants(row)]
-    newest = sorted(found, key=lambda row: (-1 if row["asked_day"] is None else row["asked_day"], row["id"]))[::-1]
+    newest = sorted(
+        found, key=lambda row: (-1 if row["asked_day"] is None else row["asked_day"], row["id"])
+    )[::-1]
     with case.store.reading() as connection:
         page = response_page(connection, where, limit=1000)
         assert [line.response_id for line in page.lines] == [row["id"] for row in newest]
@@ -223,7 +233,8 @@ def check_queue(case: ReviewedLog, where: RowFilter) -> None:
         **{
             name: value
             for name, value in where.as_dict().items()
-            if name not in {"rules", "states", "min_score", "max_score", "min_quality", "max_quality"}
+            if name
+            not in {"rules", "states", "min_score", "max_score", "min_quality", "max_quality"}
             and (name != "judge" or where.unscored)
         }
     )
@@ -239,11 +250,15 @@ def check_queue(case: ReviewedLog, where: RowFilter) -> None:
         and _within(flag["groundedness"], where.min_score, where.max_score)
         and _within(flag["quality"], where.min_quality, where.max_quality)
     ]
-    by_severity = sorted(found, key=lambda flag: (-flag["severity"], flag["asked_day"] or 9_999_999, flag["id"]))
+    by_severity = sorted(
+        found, key=lambda flag: (-flag["severity"], flag["asked_day"] or 9_999_999, flag["id"])
+    )
     worst = {flag["response_id"]: flag for flag in reversed(by_severity)}
     with case.store.reading() as connection:
         page = queue_page(connection, where, "worst", limit=1000)
-    assert [line.flag_id for line in page.lines] == [flag["id"] for flag in by_severity if flag in worst.values()]
+    assert [line.flag_id for line in page.lines] == [
+        flag["id"] for flag in by_severity if flag in worst.values()
+    ]
     assert page.total == len(worst)
 
 
@@ -268,7 +283,11 @@ def test_lists_hold_what_the_filter_says_on_postgresql(postgres_store: Store) ->
 
 
 def test_the_filters_of_this_test_find_something(filled: ReviewedLog) -> None:
-    empty = [describe(where) for where in FILTERS if not any(map(expected(filled, where), filled.responses()))]
+    empty = [
+        describe(where)
+        for where in FILTERS
+        if not any(map(expected(filled, where), filled.responses()))
+    ]
     assert sorted(empty) == [
         "0 chosen answers",
         describe(RowFilter(judge_side="none", min_score=0)),
@@ -279,7 +298,10 @@ def test_the_filters_of_this_test_find_something(filled: ReviewedLog) -> None:
 
 def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: ReviewedLog) -> None:
     with filled.store.reading() as connection:
-        found = [response_page(connection, RowFilter(text=text), limit=1000).total for text in ("Öse", "öse", "ÖSE")]
+        found = [
+            response_page(connection, RowFilter(text=text), limit=1000).total
+            for text in ("Öse", "öse", "ÖSE")
+        ]
     assert found[0] == found[1] == found[2] > 0
 
 
@@ -299,11 +321,14 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
         ensure_version(connection, JudgeVersion("rag", "rag", params={"temperature": 1}))
         facets = response_facets(connection)
     assert facets == ResponseFacets(
-        {"query_type": ("QA", "Äpfel"), "source": ("app", "shop"), "model": ("m1", "m2")}, ("lexical", "rag")
+        {"query_type": ("QA", "Äpfel"), "source": ("app", "shop"), "model": ("m1", "m2")},
+        ("lexical", "rag"),
     )
 
 
 @on_sqlite
 def test_an_empty_log_offers_nothing(store: Store) -> None:
     with store.reading() as connection:
-        assert response_facets(connection) == ResponseFacets({"query_type": (), "source": (), "model": ()}, ())
+        assert response_facets(connection) == ResponseFacets(
+            {"query_type": (), "source": (), "model": ()}, ()
+        )

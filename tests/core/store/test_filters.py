@@ -23,7 +23,9 @@ from judgeboard.store.filters import (
     parse_where,
 )
 
-TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=5)
+TEXT = st.text(
+    st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=5
+)
 NAMES = st.lists(TEXT, max_size=3).map(tuple)
 FILTERS = st.builds(
     RowFilter,
@@ -47,7 +49,9 @@ FILTERS = st.builds(
     no_time=st.booleans(),
     response_ids=st.none() | st.lists(st.integers(1, 9), max_size=3).map(tuple),
     kinds=st.lists(st.sampled_from(["log", "control", "candidate"])).map(tuple),
-    metadata=st.lists(st.sampled_from(["tenant=acme", "tenant=none", "user.plan=a=b", "n>=3"])).map(tuple),
+    metadata=st.lists(st.sampled_from(["tenant=acme", "tenant=none", "user.plan=a=b", "n>=3"])).map(
+        tuple
+    ),
 )
 
 
@@ -137,7 +141,8 @@ def test_a_single_value_cannot_be_given_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    "contradiction", [{"min_score": 0.8, "max_score": 0.2}, {"day_from": 9, "day_to": 8}, {"min_quality": 0}]
+    "contradiction",
+    [{"min_score": 0.8, "max_score": 0.2}, {"day_from": 9, "day_to": 8}, {"min_quality": 0}],
 )
 def test_a_filter_that_nothing_can_pass_is_refused(contradiction) -> None:
     with pytest.raises(BadInput):
@@ -163,7 +168,9 @@ def test_a_field_of_a_newer_program_is_refused() -> None:
 
 
 def test_words_of_a_drill_down() -> None:
-    where = RowFilter(query_types=("Data2txt",), rules=("low_groundedness",), judge_side="low", user="down")
+    where = RowFilter(
+        query_types=("Data2txt",), rules=("low_groundedness",), judge_side="low", user="down"
+    )
     for filtered, parts in (
         (where, ("Data2txt", "low groundedness", "judge low", "thumbs down")),
         (RowFilter(day_from=20513, day_to=20519), ("1 Mar 2026", "7 Mar 2026")),
@@ -178,11 +185,20 @@ def test_every_field_of_where_has_help() -> None:
 
 @pytest.mark.parametrize(
     "condition",
-    [{"judge_side": "none"}, {"judge_side": "low"}, {"unscored": "quality"}, {"unscored": "groundedness"}],
+    [
+        {"judge_side": "none"},
+        {"judge_side": "low"},
+        {"unscored": "quality"},
+        {"unscored": "groundedness"},
+    ],
 )
 def test_words_of_a_judges_verdicts_name_the_judge_and_the_score(condition) -> None:
     titles, of_version = {3: "rag v2"}, RowFilter(**condition, judge_version=3)
-    described = [describe(of_version, titles), describe(of_version), describe(RowFilter(**condition, judge="nli"))]
+    described = [
+        describe(of_version, titles),
+        describe(of_version),
+        describe(RowFilter(**condition, judge="nli")),
+    ]
     assert ["rag v2" in described[0], "3" in described[1], "nli" in described[2]] == [True] * 3
     assert all(condition.get("unscored", "") in each for each in described)
 
@@ -194,8 +210,12 @@ def test_a_filter_by_a_text_of_the_log_has_a_name_with_a_plain_plural(name: str)
     assert TextFilter("key", "help").plural == "keys"
 
 
-@pytest.mark.parametrize(("name", "table"), [("rule", "flag"), ("gold", "pair"), ("label", "current_judgment")])
-def test_answers_are_not_filtered_by_a_text_whose_name_means_something_else_elsewhere(name: str, table: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "table"), [("rule", "flag"), ("gold", "pair"), ("label", "current_judgment")]
+)
+def test_answers_are_not_filtered_by_a_text_whose_name_means_something_else_elsewhere(
+    name: str, table: str
+) -> None:
     with pytest.raises(ValueError, match=f"'{name}': {table} "):
         check_names([*TEXT_FILTERS, name])
     check_names([*TEXT_FILTERS, "country"])

@@ -29,10 +29,20 @@ from judgeboard.methods.control_answers.run import make_control_answers
 from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
 from judgeboard.methods.self_reference.queries import NewSample, load_samples, store_samples
 from judgeboard.store import forgetting
-from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
+from judgeboard.store.comparisons import (
+    REFERENCE,
+    NewComparison,
+    load_comparisons,
+    store_comparisons,
+)
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import parse_where
-from judgeboard.store.forgetting import ForgottenAnswers, count_to_forget, forget_matching, forget_response
+from judgeboard.store.forgetting import (
+    ForgottenAnswers,
+    count_to_forget,
+    forget_matching,
+    forget_response,
+)
 from judgeboard.store.generations import NewGeneration, store_generations, stored_ids
 from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
@@ -83,7 +93,9 @@ class Story:
             claims=(Claim(SECRET, ClaimStatus.SUPPORTED),),
             scores=(DimensionScore("care", 2, "1-5", f"for {SECRET}"),),
         )
-        store_judgments(connection, self.version, self.run, [NewJudgment(response_id, 0, 0, verdict)])
+        store_judgments(
+            connection, self.version, self.run, [NewJudgment(response_id, 0, 0, verdict)]
+        )
         judgment = select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == response_id)
         audit = {
             "judgment_id": connection.execute(judgment).scalar_one(),
@@ -96,8 +108,15 @@ class Story:
         connection.execute(insert(JUDGMENT_REVIEW), audit | step_values(SAID, self.run, NOW))
 
     def _grade(self, connection: Any) -> None:
-        grade = Grade(quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}")
-        insert_grades(connection, [GradeOf(self.response, "log", ImportedGrade("secret", "ada", grade))], None, NOW)
+        grade = Grade(
+            quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}"
+        )
+        insert_grades(
+            connection,
+            [GradeOf(self.response, "log", ImportedGrade("secret", "ada", grade))],
+            None,
+            NOW,
+        )
 
     def _pairs(self, connection: Any) -> None:
         question, answer = f"who is {SECRET}?", f"it is {SECRET}"
@@ -108,7 +127,9 @@ class Story:
             response_a="secret",
             metadata={"of": SECRET},
         )
-        linked = Pair("compare", "p", question, answer, "plainly this", sides=(self.response, self.other))
+        linked = Pair(
+            "compare", "p", question, answer, "plainly this", sides=(self.response, self.other)
+        )
         self.pairs = store_pairs(connection, [bench, linked]).new
         comparisons = [
             NewComparison(
@@ -119,7 +140,9 @@ class Story:
             )
             for pair_id in self.pairs
         ]
-        lost = [NewComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs]
+        lost = [
+            NewComparison(pair_id, Shown.BA, LOST, condition=REFERENCE) for pair_id in self.pairs
+        ]
         store_comparisons(connection, self.version, self.run, [*comparisons, *lost])
         tries = [NewSample(self.pairs[0], 0, SECRET, SAID), NewSample(self.pairs[0], 1, None, LOST)]
         store_samples(connection, self.version, self.run, tries)
@@ -137,12 +160,16 @@ class Story:
         subject = str(self.response)
         calls = [
             NewGeneration(subject, 1, "m", SAID, made),
-            NewGeneration(subject, 2, "m", SAID, None),  # the same answer again: it was not stored a second time
+            NewGeneration(
+                subject, 2, "m", SAID, None
+            ),  # the same answer again: it was not stored a second time
             NewGeneration(subject, 3, "m", LOST, None),
         ]
         store_generations(connection, self.run, calls, NOW)
         ends = [
-            NewRefinement("refine", subject, number, self.response, "failed", feedback=f"leave out {SECRET}")
+            NewRefinement(
+                "refine", subject, number, self.response, "failed", feedback=f"leave out {SECRET}"
+            )
             for number in (1, 2)
         ]
         insert_refinements(connection, self.run, ends, NOW)
@@ -178,7 +205,11 @@ def made_worse(connection: Any, response_id: int) -> int:
 
 
 def cell_text(cell: Any) -> str:
-    return bytes(cell).decode("utf-8", "replace") if isinstance(cell, bytes | memoryview) else str(cell)
+    return (
+        bytes(cell).decode("utf-8", "replace")
+        if isinstance(cell, bytes | memoryview)
+        else str(cell)
+    )
 
 
 @pytest.fixture
@@ -187,7 +218,15 @@ def story(case) -> Story:
 
 
 def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
-    with_texts = {"response", "judgment", "judgment_score", "judgment_review", "review", "pair", "comparison"}
+    with_texts = {
+        "response",
+        "judgment",
+        "judgment_score",
+        "judgment_review",
+        "review",
+        "pair",
+        "comparison",
+    }
     assert story.places_of(SECRET) >= {*with_texts, "sample", "generation", "refinement"}
 
 
@@ -213,8 +252,12 @@ def test_what_was_not_made_from_it_stays(story) -> None:
 
 def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
     with story.case.store.writing() as connection:
-        (alone,) = store_pairs(connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]).new
-        comparison = NewComparison(alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A})
+        (alone,) = store_pairs(
+            connection, [Pair("bench", "alone", "which Numbat?", "the Numbat", "no Numbat")]
+        ).new
+        comparison = NewComparison(
+            alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A}
+        )
         store_comparisons(connection, story.version, story.run, [comparison])
     with story.case.store.writing() as connection:
         forget_response(connection, "pair:alone:b", actor="me")
@@ -224,7 +267,10 @@ def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> N
 
 def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None:
     """Two rated attempts at a prompt of a file, the second asked with the feedback on the first, and a lost call."""
-    answered, lost = StepRecord(Status.OK, raw=secret), StepRecord(Status.ERROR, raw=secret, error=secret)
+    answered, lost = (
+        StepRecord(Status.OK, raw=secret),
+        StepRecord(Status.ERROR, raw=secret, error=secret),
+    )
     made = [
         Response(
             *("prompts", f"{prompt}~{number}", f"who is {secret}?", f"try {number}"),
@@ -233,18 +279,33 @@ def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None
         )
         for number in (1, 2)
     ]
-    calls = [NewGeneration(prompt, number, "m", answered, one) for number, one in enumerate(made, start=1)]
-    store_generations(connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW)
+    calls = [
+        NewGeneration(prompt, number, "m", answered, one)
+        for number, one in enumerate(made, start=1)
+    ]
+    store_generations(
+        connection, story.run, [*calls, NewGeneration(prompt, 3, "m", lost, None)], NOW
+    )
     ids = stored_ids(connection, made)
     ends = [
-        NewRefinement("refine", prompt, number, None, "failed", ids[key_of(one)], feedback=f"say more of {secret}")
+        NewRefinement(
+            "refine",
+            prompt,
+            number,
+            None,
+            "failed",
+            ids[key_of(one)],
+            feedback=f"say more of {secret}",
+        )
         for number, one in enumerate(made, start=1)
     ]
     insert_refinements(connection, story.run, ends, NOW)
 
 
 @pytest.mark.parametrize("named", ["p~1", "p~2"])
-def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_it(story, named: str) -> None:
+def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_it(
+    story, named: str
+) -> None:
     with story.case.store.writing() as connection:
         attempts_at(connection, story, "p", "Numbat-12")
         attempts_at(connection, story, "q", "Wombat-34")
@@ -270,14 +331,17 @@ def test_calls_that_made_no_answer_are_blanked_too(story) -> None:
 def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case) -> None:
     with case.store.writing() as connection:
         answers = [
-            Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}") for n in range(4)
+            Response("log", f"x{n}", f"question {n}?", f"answer {n} {SECRET if n == 0 else ''}")
+            for n in range(4)
         ]
         store_responses(connection, answers)
     assert make_control_answers(case.store, kinds=("other_answer",))[0].made == 4
     with case.store.writing() as connection:
         # Itself, its own control, and the other's.
         assert len(forget_response(connection, "x0", actor="test")) == 3
-        kept = connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET)))
+        kept = connection.execute(
+            select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET))
+        )
         assert kept.scalars().all() == []
 
 
@@ -285,15 +349,21 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
     store = sqlite_case.store
     path = Path(str(store.engine.url.database))
     with store.writing() as connection:
-        store_responses(connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)])
+        store_responses(
+            connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)]
+        )
     with store.writing() as connection:
         forget_response(connection, "x", actor="test")
     assert store.checkpoint()
-    files_with_secret = [file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()]
+    files_with_secret = [
+        file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()
+    ]
     assert files_with_secret == []
 
 
-def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_texts(story) -> None:
+def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_texts(
+    story,
+) -> None:
     where = parse_where([f"metadata.user={SECRET}"])
     with story.case.store.writing() as connection:
         assert count_to_forget(connection, where) == 1
@@ -310,10 +380,16 @@ def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_
             forget_matching(connection, where, actor="me")
 
 
-def test_many_answers_of_a_filter_are_forgotten_once_each(case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_answers_of_a_filter_are_forgotten_once_each(
+    case, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(forgetting, "_AT_ONCE", 2)
     with case.store.writing() as connection:
-        store_responses(connection, [Response("log", f"x{n}", f"question {n}?", "so") for n in range(5)])
+        store_responses(
+            connection, [Response("log", f"x{n}", f"question {n}?", "so") for n in range(5)]
+        )
         store_responses(connection, [Response("other", "y", "question?", "so")])
-        assert forget_matching(connection, parse_where(["source=log"]), actor="me") == ForgottenAnswers(5, 0)
+        assert forget_matching(
+            connection, parse_where(["source=log"]), actor="me"
+        ) == ForgottenAnswers(5, 0)
         assert count_to_forget(connection, parse_where(["source=other"])) == 1

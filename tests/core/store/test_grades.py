@@ -7,7 +7,15 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import GOOD, GradedLog
-from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
+from judgeboard.domain import (
+    DimensionScore,
+    Grade,
+    JudgeVersion,
+    Response,
+    ResponseKind,
+    Status,
+    Verdict,
+)
 from judgeboard.errors import BadInput
 from judgeboard.judges.prompt import example_params
 from judgeboard.measure.ratings import PairSource
@@ -29,7 +37,11 @@ HELD_OUT = EvidenceRole.HELD_OUT
 
 def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list[int]:
     """Store answers that are not held out."""
-    numbers = (n for n in itertools.count() if evidence_role(evidence_group(f"Question {n}?", ("p",))) is not HELD_OUT)
+    numbers = (
+        n
+        for n in itertools.count()
+        if evidence_role(evidence_group(f"Question {n}?", ("p",))) is not HELD_OUT
+    )
     answers = [
         Response(kind.value, str(n), f"Question {n}?", f"Answer {n}.", ("p",), kind=kind)
         for n in itertools.islice(numbers, count)
@@ -40,7 +52,13 @@ def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list
 
 def say(store: Store, response_id: int, who: str, given: Grade) -> None:
     reviewer = ensure_reviewer(store, "test", who)
-    grade(store, response_id=response_id, reviewer=reviewer, grade=given, request_key=f"{response_id} {who}")
+    grade(
+        store,
+        response_id=response_id,
+        reviewer=reviewer,
+        grade=given,
+        request_key=f"{response_id} {who}",
+    )
 
 
 def quality(store: Store, response_id: int, who: str, value: int, note: str | None = None) -> None:
@@ -73,7 +91,11 @@ def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store
     with sqlite_store.reading() as connection:
         (example,) = examples_from_reviews(connection, 1)
     number = example.query.removeprefix("Question ").removesuffix("?")
-    assert (example.response_id, example.answer, example.passages) == (logged, f"Answer {number}.", ("p",))
+    assert (example.response_id, example.answer, example.passages) == (
+        logged,
+        f"Answer {number}.",
+        ("p",),
+    )
     assert (example.scores, example.reasoning) == ({"groundedness": 0.2, "quality": 2}, note)
 
 
@@ -84,7 +106,11 @@ def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
         ids = store_responses(connection, rows).new
     for response_id in ids:
         quality(sqlite_store, response_id, "mara", 3)
-    usable = [response_id for response_id, (_, role) in zip(ids, groups, strict=True) if role is not HELD_OUT]
+    usable = [
+        response_id
+        for response_id, (_, role) in zip(ids, groups, strict=True)
+        if role is not HELD_OUT
+    ]
     assert taken(sqlite_store, len(usable)) == usable
     with pytest.raises(BadInput, match=f"{40 - len(usable)} more"):
         taken(sqlite_store, len(usable) + 1)
@@ -106,10 +132,17 @@ def test_the_evidence_of_anchors_is_never_in_examples(store: Store) -> None:
 def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> None:
     first, second = add(sqlite_store, 2)
     say(sqlite_store, first, "mara", Grade(scores=(DimensionScore("tone", 5, "1-5"),)))
-    say(sqlite_store, second, "mara", Grade(scores=(DimensionScore("tone", 1, "1-5"), DimensionScore("x", 1, "1-5"))))
+    say(
+        sqlite_store,
+        second,
+        "mara",
+        Grade(scores=(DimensionScore("tone", 1, "1-5"), DimensionScore("x", 1, "1-5"))),
+    )
     assert taken(sqlite_store, 2, dimensions={"tone"}) == [second, first]
     with sqlite_store.reading() as connection:
-        assert [one.scores for one in examples_from_reviews(connection, 2, dimensions={"tone"})] == [
+        assert [
+            one.scores for one in examples_from_reviews(connection, 2, dimensions={"tone"})
+        ] == [
             {"tone": 1},
             {"tone": 5},
         ]
@@ -121,10 +154,16 @@ def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store
         quality(store, response_id, "mara", 3)
     with store.reading() as connection:
         examples = examples_from_reviews(connection, 1)
-    judgments = [NewJudgment(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids]
+    judgments = [
+        NewJudgment(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids
+    ]
     with store.writing() as connection:
-        shown = ensure_version(connection, JudgeVersion("shown", "rag", params=example_params(examples)))
-        plain = ensure_version(connection, JudgeVersion("plain", "rag", params={"examples": "none"}))
+        shown = ensure_version(
+            connection, JudgeVersion("shown", "rag", params=example_params(examples))
+        )
+        plain = ensure_version(
+            connection, JudgeVersion("plain", "rag", params={"examples": "none"})
+        )
         for version in (shown, plain):
             store_judgments(connection, version, None, judgments)
     with store.reading() as connection:

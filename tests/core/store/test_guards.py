@@ -22,15 +22,57 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "judgment_score": {"judgment_id": 1, "dimension": "accuracy", "scale": "1-5", "reasoning": "x"},
     "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
     "review_flag": {"review_id": 1, "flag_id": 1},
-    "failure_mode": {"name": "m", "description": "d", "key": "K", "retired": False, "by": "m", "at": NOW},
-    "issue": {"number": 1, "version": 1, "title": "t", "description": "d", "owner": "m", "state": "open"}
+    "failure_mode": {
+        "name": "m",
+        "description": "d",
+        "key": "K",
+        "retired": False,
+        "by": "m",
+        "at": NOW,
+    },
+    "issue": {
+        "number": 1,
+        "version": 1,
+        "title": "t",
+        "description": "d",
+        "owner": "m",
+        "state": "open",
+    }
     | {"fixed_day": 1, "filter": {"rules": ["r"]}, "by": "m", "at": NOW},
-    "alarm": {"measure": "bad_share", "direction": "rose", "query_type": "QA", "judge_version_id": 1, "from_day": 7}
-    | {"seen_day": 14, "evidence": 200.0, "evidence_limit": 104.0, "rate_before": 0.2, "rate_after": 0.4}
+    "alarm": {
+        "measure": "bad_share",
+        "direction": "rose",
+        "query_type": "QA",
+        "judge_version_id": 1,
+        "from_day": 7,
+    }
+    | {
+        "seen_day": 14,
+        "evidence": 200.0,
+        "evidence_limit": 104.0,
+        "rate_before": 0.2,
+        "rate_after": 0.4,
+    }
     | {"by": "m", "at": NOW},
     "alarm_acknowledgement": {"alarm_id": 1, "by": "m", "note": "n", "at": NOW},
-    "judging_rule": {"name": "r", "by": "m", "judge_version_id": 1, "filter": {}, "judge": {}, "rate": 0.5, "rates": {}}
-    | {"max_cost": 1.0, "max_calls": 1, "concurrency": 1, "delay_s": 0.0, "after_id": 0, "state": "active", "at": NOW},
+    "judging_rule": {
+        "name": "r",
+        "by": "m",
+        "judge_version_id": 1,
+        "filter": {},
+        "judge": {},
+        "rate": 0.5,
+        "rates": {},
+    }
+    | {
+        "max_cost": 1.0,
+        "max_calls": 1,
+        "concurrency": 1,
+        "delay_s": 0.0,
+        "after_id": 0,
+        "state": "active",
+        "at": NOW,
+    },
     "alert_rule": {
         "name": "r",
         "by": "m",
@@ -39,16 +81,40 @@ SAMPLE: dict[str, dict[str, Any]] = {
         "destinations": ["command"],
         "at": NOW,
     },
-    "alert_event": {"alert_rule_id": 1, "subject": "", "sentence": "s", "opened_at": NOW, "seen_at": NOW},
-    "alert_delivery": {"alert_rule_id": 1, "kind": "test", "destination": "command", "message_id": "i", "message": {}}
+    "alert_event": {
+        "alert_rule_id": 1,
+        "subject": "",
+        "sentence": "s",
+        "opened_at": NOW,
+        "seen_at": NOW,
+    },
+    "alert_delivery": {
+        "alert_rule_id": 1,
+        "kind": "test",
+        "destination": "command",
+        "message_id": "i",
+        "message": {},
+    }
     | {"next_at": NOW, "at": NOW},
     "anchor_set": {"seed": "s", "by": "m", "at": NOW},
     "anchor": {"anchor_set_id": 1, "response_id": 1},
     "review_failure_mode": {"review_id": 1, "mode": "m"},
-    "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
+    "label_schema": {
+        "name": "s",
+        "number": 1,
+        "fields": [{"name": "f"}],
+        "hash": "h",
+        "created_by": "m",
+    }
     | {"created_at": NOW},
     "run": {"kind": "judge", "actor": "test", "started_at": NOW, "state": "running", "filter": {}},
-    "import_batch": {"file": "f", "importer": "jsonl", "kind": "responses", "actor": "test", "at": NOW},
+    "import_batch": {
+        "file": "f",
+        "importer": "jsonl",
+        "kind": "responses",
+        "actor": "test",
+        "at": NOW,
+    },
     "job": {
         "id": "j",
         "kind": "rejudge",
@@ -92,27 +158,80 @@ SAMPLE: dict[str, dict[str, Any]] = {
         "judges": ["rag"],
         "by": "m",
     }
-    | {"source": "s", "since": NOW, "with_notes": False, "every_s": 60.0, "next_at": NOW, "at": NOW},
+    | {
+        "source": "s",
+        "since": NOW,
+        "with_notes": False,
+        "every_s": 60.0,
+        "next_at": NOW,
+        "at": NOW,
+    },
     "sample": STEP | {"pair_id": 1, "judge_version_id": 1, "number": 0, "answer": "x"},
     "generation": STEP | {"run_id": 1, "subject": "a", "number": 1, "response_id": 1},
-    "refinement": {"method": "reflect", "run_id": 1, "subject": "a", "number": 1, "root_response_id": 1}
+    "refinement": {
+        "method": "reflect",
+        "run_id": 1,
+        "subject": "a",
+        "number": 1,
+        "root_response_id": 1,
+    }
     | {"feedback": "f", "outcome": "kept_new", "created_at": NOW},
-    "selected_attempt": {"run_id": 1, "subject": "a", "number": 1, "reviewer_id": 1, "request_key": "k", "at": NOW},
+    "selected_attempt": {
+        "run_id": 1,
+        "subject": "a",
+        "number": 1,
+        "reviewer_id": 1,
+        "request_key": "k",
+        "at": NOW,
+    },
     "judgment_review": STEP
-    | {"judgment_id": 1, "judge_version_id": 1, "ask": 0, "reasoning": "x", "inclusion_probability": 1.0},
+    | {
+        "judgment_id": 1,
+        "judge_version_id": 1,
+        "ask": 0,
+        "reasoning": "x",
+        "inclusion_probability": 1.0,
+    },
     "anchor_judgment": STEP | {"run_id": 1, "response_id": 1, "judge_version_id": 1, "ask": 0},
-    "suite_run": {"run_id": 1, "name": "s", "spec": {}, "spec_hash": "h", "candidate": "c", "judge_version_id": 1}
+    "suite_run": {
+        "run_id": 1,
+        "name": "s",
+        "spec": {},
+        "spec_hash": "h",
+        "candidate": "c",
+        "judge_version_id": 1,
+    }
     | {"created_at": NOW},
     "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},
-    "queue": {"name": "q", "subject": "answers", "filter": {}, "sort": "oldest", "grades": [], "created_by": "m"}
+    "queue": {
+        "name": "q",
+        "subject": "answers",
+        "filter": {},
+        "sort": "oldest",
+        "grades": [],
+        "created_by": "m",
+    }
     | {"reveal": False, "flagged_only": False, "max_items": 1, "created_at": NOW},
     "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
     "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
     "taken_lease": {"queue_item_id": 1, "reviewer_id": 1, "token": "t", "at": NOW},
-    "api_key": {"name": "k", "hash": "h", "scopes": ["ingest"], "source": "s", "max_body_mb": 1.0, "created_by": "m"}
+    "api_key": {
+        "name": "k",
+        "hash": "h",
+        "scopes": ["ingest"],
+        "source": "s",
+        "max_body_mb": 1.0,
+        "created_by": "m",
+    }
     | {"created_at": NOW},
     "trace": {"external_id": "t", "owner": "o", "source": "s", "first_at": NOW, "last_at": NOW},
-    "withdrawn_row": {"import_batch_id": 1, "table_name": "response", "row_key": "7", "content": {"a": 1}, "at": NOW},
+    "withdrawn_row": {
+        "import_batch_id": 1,
+        "table_name": "response",
+        "row_key": "7",
+        "content": {"a": 1},
+        "at": NOW,
+    },
     "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},
 }
 
@@ -125,14 +244,35 @@ def full(case):
 def filled(case):
     """A database with a row in every guarded table."""
     response = case.answer(
-        passages=("p",), reference="r", metadata={"k": "v"}, feedback=(Feedback(FeedbackKind.THUMBS, 1),)
+        passages=("p",),
+        reference="r",
+        metadata={"k": "v"},
+        feedback=(Feedback(FeedbackKind.THUMBS, 1),),
     )
-    case.say(case.version(), response, groundedness=0.1, reasoning="x", claims=(Claim("c", ClaimStatus.SUPPORTED),))
+    case.say(
+        case.version(),
+        response,
+        groundedness=0.1,
+        reasoning="x",
+        claims=(Claim("c", ClaimStatus.SUPPORTED),),
+    )
     with case.store.writing() as connection:
         record_event(connection, "test", "me")
-        connection.execute(insert(REVIEWER), {"origin": "t", "name": "m", "role": "r", "created_at": NOW})
-        review = {"response_id": response, "reviewer_id": 1, "note": "n", "request_key": "k", "at": NOW}
-        review |= {"claim_marks": [{"status": "supported"}], "choices": {"f": "v"}, "texts": {"g": "t"}}
+        connection.execute(
+            insert(REVIEWER), {"origin": "t", "name": "m", "role": "r", "created_at": NOW}
+        )
+        review = {
+            "response_id": response,
+            "reviewer_id": 1,
+            "note": "n",
+            "request_key": "k",
+            "at": NOW,
+        }
+        review |= {
+            "claim_marks": [{"status": "supported"}],
+            "choices": {"f": "v"},
+            "texts": {"g": "t"},
+        }
         connection.execute(insert(REVIEW), review)
         for table, row in SAMPLE.items():
             connection.execute(insert(METADATA.tables[table]), row)
@@ -147,7 +287,10 @@ def refused(case, statement: str) -> None:
 def contents(case) -> dict[str, list[tuple[Any, ...]]]:
     with case.store.reading() as connection:
         tables = METADATA.tables
-        return {name: [tuple(row) for row in connection.execute(select(tables[name]))] for name in tables}
+        return {
+            name: [tuple(row) for row in connection.execute(select(tables[name]))]
+            for name in tables
+        }
 
 
 def test_no_column_of_an_append_only_table_changes_and_no_row_goes(full) -> None:
@@ -184,7 +327,9 @@ def test_of_other_guarded_tables_only_the_named_columns_change(full) -> None:
 def test_replacing_a_row_is_refused_too(sqlite_case) -> None:
     columns = "id, response_id, kind, value, imported_at"
     values = "1, 1, 'thumbs', 0, '2026-01-01 00:00:00'"
-    refused(filled(sqlite_case), f"INSERT OR REPLACE INTO user_feedback ({columns}) VALUES ({values})")
+    refused(
+        filled(sqlite_case), f"INSERT OR REPLACE INTO user_feedback ({columns}) VALUES ({values})"
+    )
 
 
 @pytest.mark.postgres
@@ -197,7 +342,9 @@ def test_truncating_is_refused_too(postgres_case) -> None:
 def test_texts_go_only_after_an_event_names_their_response(full) -> None:
     # Facts of answers are computed anew when their rules change, so their table refuses no update.
     tables = [table for table in METADATA.sorted_tables if table.name != "answer_fact"]
-    forgotten = {table: columns for table in tables if (columns := columns_that("forgotten", table))}
+    forgotten = {
+        table: columns for table in tables if (columns := columns_that("forgotten", table))
+    }
     for table, columns in forgotten.items():
         for column in columns:
             if contents(full)[table.name][0][list(table.columns.keys()).index(column)] is not None:
@@ -255,6 +402,8 @@ GIVE_RIGHTS = "this user needs write access to the file and its folder"
 
 def test_a_write_that_is_not_possible_says_what_to_do(sqlite_store: Store) -> None:
     sqlite_store.close()
-    event.listen(sqlite_store.engine, "connect", lambda raw, _record: raw.execute("PRAGMA query_only = ON"))
+    event.listen(
+        sqlite_store.engine, "connect", lambda raw, _record: raw.execute("PRAGMA query_only = ON")
+    )
     with pytest.raises(BadInput, match=GIVE_RIGHTS), sqlite_store.writing() as connection:
         set_setting(connection, "low_quality", 1, "Mara")

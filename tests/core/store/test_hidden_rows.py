@@ -87,7 +87,19 @@ OF_WRITERS = {
         "same_as",
         "states",
     ),
-    *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
+    *(
+        "preferences",
+        "reason",
+        "responses",
+        "retired",
+        "review",
+        "role",
+        "row",
+        "rows",
+        "selected",
+        "state",
+        "text",
+    ),
     *(
         "endpoint_host",
         "entries",
@@ -117,11 +129,18 @@ def store_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     for module_name in names:
         module = importlib.import_module(module_name)
         for name, function in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != module_name:
+            if (
+                name.startswith("_")
+                or not inspect.isfunction(function)
+                or function.__module__ != module_name
+            ):
                 continue
             parameters = list(inspect.signature(function).parameters.values())
             if parameters and parameters[0].annotation is Connection:
-                yield f"{module_name.removeprefix('judgeboard.').removeprefix('store.')}.{name}", function
+                yield (
+                    f"{module_name.removeprefix('judgeboard.').removeprefix('store.')}.{name}",
+                    function,
+                )
 
 
 def arguments(queues: QueueCase) -> dict[Any, Any]:
@@ -143,7 +162,9 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
             {version.id: version for version in list_versions(connection)},
         )
         run = get_run(connection, answer.run_id)
-        judgments = tuple(connection.execute(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one)).scalars())
+        judgments = tuple(
+            connection.execute(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one)).scalars()
+        )
     rag, nli = answer.versions["rag"], answer.versions["nli"]
     new_rule = NewRule(
         name="rag",
@@ -272,7 +293,9 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "run_id": answer.run_id,
         "run_ids": (answer.run_id,),
         ("selection", RefineSelection): RefineSelection(where, 9_999, 5, 3),
-        ("selection", ReflectSelection): ReflectSelection(rag, where, 4, 0, ("QA",), False, 9_999, ()),
+        ("selection", ReflectSelection): ReflectSelection(
+            rag, where, 4, 0, ("QA",), False, 9_999, ()
+        ),
         ("selection", Selection): Selection(where, ask_mode("all"), None, 9_999),
         "score": "groundedness",
         "seed": "judgeboard",
@@ -365,7 +388,10 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
         for name, function in store_functions()
         if (given := arguments_of(name, function, values))
     }
-    calls |= {f"reviews.{function.__name__}": (function, ([1], {})) for function in (find_review, find_comment)}
+    calls |= {
+        f"reviews.{function.__name__}": (function, ([1], {}))
+        for function in (find_review, find_comment)
+    }
     calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in exports().items()}
     calls["export.ratings"] = (ratings_table(values["version"]).rows, ([], {}))
     leaks, telling = {}, set()
@@ -383,5 +409,10 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
     assert len(telling) > 50 or not queues.store.is_sqlite
 
 
-def _call(function: Callable[..., Any], positional: list[Any], named: dict[str, Any], connection: Connection) -> Any:
+def _call(
+    function: Callable[..., Any],
+    positional: list[Any],
+    named: dict[str, Any],
+    connection: Connection,
+) -> Any:
     return function(connection, *positional, **named)

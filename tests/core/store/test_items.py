@@ -7,7 +7,17 @@ import pytest
 from sqlalchemy import text
 
 from engines import on_sqlite
-from judgeboard.domain import Claim, ClaimStatus, Decision, Feedback, FeedbackKind, Grade, Label, QueueOrder, Status
+from judgeboard.domain import (
+    Claim,
+    ClaimStatus,
+    Decision,
+    Feedback,
+    FeedbackKind,
+    Grade,
+    Label,
+    QueueOrder,
+    Status,
+)
 from judgeboard.errors import NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
@@ -45,16 +55,27 @@ def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
     rag, nli, newer = case.version("rag"), case.version("nli"), case.version("rag", n=2)
     case.say(rag, response_id, groundedness=0.9, quality=4)
     case.say(nli, response_id, label=Label.GROUNDED)
-    case.say(newer, response_id, groundedness=0.3, quality=2, reasoning="no", claims=(claim,), raw="{}")
+    case.say(
+        newer, response_id, groundedness=0.3, quality=2, reasoning="no", claims=(claim,), raw="{}"
+    )
     case.say(newer, response_id, Status.ERROR, error="timeout")
     item = loaded(case, response_id)
-    assert (item.response.source, item.response.external_id, item.response.query_type, item.response.kind) == (
+    assert (
+        item.response.source,
+        item.response.external_id,
+        item.response.query_type,
+        item.response.kind,
+    ) == (
         "log",
         "a",
         "QA",
         "log",
     )
-    assert (item.response.query, item.response.answer, item.response.passages) == ("query", "answer of a", ("70 m", ""))
+    assert (item.response.query, item.response.answer, item.response.passages) == (
+        "query",
+        "answer of a",
+        ("70 m", ""),
+    )
     assert (item.response.generator_model, item.response.asked_at, item.response.metadata) == (
         "llama",
         ASKED,
@@ -71,7 +92,11 @@ def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
     assert item.primary_judge == "rag"
     assert [one.version_title for one in item.currents] == ["rag v2", "nli v1"]
     assert item.currents[0].claims == (claim,)
-    assert (item.currents[0].reasoning, item.currents[0].raw, item.currents[1].label) == ("no", "{}", "grounded")
+    assert (item.currents[0].reasoning, item.currents[0].raw, item.currents[1].label) == (
+        "no",
+        "{}",
+        "grounded",
+    )
     assert item.judgments[0].error == "timeout"
     # An unusable one and those of others do not count.
     assert item.before(item.currents[0]) == item.judgments[3]
@@ -91,7 +116,13 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
     assert item.flag is not None
     assert item.flag.rule == "feedback_gap"
     mara = ensure_reviewer(case.store, "page", "Mara")
-    decide(case.store, flag_id=item.flag.id, reviewer=mara, decision=Decision.CONFIRM, request_key="decide")
+    decide(
+        case.store,
+        flag_id=item.flag.id,
+        reviewer=mara,
+        decision=Decision.CONFIRM,
+        request_key="decide",
+    )
     decided = loaded(case, response_id)
     assert decided.flag is None
     assert {flag.state for flag in decided.flags} == {"confirmed"}
@@ -101,9 +132,15 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
 def test_reviews_name_their_reviewer_and_say_whether_they_stand(case) -> None:
     response_id = case.answer()
     mara, jon = (ensure_reviewer(case.store, "page", name) for name in ("Mara", "Jon"))
-    first = grade(case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=1), request_key="1")
-    second = grade(case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=2), request_key="2")
-    third = grade(case.store, response_id=response_id, reviewer=jon, grade=Grade(note="n"), request_key="3")
+    first = grade(
+        case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=1), request_key="1"
+    )
+    second = grade(
+        case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=2), request_key="2"
+    )
+    third = grade(
+        case.store, response_id=response_id, reviewer=jon, grade=Grade(note="n"), request_key="3"
+    )
     undo(case.store, review_id=third, reviewer=jon, request_key="4")
     reviews = loaded(case, response_id).reviews
     assert [(one.reviewer, one.id, one.stands) for one in reviews] == [
@@ -118,7 +155,9 @@ def test_reviews_name_their_reviewer_and_say_whether_they_stand(case) -> None:
 @on_sqlite
 def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
     response_id = case.answer()
-    case.say(case.version(), response_id, Status.UNPARSABLE, raw="85", error="groundedness 85 is above 1")
+    case.say(
+        case.version(), response_id, Status.UNPARSABLE, raw="85", error="groundedness 85 is above 1"
+    )
     item = loaded(case, response_id)
     assert item.currents == ()
     assert (item.judgments[0].status, item.judgments[0].raw) == ("unparsable", "85")
@@ -126,7 +165,13 @@ def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
 
 def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
     item = loaded(case, case.answer())
-    assert (item.response.feedback, item.judgments, item.flags, item.reviews, item.flag) == ((), (), (), (), None)
+    assert (item.response.feedback, item.judgments, item.flags, item.reviews, item.flag) == (
+        (),
+        (),
+        (),
+        (),
+        None,
+    )
     # No passages in the log are not an empty list.
     assert item.response.passages is None
     assert item.primary_judge is None
@@ -170,10 +215,16 @@ def read(queues: QueueCase, who, response_id: int):
         return load_item(connection, response_id)
 
 
-def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(queues) -> None:
+def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(
+    queues,
+) -> None:
     (response_id,) = queues.flagged(0.1)
     queues.queue(
-        order=QueueOrder.OLDEST, blind_judge=True, blind_people=True, needed=2, assigned=(queues.mara, queues.jon)
+        order=QueueOrder.OLDEST,
+        blind_judge=True,
+        blind_people=True,
+        needed=2,
+        assigned=(queues.mara, queues.jon),
     )
     leased = queues.lease(queues.mara)
     queues.review(queues.jon, DISMISS, groundedness=0.5)

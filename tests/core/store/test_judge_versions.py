@@ -37,8 +37,14 @@ def ensure(store, version: JudgeVersion):
 @on_sqlite
 def test_the_same_content_is_one_version(store) -> None:
     first = ensure(store, RAG)
-    assert ensure(store, JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")) == first
-    assert (first.title, first.fingerprint, first.params) == ("rag v1", fingerprint(RAG), {"temperature": 0})
+    assert (
+        ensure(store, JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")) == first
+    )
+    assert (first.title, first.fingerprint, first.params) == (
+        "rag v1",
+        fingerprint(RAG),
+        {"temperature": 0},
+    )
     assert (first.prompt, first.model, first.created_at.tzinfo) == ("Judge this.", "m-1", UTC)
 
 
@@ -55,7 +61,12 @@ def test_versions_count_within_their_name(store) -> None:
     ]
     assert titles == ["rag v1", "nli v1", "rag v2", "rag v3"]
     with store.reading() as connection:
-        assert [version.title for version in list_versions(connection)] == ["nli v1", "rag v1", "rag v2", "rag v3"]
+        assert [version.title for version in list_versions(connection)] == [
+            "nli v1",
+            "rag v1",
+            "rag v2",
+            "rag v3",
+        ]
 
 
 @on_sqlite
@@ -95,8 +106,12 @@ def test_what_is_not_found_is_answered_with_those_that_can_be_meant(case) -> Non
     rag = case.version("rag")
     case.version("nli")
     with case.store.reading() as connection:
-        assert str(not_found(connection, "x", [rag], "asked twice")).endswith("'x'; asked twice: rag v1")
-        assert str(not_found(connection, "x", [], "asked twice", what="judge")).endswith("nli v1, rag v1")
+        assert str(not_found(connection, "x", [rag], "asked twice")).endswith(
+            "'x'; asked twice: rag v1"
+        )
+        assert str(not_found(connection, "x", [], "asked twice", what="judge")).endswith(
+            "nli v1, rag v1"
+        )
         with pytest.raises(NotFound, match=r"'x'; .* rag v1$"):
             choose_version(connection, "x", [rag], "asked twice")
         with pytest.raises(NotFound, match=r"^nli v1 .*: rag"):
@@ -192,5 +207,7 @@ def test_a_version_that_is_not_there_is_said_so(sqlite_store: Store) -> None:
 def test_a_filter_of_a_retired_version_still_finds_its_verdicts(sqlite_store: Store) -> None:
     judged_twice(sqlite_store)
     retire_version(sqlite_store, "second v1", "cli:ann")
-    judge_pending(sqlite_store, make_judge("lexical", name="third"), where=RowFilter(judge="second"))
+    judge_pending(
+        sqlite_store, make_judge("lexical", name="third"), where=RowFilter(judge="second")
+    )
     assert sum(one["judge_version_id"] == 3 for one in judgments(sqlite_store)) == 3

@@ -4,7 +4,16 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from judgeboard.domain import Attempt, Claim, ClaimStatus, JudgeVersion, Label, Response, Status, Verdict
+from judgeboard.domain import (
+    Attempt,
+    Claim,
+    ClaimStatus,
+    JudgeVersion,
+    Label,
+    Response,
+    Status,
+    Verdict,
+)
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, claims_from
@@ -17,7 +26,10 @@ FULL = Verdict(
     quality=3,
     label=Label.GROUNDED,
     reasoning="because",
-    claims=(Claim("said", ClaimStatus.SUPPORTED, "said", 1, None, 0, 4), Claim("else", ClaimStatus.UNSUPPORTED)),
+    claims=(
+        Claim("said", ClaimStatus.SUPPORTED, "said", 1, None, 0, 4),
+        Claim("else", ClaimStatus.UNSUPPORTED),
+    ),
     raw='{"groundedness": 0.8}',
     model_reported="m-1",
     prompt_tokens=500,
@@ -36,7 +48,12 @@ def test_a_judgment_comes_back_as_it_was_given(case) -> None:
     with case.store.writing() as connection:
         assert store_judgments(connection, version, None, [NewJudgment(response, 0, 0, FULL)]) == 1
     [row] = case.rows(JUDGMENT)
-    assert (row["groundedness"], row["quality"], row["label"], row["status"]) == (0.8, 3, "grounded", "ok")
+    assert (row["groundedness"], row["quality"], row["label"], row["status"]) == (
+        0.8,
+        3,
+        "grounded",
+        "ok",
+    )
     assert (row["raw"], row["reasoning"], row["cost_micro"]) == (FULL.raw, "because", 12)
     assert claims_from(row["claims"]) == FULL.claims
     assert tuple(Attempt(**attempt) for attempt in row["attempts"]) == FULL.attempts
@@ -91,13 +108,21 @@ def test_current_of_a_judge_is_its_latest_usable_judgment_over_its_versions(case
     case.say(other, response, groundedness=0.5)
     case.say(two, response, groundedness=0.2)
     case.say(two, response, Status.ERROR)
-    assert [(row["judge_version_id"], row["groundedness"], row["is_current"]) for row in case.current(response)] == [
+    assert [
+        (row["judge_version_id"], row["groundedness"], row["is_current"])
+        for row in case.current(response)
+    ] == [
         (one.id, 0.1, False),
         (other.id, 0.5, True),
         (two.id, 0.2, True),
     ]
-    case.say(one, response, groundedness=0.9)  # the older version is asked again: its judgment is the latest
-    assert [(row["judge_version_id"], row["groundedness"], row["is_current"]) for row in case.current(response)] == [
+    case.say(
+        one, response, groundedness=0.9
+    )  # the older version is asked again: its judgment is the latest
+    assert [
+        (row["judge_version_id"], row["groundedness"], row["is_current"])
+        for row in case.current(response)
+    ] == [
         (other.id, 0.5, True),
         (two.id, 0.2, False),
         (one.id, 0.9, True),
@@ -133,10 +158,14 @@ def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case) -> None:
     table = CURRENT
     with case.store.writing() as connection:
         assert rebuild_current(connection, [response, other]) == 0
-        connection.execute(table.update().where(table.c.response_id == response).values(groundedness=0.9))
+        connection.execute(
+            table.update().where(table.c.response_id == response).values(groundedness=0.9)
+        )
         connection.execute(table.delete().where(table.c.response_id == other))
         ghost = ensure_version(connection, JudgeVersion("ghost", "ghost"))
-        connection.execute(insert(table), {**right[0], "judge_version_id": ghost.id, "judge_name": "ghost"})
+        connection.execute(
+            insert(table), {**right[0], "judge_version_id": ghost.id, "judge_name": "ghost"}
+        )
         assert rebuild_current(connection, [response, other]) == 3
     assert case.current(response) == right
     assert [row["groundedness"] for row in case.current(other)] == [0.6]

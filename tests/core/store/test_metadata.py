@@ -14,7 +14,14 @@ from judgeboard.store.storing import store_responses
 from query_plans import plans_of
 
 VALUES: dict[str, dict[str, Any]] = {
-    "acme": {"tenant": "acme", "n": 3, "on": True, "user": {"plan": "free"}, "tags": ["x", "y"], "llm.model": "m'1"},
+    "acme": {
+        "tenant": "acme",
+        "n": 3,
+        "on": True,
+        "user": {"plan": "free"},
+        "tags": ["x", "y"],
+        "llm.model": "m'1",
+    },
     "globex": {"tenant": "globex", "n": 3.0, "on": False, "user": {"plan": "pro"}, "tags": ["y"]},
     "text": {"tenant": "Zoë", "n": "3", "on": "true", "user": None},
     "one": {"tenant": "none", "n": 1, "on": 1, "café": "y"},
@@ -56,7 +63,10 @@ def filled(store: Store) -> Store:
     with store.writing() as connection:
         store_responses(
             connection,
-            [Response("log", name, "query", f"answer of {name}", metadata=values) for name, values in VALUES.items()],
+            [
+                Response("log", name, "query", f"answer of {name}", metadata=values)
+                for name, values in VALUES.items()
+            ],
         )
     return store
 
@@ -82,7 +92,9 @@ def test_conditions_match_by_value_with_and_without_an_index(filled: Store, inde
         # It is there already.
         assert not index_metadata(filled, "tenant")
         with filled.writing() as connection:  # a long value is stored in an indexed field too
-            store_responses(connection, [Response("log", "long", "q", "a", metadata={"long": "y" * 9_000})])
+            store_responses(
+                connection, [Response("log", "long", "q", "a", metadata={"long": "y" * 9_000})]
+            )
     for conditions, expected in MATCHES:
         where = parse_where([f"metadata.{condition}" for condition in conditions])
         assert set(listed(filled, where)) - {"long"} == expected, conditions
@@ -104,8 +116,12 @@ def test_a_list_is_sorted_by_a_field_page_by_page(filled: Store, indexed: bool) 
     assert tenants == ["acme", "globex", "one", "many"]
     with filled.reading() as connection:
         first = response_page(connection, RowFilter(), "metadata.tenant", limit=2)
-        second = response_page(connection, RowFilter(), "metadata.tenant", after=first.next_key, limit=2)
-        back = response_page(connection, RowFilter(), "metadata.tenant", before=second.previous_key, limit=2)
+        second = response_page(
+            connection, RowFilter(), "metadata.tenant", after=first.next_key, limit=2
+        )
+        back = response_page(
+            connection, RowFilter(), "metadata.tenant", before=second.previous_key, limit=2
+        )
         assert back == first
 
 
@@ -141,7 +157,10 @@ def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store: Store) -> N
     with store.writing() as connection:
         store_responses(
             connection,
-            [Response("log", str(n), "q", "a", metadata={"tenant": f"t{n % 1_000}", "n": n}) for n in range(3_000)],
+            [
+                Response("log", str(n), "q", "a", metadata={"tenant": f"t{n % 1_000}", "n": n})
+                for n in range(3_000)
+            ],
         )
     for field in ("tenant", "n"):
         index_metadata(store, field)
@@ -159,10 +178,16 @@ def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store: Store) -> N
         assert any("ix_metadata" in plan for plan in plans), (where, sort)
         if not where.metadata:
             sorted_in_memory = [
-                plan for plan in plans if "ix_metadata" in plan and ("TEMP B-TREE" in plan or "Sort Key: (CASE" in plan)
+                plan
+                for plan in plans
+                if "ix_metadata" in plan and ("TEMP B-TREE" in plan or "Sort Key: (CASE" in plan)
             ]
             assert sorted_in_memory == []
         if store.is_sqlite:
-            assert not any("SCAN response" in step for plan in plans for step in plan.splitlines()), plans
+            assert not any(
+                "SCAN response" in step for plan in plans for step in plan.splitlines()
+            ), plans
         else:
-            assert not any("response with_metadata" in plan and "Seq Scan" in plan for plan in plans), plans
+            assert not any(
+                "response with_metadata" in plan and "Seq Scan" in plan for plan in plans
+            ), plans

@@ -30,7 +30,13 @@ from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine, opening
-from judgeboard.store.alerts import Level, NewAlertRule, alert_rule_named, insert_alert_rule, unclosed_events
+from judgeboard.store.alerts import (
+    Level,
+    NewAlertRule,
+    alert_rule_named,
+    insert_alert_rule,
+    unclosed_events,
+)
 from judgeboard.store.api_keys import key_of_token, list_keys, token_hash
 from judgeboard.store.engine import Store, connect
 from judgeboard.store.leases import lease_taken_at
@@ -54,7 +60,9 @@ from released_database import (
 )
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
-RELEASED = {"0007": "be5264f6"}  # revisions of which a database is recorded, each with its last commit
+RELEASED = {
+    "0007": "be5264f6"
+}  # revisions of which a database is recorded, each with its last commit
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -92,14 +100,18 @@ def test_a_database_keeps_its_rows_when_it_is_brought_up_again(empty: Store) -> 
         connection.execute(insert(RESPONSE), [a_response("a"), a_response("b")])
     assert upgrade(empty) == HEAD
     with empty.reading() as connection:
-        assert list(connection.execute(select(RESPONSE.c.external_id).order_by(RESPONSE.c.id)).scalars()) == ["a", "b"]
+        assert list(
+            connection.execute(select(RESPONSE.c.external_id).order_by(RESPONSE.c.id)).scalars()
+        ) == ["a", "b"]
         if empty.is_sqlite:
             found = text("SELECT rowid FROM response_search WHERE response_search MATCH 'climb'")
             assert list(connection.execute(found).scalars()) == [1, 2]
 
 
 @pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005"])
-def test_an_older_database_is_refused_with_how_to_move_its_rows(tmp_path: Path, revision: str) -> None:
+def test_an_older_database_is_refused_with_how_to_move_its_rows(
+    tmp_path: Path, revision: str
+) -> None:
     path = tmp_path / "old.db"
     open_store(path, create=True).close()
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -131,7 +143,9 @@ def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path: Pa
 def test_a_database_of_another_program_is_called_that(tmp_path: Path, revision: str | None) -> None:
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript("CREATE TABLE alembic_version (version_num TEXT); CREATE TABLE other (id INTEGER)")
+        connection.executescript(
+            "CREATE TABLE alembic_version (version_num TEXT); CREATE TABLE other (id INTEGER)"
+        )
         if revision is not None:
             connection.execute("INSERT INTO alembic_version VALUES (?)", [revision])
     for refusing in (lambda path: open_store(path, create=True), bring_up):
@@ -163,7 +177,9 @@ def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-def test_an_empty_database_of_a_server_is_to_be_migrated_before_a_log_is_imported(empty_postgres: str) -> None:
+def test_an_empty_database_of_a_server_is_to_be_migrated_before_a_log_is_imported(
+    empty_postgres: str,
+) -> None:
     steps = "has no tables of Judgeboard yet.*`judgeboard db migrate --db .*, then .*`judgeboard import FILE --db "
     with pytest.raises(MissingDatabase, match=steps):
         open_store(empty_postgres)
@@ -178,7 +194,9 @@ def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
         install_guards(connection)
         install_search(connection)
     assert catalogue(empty) == migrated
-    assert {name for kind, name in migrated if kind == "trigger"} >= {"guard_judgment_delete"} or not empty.is_sqlite
+    assert {name for kind, name in migrated if kind == "trigger"} >= {
+        "guard_judgment_delete"
+    } or not empty.is_sqlite
 
 
 def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Store) -> None:
@@ -196,10 +214,17 @@ def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Stor
 
 def test_an_upgrade_keeps_who_has_which_lease(empty: Store, tmp_path: Path) -> None:
     load(empty, "0007", tmp_path)
-    held = {"reviewer_id": 1, "token": "secret", "taken_at": NOW, "until": NOW + timedelta(minutes=10)}
+    held = {
+        "reviewer_id": 1,
+        "token": "secret",
+        "taken_at": NOW,
+        "until": NOW + timedelta(minutes=10),
+    }
     with empty.writing() as connection:
         lease_id, item_id = connection.execute(
-            select(LEASE.c.id, LEASE.c.queue_item_id).where(LEASE.c.reviewer_id.is_(None)).order_by(LEASE.c.id)
+            select(LEASE.c.id, LEASE.c.queue_item_id)
+            .where(LEASE.c.reviewer_id.is_(None))
+            .order_by(LEASE.c.id)
         ).first()
         connection.execute(update(LEASE).where(LEASE.c.id == lease_id).values(held))
     assert upgrade(empty) == "0007"
@@ -210,13 +235,28 @@ def test_an_upgrade_keeps_who_has_which_lease(empty: Store, tmp_path: Path) -> N
 
 def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: Path) -> None:
     load(empty, "0007", tmp_path)
-    rule = {"name": "late", "by": "Lea", "condition": "old_flags", "subjects": "[]", "destinations": "[]"}
-    event = {"id": 70, "alert_rule_id": 70, "subject": "", "sentence": "Late.", "messages": 0, "closed": False}
+    rule = {
+        "name": "late",
+        "by": "Lea",
+        "condition": "old_flags",
+        "subjects": "[]",
+        "destinations": "[]",
+    }
+    event = {
+        "id": 70,
+        "alert_rule_id": 70,
+        "subject": "",
+        "sentence": "Late.",
+        "messages": 0,
+        "closed": False,
+    }
     with empty.writing() as connection:
         insert_row(connection, "alert_rule", rule | {"id": 70, "state": "active", "at": NOW})
         insert_row(connection, "alert_event", event | {"opened_at": NOW, "seen_at": NOW})
     assert upgrade(empty) == "0007"
-    level = Level(measure="quality", criterion=None, judge=None, direction="below", answers=100, days=None)
+    level = Level(
+        measure="quality", criterion=None, judge=None, direction="below", answers=100, days=None
+    )
     with empty.writing() as connection:
         kept = alert_rule_named(connection, "late")
         assert (kept.id, kept.condition, kept.level) == (70, AlertCondition.OLD_FLAGS, None)
@@ -231,12 +271,18 @@ def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: 
             insert_alert_rule(connection, mixed, "Lea", NOW)
 
 
-def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(empty: Store, tmp_path: Path) -> None:
+def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(
+    empty: Store, tmp_path: Path
+) -> None:
     load(empty, "0007", tmp_path)
     key = {"created_by": "Lea", "scopes": '["ingest"]', "max_body_mb": 64.0, "created_at": NOW}
     with empty.writing() as connection:
-        insert_row(connection, "api_key", key | {"id": 71, "name": "old", "hash": "a", "revoked_at": NOW})
-        insert_row(connection, "api_key", key | {"id": 72, "name": "used", "hash": token_hash("jb_1")})
+        insert_row(
+            connection, "api_key", key | {"id": 71, "name": "old", "hash": "a", "revoked_at": NOW}
+        )
+        insert_row(
+            connection, "api_key", key | {"id": 72, "name": "used", "hash": token_hash("jb_1")}
+        )
     upgrade(empty)
     assert create_key(empty, "old", by="Lea")
     with pytest.raises(BadInput, match="'used'"):
@@ -252,7 +298,9 @@ def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(empty: Store,
 def insert_row(connection: Connection, table: str, row: dict[str, Any]) -> None:
     """Insert a row of an earlier schema."""
     names = ", ".join(f'"{name}"' for name in row)
-    connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in row)})"), row)
+    connection.execute(
+        text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in row)})"), row
+    )
 
 
 def catalogue(store: Store) -> dict[tuple[str, str], Any]:
@@ -271,8 +319,13 @@ def sqlite_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
             continue
         if kind == "table" and not name.startswith("response_search"):
             found[kind, name] = (
-                sorted(tuple(row) for row in connection.execute(text(f'PRAGMA table_info("{name}")'))),
-                sorted(tuple(row[2:]) for row in connection.execute(text(f'PRAGMA foreign_key_list("{name}")'))),
+                sorted(
+                    tuple(row) for row in connection.execute(text(f'PRAGMA table_info("{name}")'))
+                ),
+                sorted(
+                    tuple(row[2:])
+                    for row in connection.execute(text(f'PRAGMA foreign_key_list("{name}")'))
+                ),
                 constraints(sql),
             )
         else:
@@ -322,7 +375,9 @@ def drop_everything(connection: Connection) -> None:
         return
     connection.execute(text("PRAGMA defer_foreign_keys = ON"))
     for kind in ("trigger", "table"):
-        names = connection.execute(text("SELECT name FROM sqlite_master WHERE type = :kind"), {"kind": kind}).scalars()
+        names = connection.execute(
+            text("SELECT name FROM sqlite_master WHERE type = :kind"), {"kind": kind}
+        ).scalars()
         for name in list(names):
             if not name.startswith("response_search_"):  # these go with their virtual table
                 connection.execute(text(f'DROP {kind} "{name}"'))
@@ -366,7 +421,9 @@ def upgrade():
 """
 
 
-def test_a_new_revision_upgrades_a_database_with_its_rows(empty: Store, request: pytest.FixtureRequest) -> None:
+def test_a_new_revision_upgrades_a_database_with_its_rows(
+    empty: Store, request: pytest.FixtureRequest
+) -> None:
     upgrade(empty)
     with empty.writing() as connection:
         connection.execute(insert(RESPONSE), [a_response("a")])
@@ -390,7 +447,8 @@ def test_a_revision_defines_its_own_tables() -> None:
 # What an upgrade may change: it ends the work of all processes, and records that as events.
 ENDED_WORK = {"run": {"state", "finished_at", "why_stopped"}, "job": {"failed"}}
 PROCESSES = {"worker", "claim", "alembic_version"}
-# Places in the exports and figures that differ on purpose since a revision was recorded, each with the reason.
+# Places in the exports and figures that differ on purpose since a revision was recorded, each with
+# the reason.
 CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/(rate( by type)?|threshold|stand|calibrate|plan)/": "They are rows: `equal_figures.py` compares them.",
     r"/figures/(agreement[^/]*|compare)/(?!statistics)": "Slices and parts are rows: `equal_figures.py` compares them.",
@@ -428,8 +486,9 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     ),
     r"/figures/health/checks/\d+/command": "The commands are a tree: `test controls`.",
 }
-# In this log people labelled what was flagged, and a random sample: these figures are now of all answers, and have no
-# interval, and slices no value, with fewer than ten labels in a part of the answers.
+# In this log people labelled what was flagged, and a random sample: these figures are now of all
+# answers, and have no interval, and slices no value, with fewer than ten labels in a part of the
+# answers.
 OF_CHOSEN_LABELS = (
     r"/figures/(agreement|stats/agreement/\d+)/statistics/(agreement|accuracy|kappa|sensitivity|specificity)/",
     r"/figures/(agreement|stats/agreement/\d+)/statistics/(precision|f1|scott_pi|ac1|macro_recall|mcc)/",
@@ -462,7 +521,9 @@ def with_statistics(figures: dict[str, Any]) -> dict[str, Any]:
     """The figures, with the rows of all answers also by name, as `agreement` printed statistics before."""
     for figure in figures.values():
         if "statistics" not in figure and "rows" in figure:
-            figure["statistics"] = {row["figure"]: row for row in figure["rows"] if row["slice"] is None}
+            figure["statistics"] = {
+                row["figure"]: row for row in figure["rows"] if row["slice"] is None
+            }
     return figures
 
 
@@ -483,7 +544,10 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
         if table not in PROCESSES
     }
     before = rows_of_tables(empty, columns)
-    assert all(before[table] for table in ("trace", "span", "draft", "anchor_judgment", "judging_rule", "api_key"))
+    assert all(
+        before[table]
+        for table in ("trace", "span", "draft", "anchor_judgment", "judging_rule", "api_key")
+    )
 
     assert upgrade(empty) == revision
     assert current_revision(empty) == following
@@ -492,10 +556,17 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
         assert table == "event" or not rows - before[table], table
     for name in blind_queues_of_everybody(empty):  # what they hide is no longer shown to anybody
         with empty.reading() as connection:
-            people = [each for each in reviewers_of(connection, "page") if each.name in {"Jon", "Mara"}]
+            people = [
+                each for each in reviewers_of(connection, "page") if each.name in {"Jon", "Mara"}
+            ]
         assign_queue(empty, name, by="test", add=people)
-    now = {"exports": exports(address(empty), tmp_path / "now"), "figures": with_statistics(figures(address(empty)))}
-    shown["figures"] = {name: figure for name, figure in shown["figures"].items() if name in FIGURES}
+    now = {
+        "exports": exports(address(empty), tmp_path / "now"),
+        "figures": with_statistics(figures(address(empty))),
+    }
+    shown["figures"] = {
+        name: figure for name, figure in shown["figures"].items() if name in FIGURES
+    }
     assert unexplained(differences(shown, now), *OF_CHOSEN_LABELS) == []
 
 
@@ -505,36 +576,50 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
 ) -> None:
     """The program of that commit imports the log: real data are not copied into the project."""
     root = Path(__file__).parents[3]
-    packed = subprocess.run(["git", "archive", commit, "core"], cwd=root, stdout=subprocess.PIPE, check=False).stdout
+    packed = subprocess.run(
+        ["git", "archive", commit, "core"], cwd=root, stdout=subprocess.PIPE, check=False
+    ).stdout
     if not packed:
         pytest.skip(f"the history of the project is not here: commit {commit} is missing")
     unpack(io.BytesIO(packed), tmp_path)
     files = list[str]()
     kept: set[str] = set()
     for name, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
-        with gzip.open(shared / "data" / f"ragtruth.{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        with gzip.open(
+            shared / "data" / f"ragtruth.{name}.jsonl.gz", "rt", encoding="utf-8"
+        ) as lines:
             rows = list(map(json.loads, lines))
-        kept = kept or {row["id"] for row in rows[::4]}  # of every kind of question, and enough for every figure
+        kept = kept or {
+            row["id"] for row in rows[::4]
+        }  # of every kind of question, and enough for every figure
         file = tmp_path / f"{name}.jsonl"
         of_kept = (row for row in rows if row.get("response_id", row.get("id")) in kept)
         file.write_text("".join(f"{json.dumps(row)}\n" for row in of_kept), encoding="utf-8")
         files += [str(file), kind]
     database = str(tmp_path / "log.db")
-    program = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "core"), str(root / "tests")])}
+    program = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path / "core"), str(root / "tests")]),
+    }
     script = [sys.executable, str(root / "tests" / "released_database.py")]
     subprocess.run([*script, database, str(tmp_path), *files], env=program, check=True)
     shown = json.loads((tmp_path / "shown.json").read_text(encoding="utf-8"))
 
     request.getfixturevalue("following")
     bring_up(Path(database))
-    now = {"exports": exports(database, tmp_path / "now"), "figures": with_statistics(figures(database, LOG_FIGURES))}
+    now = {
+        "exports": exports(database, tmp_path / "now"),
+        "figures": with_statistics(figures(database, LOG_FIGURES)),
+    }
     assert unexplained(differences(shown, now)) == []
 
 
 def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_again(
     empty: Store, tmp_path: Path, following: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexical, "FORMULA", 1)  # a run does not continue with another version of its judge
+    monkeypatch.setattr(
+        lexical, "FORMULA", 1
+    )  # a run does not continue with another version of its judge
     load(empty, max(RELEASED), tmp_path)
     upgrade(empty)
     assert current_revision(empty) == following
@@ -545,12 +630,21 @@ def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_agai
     assert RunState.RUNNING not in states.values()
     assert states[begun.run_id] == RunState.INTERRUPTED
 
-    (killed,) = [id_ for id_, state in states.items() if state == RunState.INTERRUPTED and id_ != begun.run_id]
+    (killed,) = [
+        id_
+        for id_, state in states.items()
+        if state == RunState.INTERRUPTED and id_ != begun.run_id
+    ]
     where = ["--where", "query_type=sql", "--rejudge", "all"]
     assert run_command(["judge", "--judge", "lexical", *where, "--db", address(empty)]) == 0
     with working(empty):
         again = [
-            ended(empty, request_rejudge(empty, judge=job.judge, where=job.where, mode=job.mode, actor="Mara"))
+            ended(
+                empty,
+                request_rejudge(
+                    empty, judge=job.judge, where=job.where, mode=job.mode, actor="Mara"
+                ),
+            )
             for job in (begun, waiting)
         ]
     assert [job.state for job in again] == ["done", "done"]

@@ -20,7 +20,9 @@ from stored_rows import row_count
 REFUSED = OperationalError("SELECT", {}, Exception("connection refused"))
 
 
-def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     patience = Patience(60)
     before, away = time.monotonic(), time.monotonic()
     assert patience.wait(REFUSED, away)
@@ -56,7 +58,11 @@ def test_commands_wait_while_postgresql_restarts_and_say_so_once(
 ) -> None:
     address = postgres_store.engine.url.render_as_string(hide_password=False)
     log, exported = tmp_path / "log.jsonl", tmp_path / "answers.jsonl"
-    log.write_text("".join(json.dumps({"id": str(n), "query": "q", "answer": f"a {n}"}) + "\n" for n in range(250)))
+    log.write_text(
+        "".join(
+            json.dumps({"id": str(n), "query": "q", "answer": f"a {n}"}) + "\n" for n in range(250)
+        )
+    )
     batches = 0
 
     def restart_in_the_third_batch(count: Callable[..., int], *arguments: Any) -> int:
@@ -69,7 +75,9 @@ def test_commands_wait_while_postgresql_restarts_and_say_so_once(
 
     count_raised = importing.count_raised
     monkeypatch.setattr(importing, "BATCH_ROWS", 50)
-    monkeypatch.setattr(importing, "count_raised", lambda *args: restart_in_the_third_batch(count_raised, *args))
+    monkeypatch.setattr(
+        importing, "count_raised", lambda *args: restart_in_the_third_batch(count_raised, *args)
+    )
     assert run(["import", str(log), "--db", address]) == 0
     assert row_count(postgres_store, RESPONSE) == 250
     assert "250 new" in capsys.readouterr().out

@@ -63,35 +63,56 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     flag(case, 30)
     flag(case, 2, "superseded")
     for state in ("confirmed", "dismissed", "dismissed"):
-        flag(case, 30, state, "random_sample")  # reports no fault, so its decisions say nothing on the rules
+        flag(
+            case, 30, state, "random_sample"
+        )  # reports no fault, so its decisions say nothing on the rules
     presses = [
         (old, mara, Decision.CONFIRM, at(3)),
         (early, jon, Decision.DISMISS, at(3)),
         (late, mara, Decision.CONFIRM, at(0)),
     ]
     done = [
-        decide(case.store, flag_id=id_, reviewer=by, decision=decision, request_key=f"{id_}", now=when)
+        decide(
+            case.store, flag_id=id_, reviewer=by, decision=decision, request_key=f"{id_}", now=when
+        )
         for id_, by, decision, when in presses
     ]
     with case.store.reading() as connection:
         result = overview(connection, mara.id, TODAY)
-    assert [day.day for day in result.days] == [TODAY - timedelta(days=back) for back in range(6, -1, -1)]
+    assert [day.day for day in result.days] == [
+        TODAY - timedelta(days=back) for back in range(6, -1, -1)
+    ]
     assert [day.flagged for day in result.days] == [0, 1, 0, 0, 0, 1, 0]
     assert [day.decided for day in result.days] == [0, 0, 0, 2, 0, 0, 1]
     assert [day.decided_by_me for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
     assert [day.open_answers for day in result.days] == [2, 3, 3, 1, 1, 2, 1]
-    assert (result.today.open_answers, result.today.decided, result.today.decided_by_me) == (1, 1, 1)
+    assert (result.today.open_answers, result.today.decided, result.today.decided_by_me) == (
+        1,
+        1,
+        1,
+    )
 
     undo(case.store, review_id=done[2].review_id, reviewer=mara, request_key="undo", now=at(0, 13))
     with case.store.reading() as connection:
         result = overview(connection, mara.id, TODAY)
-    assert (result.today.open_answers, result.today.decided, result.days[-1].open_answers) == (2, 0, 2)
+    assert (result.today.open_answers, result.today.decided, result.days[-1].open_answers) == (
+        2,
+        0,
+        2,
+    )
 
 
 @on_sqlite
 def test_nobody_has_no_decisions_of_their_own(case) -> None:
     mara = ensure_reviewer(case.store, "page", "Mara")
-    decide(case.store, flag_id=flag(case, 1), reviewer=mara, decision=Decision.CONFIRM, request_key="k", now=at(0))
+    decide(
+        case.store,
+        flag_id=flag(case, 1),
+        reviewer=mara,
+        decision=Decision.CONFIRM,
+        request_key="k",
+        now=at(0),
+    )
     with case.store.reading() as connection:
         result = overview(connection, None, TODAY)
     assert (result.today.decided, result.today.decided_by_me) == (1, 0)
@@ -101,7 +122,13 @@ def test_nobody_has_no_decisions_of_their_own(case) -> None:
 def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     version = case.version()
     for number, (status, cost) in enumerate(
-        [(Status.OK, 100), (Status.OK, None), (Status.UNPARSABLE, 50), (Status.REFUSED, None), (Status.ERROR, None)]
+        [
+            (Status.OK, 100),
+            (Status.OK, None),
+            (Status.UNPARSABLE, 50),
+            (Status.REFUSED, None),
+            (Status.ERROR, None),
+        ]
     ):
         case.say(version, case.answer(f"a{number}"), status, cost_micro=cost)
     case.say(case.version("nli"), 1, groundedness=1.0, cost_micro=9_999)
@@ -113,7 +140,13 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
         result = overview(connection, None, datetime.now(UTC).date())
     assert result.judge == "rag"
     judged = sum_of_days(result.judged)
-    assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (5, 2, 1, 1, 1)
+    assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (
+        5,
+        2,
+        1,
+        1,
+        1,
+    )
     assert (judged.cost_micro, judged.unpriced) == (150, 3)
 
 
@@ -139,9 +172,14 @@ def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
         for judge in JUDGE_SIDES:
             for user in USER_SIDES:
                 where = RowFilter(judge_side=judge, user=user)
-                assert response_page(connection, where).total == cells.get((judge, user), 0), describe(where)
+                assert response_page(connection, where).total == cells.get((judge, user), 0), (
+                    describe(where)
+                )
         assert sum(cells.values()) == response_page(connection, RowFilter()).total
-        assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).today.open_answers
+        assert (
+            queue_page(connection, RowFilter()).total
+            == overview(connection, None, TODAY).today.open_answers
+        )
 
 
 @on_sqlite
@@ -151,7 +189,10 @@ def test_the_quadrant_leaves_made_answers_out(case) -> None:
     case.answer("unjudged", feedback=up)
     case.answer("made", kind=ResponseKind.CONTROL, feedback=up)
     with case.store.reading() as connection:
-        assert quadrant(count_log(connection), signal_counts(connection)) == {("low", "up"): 1, ("none", "up"): 1}
+        assert quadrant(count_log(connection), signal_counts(connection)) == {
+            ("low", "up"): 1,
+            ("none", "up"): 1,
+        }
 
 
 def review(case: QueueCase, flag_id: int, grade: Grade | None = None) -> None:

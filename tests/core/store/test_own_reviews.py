@@ -5,7 +5,15 @@ from datetime import UTC, datetime
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, DimensionScore, Grade, Label, Preference, QueueOrder, Response
+from judgeboard.domain import (
+    Decision,
+    DimensionScore,
+    Grade,
+    Label,
+    Preference,
+    QueueOrder,
+    Response,
+)
 from judgeboard.reviews.changes import edit, undo
 from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import next_item
@@ -42,7 +50,13 @@ def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) ->
     [line] = page(case).lines
     assert (line.external_id, line.decision) == ("ragtruth-12260", "confirm")
     assert line.flags == (DecidedFlag(flag, "low_groundedness", "confirmed"),)
-    assert (line.quality, line.note, line.seconds, line.queue, line.final) == (2, "no", 9.0, None, False)
+    assert (line.quality, line.note, line.seconds, line.queue, line.final) == (
+        2,
+        "no",
+        9.0,
+        None,
+        False,
+    )
     assert line.question == "How long is the rope?"
 
 
@@ -50,7 +64,12 @@ def test_only_what_stands_is_listed(case: ReviewCase) -> None:
     flag = case.judge(0.3)
     first = case.decide(flag, case.mara, Decision.CONFIRM).review_id
     second = edit(
-        case.store, review_id=first, reviewer=case.mara, decision=Decision.DISMISS, grade=Grade(), request_key="e"
+        case.store,
+        review_id=first,
+        reviewer=case.mara,
+        decision=Decision.DISMISS,
+        grade=Grade(),
+        request_key="e",
     )
     assert [line.review_id for line in page(case).lines] == [second]
     undo(case.store, review_id=second, reviewer=case.mara, request_key="u")
@@ -60,9 +79,17 @@ def test_only_what_stands_is_listed(case: ReviewCase) -> None:
 
 def test_pages_follow_each_other_by_key(case: ReviewCase) -> None:
     with case.store.writing() as connection:
-        ids = store_responses(connection, [Response("log", f"r{n}", "q", "a") for n in range(7)]).new
+        ids = store_responses(
+            connection, [Response("log", f"r{n}", "q", "a") for n in range(7)]
+        ).new
     reviews = [
-        grade(case.store, response_id=id_, reviewer=case.mara, grade=Grade(quality=1), request_key=f"g{id_}")
+        grade(
+            case.store,
+            response_id=id_,
+            reviewer=case.mara,
+            grade=Grade(quality=1),
+            request_key=f"g{id_}",
+        )
         for id_ in ids
     ]
     first = page(case, limit=3)
@@ -86,13 +113,23 @@ def test_a_review_comes_back_whole(case: ReviewCase) -> None:
         scores=(DimensionScore("clarity", 4, "1-5"),),
     )
     review_id = grade(
-        case.store, response_id=case.response_id, reviewer=case.mara, grade=given_grade, seconds=3.0, request_key="g"
+        case.store,
+        response_id=case.response_id,
+        reviewer=case.mara,
+        grade=given_grade,
+        seconds=3.0,
+        request_key="g",
     )
     with case.store.reading() as connection:
         whole = find_review(connection, review_id)
         assert find_review(connection, 99) is None
     assert whole is not None
-    assert (whole.grade, whole.decision, whole.seconds, whole.stands) == (given_grade, None, 3.0, True)
+    assert (whole.grade, whole.decision, whole.seconds, whole.stands) == (
+        given_grade,
+        None,
+        3.0,
+        True,
+    )
 
 
 def test_a_page_is_read_from_the_index_of_reviewers(sqlite_store: Store) -> None:
@@ -117,10 +154,17 @@ def say(case: QueueCase, who: Reviewer, preference: Preference, key: str) -> int
 
 
 def page_of_pairs(
-    store: Store, who: Reviewer, *, after: str | None = None, before: str | None = None, limit: int = 50
+    store: Store,
+    who: Reviewer,
+    *,
+    after: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
 ) -> LinePage[OwnReview]:
     with store.reading() as connection:
-        return own_reviews_page(connection, who.id, pairs=True, after=after, before=before, limit=limit)
+        return own_reviews_page(
+            connection, who.id, pairs=True, after=after, before=before, limit=limit
+        )
 
 
 def asked_case(store: Store) -> QueueCase:
@@ -137,11 +181,20 @@ def test_ones_own_stand_newest_first_and_by_page(store: Store) -> None:
     undo(store, review_id=ids[1], reviewer=case.mara, request_key="undo", now=case.now)
     first = page_of_pairs(store, case.mara, limit=3)
     second = page_of_pairs(store, case.mara, limit=3, after=first.next_key)
-    assert [line.review_id for one in (first, second) for line in one.lines] == [ids[4], ids[3], ids[2], ids[0]]
+    assert [line.review_id for one in (first, second) for line in one.lines] == [
+        ids[4],
+        ids[3],
+        ids[2],
+        ids[0],
+    ]
     assert [(one.first, one.total) for one in (first, second)] == [(1, 4), (4, 4)]
     assert page_of_pairs(store, case.mara, limit=3, before=second.previous_key) == first
     newest = first.lines[0]
-    assert (newest.preferences, newest.note, newest.queue) == ({"overall": Preference.A}, "m4", "pairs")
+    assert (newest.preferences, newest.note, newest.queue) == (
+        {"overall": Preference.A},
+        "m4",
+        "pairs",
+    )
     assert newest.question == "Which, 4?"
 
 

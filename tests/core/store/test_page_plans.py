@@ -16,7 +16,14 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.items import load_item
 from judgeboard.store.leases import JUDGE
-from judgeboard.store.open_flags import ORDERS, flag_after, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.open_flags import (
+    ORDERS,
+    flag_after,
+    neighbours,
+    open_counts,
+    queue_facets,
+    queue_page,
+)
 from judgeboard.store.overview import overview
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.store.preferences import load_preferences
@@ -32,7 +39,8 @@ from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 ROWS = 20_000
 LARGE = ("response", "judgment", "current_judgment", "flag", "review", "user_feedback")
 
-# The first judgment of all, the failed ones and the judges there are: few rows, each a step of its own.
+# The first judgment of all, the failed ones and the judges there are: few rows, each a step of its
+# own.
 SORTED = "TEMP B-TREE FOR ORDER BY"
 NARROW = {"SCAN judge_version", "SCAN judgment", "SCAN judgment USING INDEX ix_judgment_not_ok"}
 
@@ -72,14 +80,19 @@ def scans(plan: str) -> list[str]:
     return [
         step
         for step in plan.splitlines()
-        if any(step == f"SCAN {table}" or step.startswith(f"SCAN {table} USING INDEX") for table in LARGE)
+        if any(
+            step == f"SCAN {table}" or step.startswith(f"SCAN {table} USING INDEX")
+            for table in LARGE
+        )
         and step not in NARROW
     ]
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("where", OWN, ids=describe)
-def test_the_queue_is_read_in_the_order_of_its_index(large: Store, where: RowFilter, order: str) -> None:
+def test_the_queue_is_read_in_the_order_of_its_index(
+    large: Store, where: RowFilter, order: str
+) -> None:
     with large.reading() as connection, plans_of(large) as plans:
         page = queue_page(connection, where, order, limit=5)
         if page.next_key:
@@ -105,7 +118,11 @@ def test_what_other_tables_decide_is_worked_out_once(large: Store, where: RowFil
 
 @pytest.mark.parametrize(
     "where",
-    [where for where in OWN if not (where.judge or where.rules or where.min_score or where.min_quality)]
+    [
+        where
+        for where in OWN
+        if not (where.judge or where.rules or where.min_score or where.min_quality)
+    ]
     + [RowFilter(models=("mistral-7b",))],
     ids=describe,
 )
@@ -138,7 +155,9 @@ def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) ->
     ],
     ids=describe,
 )
-def test_answers_without_a_score_are_found_in_an_index(large: Store, where: RowFilter, sort: str) -> None:
+def test_answers_without_a_score_are_found_in_an_index(
+    large: Store, where: RowFilter, sort: str
+) -> None:
     with large.reading() as connection, plans_of(large) as plans:
         page = response_page(connection, where, sort, limit=5)
         if page.next_key:
@@ -162,7 +181,9 @@ def test_few_answers_are_looked_up_by_id(large: Store, where: RowFilter) -> None
 
 
 def test_a_drill_down_of_a_trend_reads_its_days_only(large: Store) -> None:
-    where = RowFilter(query_types=("simple",), judge="rag", min_score=0, day_from=20_700, day_to=20_706)
+    where = RowFilter(
+        query_types=("simple",), judge="rag", min_score=0, day_from=20_700, day_to=20_706
+    )
     with large.reading() as connection, plans_of(large) as plans:
         assert response_page(connection, where).total > 0
     listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
@@ -176,7 +197,9 @@ def test_an_item_is_a_handful_of_lookups(large: Store) -> None:
     # With the scores that its reviews give.
     assert len(plans) <= 14
     for plan in plans:
-        assert [step for step in plan.splitlines() if step.startswith("SCAN") and step not in NARROW] == []
+        assert [
+            step for step in plan.splitlines() if step.startswith("SCAN") and step not in NARROW
+        ] == []
 
 
 def test_choices_and_counts_touch_no_row(large: Store) -> None:
@@ -203,14 +226,23 @@ def test_the_overview_reads_indexes_and_the_feedback(large: Store) -> None:
         assert [step for step in scans(plan) if step != "SCAN user_feedback"] == []
 
 
-def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqlite_store: Store) -> None:
+def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(
+    sqlite_store: Store,
+) -> None:
     for unused in (False, True):
         with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
             latest_traces(connection, "shop", unused=unused)
         assert all("INDEX ix_trace_source (source=?" in plan for plan in plans)
         assert not any(SORTED in plan for plan in plans)
     monday = datetime(2026, 11, 2, tzinfo=UTC)
-    trace = {"external_id": "t", "owner": "", "source": "shop", "state": "none", "first_at": monday, "last_at": monday}
+    trace = {
+        "external_id": "t",
+        "owner": "",
+        "source": "shop",
+        "state": "none",
+        "first_at": monday,
+        "last_at": monday,
+    }
     with sqlite_store.writing() as connection:
         connection.execute(insert(TRACE), trace)
     with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
@@ -275,7 +307,9 @@ def scans_of_queues(plans: list[str]) -> list[str]:
     return [
         step
         for step in steps
-        if any(step == f"SCAN {name}" or step.startswith(f"SCAN {name} ") for name in TABLES_OF_QUEUES)
+        if any(
+            step == f"SCAN {name}" or step.startswith(f"SCAN {name} ") for name in TABLES_OF_QUEUES
+        )
     ]
 
 

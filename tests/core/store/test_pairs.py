@@ -7,7 +7,15 @@ import pytest
 from sqlalchemy import select
 
 from engines import on_sqlite
-from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Response, ResponseKind, Shown
+from judgeboard.domain import (
+    AspectPreference,
+    GivenPreference,
+    Pair,
+    Preference,
+    Response,
+    ResponseKind,
+    Shown,
+)
 from judgeboard.errors import BadInput
 from judgeboard.store.pairs import StoredPairs, ids_of_pairs, load_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
@@ -31,20 +39,34 @@ def item(case, pair_id: int | None):
 
 @on_sqlite
 def test_a_pair_is_stored_with_both_answers(case) -> None:
-    given = pair(query_type="math", options=("x", "y"), reference="x", model_a="m1", model_b="m2", gold=Preference.B)
+    given = pair(
+        query_type="math",
+        options=("x", "y"),
+        reference="x",
+        model_a="m1",
+        model_b="m2",
+        gold=Preference.B,
+    )
     one = item(case, add(case, given).new[0])
     assert (one.question, one.answer_a, one.answer_b, one.model_a, one.model_b) == (
         *("which?", "left", "right"),
         *("m1", "m2"),
     )
-    assert (one.query_type, one.options, one.reference, one.gold) == ("math", ("x", "y"), "x", Preference.B)
+    assert (one.query_type, one.options, one.reference, one.gold) == (
+        "math",
+        ("x", "y"),
+        "x",
+        Preference.B,
+    )
 
 
 @on_sqlite
 def test_its_answers_are_no_part_of_the_log(case) -> None:
     add(case, pair())
     with case.store.reading() as connection:
-        stored = select(RESPONSE.c.kind, RESPONSE.c.source, RESPONSE.c.external_id).order_by(RESPONSE.c.id)
+        stored = select(RESPONSE.c.kind, RESPONSE.c.source, RESPONSE.c.external_id).order_by(
+            RESPONSE.c.id
+        )
         assert [tuple(row) for row in connection.execute(stored)] == [
             (ResponseKind.PAIR_SIDE, "bench", "pair:p:a"),
             (ResponseKind.PAIR_SIDE, "bench", "pair:p:b"),
@@ -69,7 +91,9 @@ def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case) ->
         ({"gold": Preference.A}, "gold"),
     ],
 )
-def test_other_content_is_rejected_and_changes_nothing(case, other: dict[str, Any], field: str) -> None:
+def test_other_content_is_rejected_and_changes_nothing(
+    case, other: dict[str, Any], field: str
+) -> None:
     before = item(case, add(case, pair()).new[0])
     result = add(case, pair("fine"), pair(**other))
     assert [(clash.index, clash.field) for clash in result.conflicts] == [(1, field)]
@@ -82,11 +106,16 @@ def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(ca
     logged = case.answer("one")
     case.answer("two")
     pair_id = add(
-        case, pair(answer_a="answer of one", response_a="one", response_b="two", answer_b="something else")
+        case,
+        pair(
+            answer_a="answer of one", response_a="one", response_b="two", answer_b="something else"
+        ),
     ).new[0]
     one = item(case, pair_id)
     with case.store.reading() as connection:
-        query = select(RESPONSE.c.derived_from).where(RESPONSE.c.id.in_([one.response_a_id, one.response_b_id]))
+        query = select(RESPONSE.c.derived_from).where(
+            RESPONSE.c.id.in_([one.response_a_id, one.response_b_id])
+        )
         assert list(connection.execute(query.order_by(RESPONSE.c.id)).scalars()) == [logged, None]
 
 
@@ -101,7 +130,9 @@ def test_a_pair_of_two_stored_answers_copies_neither(case) -> None:
 @on_sqlite
 def test_a_question_without_answers_joins_the_pair_that_has_them(case) -> None:
     whole = add(case, pair()).new
-    result = add(case, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None))
+    result = add(
+        case, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None)
+    )
     assert (result.ids[0], result.unchanged) == (whole[0], 1)
     alone = item(case, result.ids[1])
     assert (alone.answer_a, alone.response_a_id, alone.question) == (None, None, "which?")
@@ -125,8 +156,13 @@ def test_pairs_are_found_by_name(case) -> None:
     ids = add(case, *(pair(f"p{n}") for n in range(5))).new
     add(case, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))
     with case.store.reading() as connection:
-        assert ids_of_pairs(connection, {("bench", "p3"), ("bench", "nobody")}) == {("bench", "p3"): ids[3]}
-        assert [named.source for named in pairs_named(connection, ["p1", "nobody"])["p1"]] == ["bench", "other"]
+        assert ids_of_pairs(connection, {("bench", "p3"), ("bench", "nobody")}) == {
+            ("bench", "p3"): ids[3]
+        }
+        assert [named.source for named in pairs_named(connection, ["p1", "nobody"])["p1"]] == [
+            "bench",
+            "other",
+        ]
 
 
 A, B, TIE = (AspectPreference(each) for each in Preference)
@@ -142,7 +178,9 @@ def pair_id(case) -> int:
 
 def add_preferences(case, pair_id: int, *given: GivenPreference) -> list[bool]:
     with case.store.writing() as connection:
-        return store_preferences(connection, [PreferenceOf(pair_id, "s", "p", one) for one in given])
+        return store_preferences(
+            connection, [PreferenceOf(pair_id, "s", "p", one) for one in given]
+        )
 
 
 def is_current(case, **which):
@@ -174,7 +212,10 @@ def test_people_and_aspects_and_orders_stand_apart(case, pair_id) -> None:
 @on_sqlite
 def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
     assert (
-        add_preferences(case, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))) == [True] * 3
+        add_preferences(
+            case, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))
+        )
+        == [True] * 3
     )
     assert [row[3] for row in is_current(case)] == [Preference.TIE]
     assert len(case.rows(REVIEW)) == 3

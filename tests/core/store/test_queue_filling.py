@@ -44,7 +44,11 @@ def test_what_stops_matching_leaves_and_may_come_back(queues) -> None:
     (answer,) = queues.flagged(0.1)
     queues.queue()
     queues.judge(answer, 0.9)  # the reason is gone: the flag is superseded
-    assert (queues.flag_states(), queues.item_states(), queues.leases()) == (["superseded"], ["left"], [])
+    assert (queues.flag_states(), queues.item_states(), queues.leases()) == (
+        ["superseded"],
+        ["left"],
+        [],
+    )
     queues.judge(answer, 0.2)
     assert (queues.flag_states(), queues.item_states()) == (["superseded", "open"], ["open"])
     assert queues.lease(queues.mara).response_id == answer
@@ -66,7 +70,14 @@ def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues
     queues.queue(where=RowFilter(graded=False))
     flag_id = queues.flags()[0]["id"]
     graded = Grade(quality=1)
-    decide(queues.store, flag_id=flag_id, reviewer=queues.mara, decision=CONFIRM, grade=graded, request_key="elsewhere")
+    decide(
+        queues.store,
+        flag_id=flag_id,
+        reviewer=queues.mara,
+        decision=CONFIRM,
+        grade=graded,
+        request_key="elsewhere",
+    )
     assert (queues.item_states(), queues.flag_states()) == (["left"], ["confirmed"])
 
 
@@ -98,7 +109,10 @@ def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queue
     queues.queue()
     done = queues.review(queues.mara)
     queues.judge(answer, 0.2, version=2)
-    assert (queues.flag_states(), queues.item_states()) == (["confirmed", "open"], ["agreed", "open"])
+    assert (queues.flag_states(), queues.item_states()) == (
+        ["confirmed", "open"],
+        ["agreed", "open"],
+    )
     queues.undo(done.review_id, queues.mara)
     assert queues.item_states() == ["left", "open"]  # it waits once
     with queues.store.writing() as connection:
@@ -138,7 +152,11 @@ def test_oldest_first_goes_by_the_day_asked(queues) -> None:
     for response_id in (young, undated, old):
         queues.judge(response_id, 0.1)
     queues.queue(order="oldest")
-    assert [queues.lease(who).response_id for who in (queues.mara, queues.jon, queues.ada)] == [old, young, undated]
+    assert [queues.lease(who).response_id for who in (queues.mara, queues.jon, queues.ada)] == [
+        old,
+        young,
+        undated,
+    ]
 
 
 @on_sqlite
@@ -147,7 +165,11 @@ def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues)
     queues.flagged(*[0.1] * 40)
     queues.queue("after", needed=3, overlap=0.5, seed="s")
     before, after = (
-        {item["response_id"]: item["reviews_needed"] for item in queues.items() if item["queue_id"] == queue}
+        {
+            item["response_id"]: item["reviews_needed"]
+            for item in queues.items()
+            if item["queue_id"] == queue
+        }
         for queue in (1, 2)
     )
     assert before == after
@@ -249,7 +271,9 @@ def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues) -> 
     assert [item["sampled"] for item in queues.items()] == [False]
 
 
-@pytest.mark.parametrize(("share", "others", "expected"), [(0.1, 9, 1), (0.5, 4, 4), (0.0, 100, 0), (0.9, 1, 9)])
+@pytest.mark.parametrize(
+    ("share", "others", "expected"), [(0.1, 9, 1), (0.5, 4, 4), (0.0, 100, 0), (0.9, 1, 9)]
+)
 def test_how_many_make_up_a_mix(share, others, expected) -> None:
     assert wanted(share, others) == expected
 
@@ -270,7 +294,9 @@ def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(qu
 
 
 @on_sqlite
-def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with_themselves_alone(queues) -> None:
+def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with_themselves_alone(
+    queues,
+) -> None:
     [answer] = queues.flagged(0.1)
     queues.queue(repeat_rate=0.999, blind_judge=True, order="oldest")
     queues.review(queues.mara, CONFIRM, groundedness=0.2)
@@ -280,7 +306,11 @@ def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with
         ratings = AnswerRatings(PairSource(connection), "groundedness")
         assert ratings.people().ratings.values.tolist() == [[0.2]]
         twice = ratings.rated_twice()
-    assert (twice.ids.tolist(), twice.first.tolist(), twice.second.tolist()) == ([answer], [0.2], [0.9])
+    assert (twice.ids.tolist(), twice.first.tolist(), twice.second.tolist()) == (
+        [answer],
+        [0.2],
+        [0.9],
+    )
 
 
 @on_sqlite
@@ -309,7 +339,9 @@ def served_again(queues) -> int:
     return sum(item["repeat_for"] is not None for item in queues.items())
 
 
-def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(queues) -> None:
+def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_held_ahead(
+    queues,
+) -> None:
     again_case(queues, 3)
     first = queues.lease(queues.mara)
     ahead = queues.lease(queues.mara, "q", first.token)
@@ -364,14 +396,22 @@ def test_the_last_word_on_a_split_is_not_served_again(queues) -> None:
 
 
 ACTIONS = st.lists(
-    st.tuples(st.sampled_from(["judge", "review", "decide", "undo", "skip"]), st.integers(0, 3), st.booleans()),
+    st.tuples(
+        st.sampled_from(["judge", "review", "decide", "undo", "skip"]),
+        st.integers(0, 3),
+        st.booleans(),
+    ),
     max_size=12,
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(actions=ACTIONS, needed=st.integers(1, 3))
-def test_whatever_happens_every_open_flag_waits_once(sqlite_template, tmp_path, actions, needed) -> None:
+def test_whatever_happens_every_open_flag_waits_once(
+    sqlite_template, tmp_path, actions, needed
+) -> None:
     """Every open flag is in the queue, each waiting item has the places it needs, and no flag is closed too early."""
     path = tmp_path / "live.db"
     shutil.copyfile(sqlite_template, path)

@@ -59,7 +59,9 @@ def test_pages_follow_each_other_both_ways_in_every_order(filled: ReviewedLog) -
         whole = {line.flag_id for line in page(filled, where, limit=1000).lines}
         flags = [flag for flag in filled.open_flags() if flag["id"] in whole]
         for order in ORDERS:
-            expected = [flag["id"] for flag in sorted(flags, key=lambda flag: sort_key(order, flag))]
+            expected = [
+                flag["id"] for flag in sorted(flags, key=lambda flag: sort_key(order, flag))
+            ]
             turned, found = [page(filled, where, order, limit=LIMIT)], []
             while turned[-1].next_key is not None:
                 turned.append(page(filled, where, order, after=turned[-1].next_key, limit=LIMIT))
@@ -78,11 +80,18 @@ def test_answers_are_paged_in_the_same_way(filled: ReviewedLog) -> None:
             whole = response_page(connection, RowFilter(), order, limit=1000)
             turned = [response_page(connection, RowFilter(), order, limit=LIMIT)]
             while turned[-1].next_key is not None:
-                turned.append(response_page(connection, RowFilter(), order, after=turned[-1].next_key, limit=LIMIT))
+                turned.append(
+                    response_page(
+                        connection, RowFilter(), order, after=turned[-1].next_key, limit=LIMIT
+                    )
+                )
             assert [line for one in turned for line in one.lines] == list(whole.lines)
             assert [one.first for one in turned] == list(range(1, whole.total + 1, LIMIT))
             last = turned[-1]
-            assert response_page(connection, RowFilter(), order, before=last.previous_key, limit=LIMIT) == turned[-2]
+            assert (
+                response_page(connection, RowFilter(), order, before=last.previous_key, limit=LIMIT)
+                == turned[-2]
+            )
 
 
 @on_sqlite
@@ -123,12 +132,16 @@ def test_worst_first_lists_flags_of_the_same_severity_from_the_oldest_question(c
     with case.store.reading() as connection:
         pages = [queue_page(connection, RowFilter(), "worst", limit=2)]
         while pages[-1].next_key is not None:
-            pages.append(queue_page(connection, RowFilter(), "worst", after=pages[-1].next_key, limit=2))
+            pages.append(
+                queue_page(connection, RowFilter(), "worst", after=pages[-1].next_key, limit=2)
+            )
         lines = [line for page in pages for line in page.lines]
         assert [line.external_id for line in lines] == in_order
         for line, following in itertools.pairwise(lines):
             assert flag_after(connection, RowFilter(), "worst", line.flag_id) == following.flag_id
-        earlier_key = f"worst:{lines[1].severity!r}:{lines[1].flag_id}"  # in URLs from earlier versions
+        earlier_key = (
+            f"worst:{lines[1].severity!r}:{lines[1].flag_id}"  # in URLs from earlier versions
+        )
         assert queue_page(connection, RowFilter(), "worst", after=earlier_key, limit=2) == pages[0]
 
 
@@ -216,7 +229,9 @@ def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
     with filled.store.reading() as connection:
         for where in FILTERS:
             for order in ORDERS:
-                ids = [line.flag_id for line in queue_page(connection, where, order, limit=1000).lines]
+                ids = [
+                    line.flag_id for line in queue_page(connection, where, order, limit=1000).lines
+                ]
                 for place in {0, 1, len(ids) // 2, len(ids) - 1}:
                     near = neighbours(connection, where, order, ids[place])
                     assert near is not None
@@ -224,30 +239,53 @@ def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
                     assert (near.position, near.total) == (place + 1, len(ids))
                     assert near.previous == (ids[place - 1] if place else None)
                     assert near.next == (ids[place + 1] if place + 1 < len(ids) else None)
-                    assert flag_after(connection, where, order, ids[place]) == (near.next or near.previous)
+                    assert flag_after(connection, where, order, ids[place]) == (
+                        near.next or near.previous
+                    )
 
 
 def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedLog) -> None:
     with filled.store.reading() as connection:
         ids = [line.flag_id for line in queue_page(connection, RowFilter(), limit=1000).lines]
-    decide(filled.store, flag_id=ids[5], reviewer=filled.reviewers[0], decision=Decision.DISMISS, request_key="decided")
+    decide(
+        filled.store,
+        flag_id=ids[5],
+        reviewer=filled.reviewers[0],
+        decision=Decision.DISMISS,
+        request_key="decided",
+    )
     with filled.store.reading() as connection:
         near = neighbours(connection, RowFilter(), "worst", ids[5])
     assert near is not None
     assert not near.listed
-    assert (near.position, near.total, near.previous, near.next) == (6, len(ids) - 1, ids[4], ids[6])
+    assert (near.position, near.total, near.previous, near.next) == (
+        6,
+        len(ids) - 1,
+        ids[4],
+        ids[6],
+    )
 
 
 def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedLog) -> None:
     mara, jon, _ = filled.reviewers
-    before = [line.flag_id for line in page(filled, RowFilter(), limit=1000, reviewer_id=mara.id).lines]
+    before = [
+        line.flag_id for line in page(filled, RowFilter(), limit=1000, reviewer_id=mara.id).lines
+    ]
     others = page(filled, RowFilter(), limit=1000, reviewer_id=jon.id)
-    unsure = decide(filled.store, flag_id=before[2], reviewer=mara, decision=Decision.UNSURE, request_key="not sure")
+    unsure = decide(
+        filled.store,
+        flag_id=before[2],
+        reviewer=mara,
+        decision=Decision.UNSURE,
+        request_key="not sure",
+    )
     for where in (RowFilter(), RowFilter(graded=False)):
         mine = page(filled, where, limit=1000, reviewer_id=mara.id)
         assert before[2] not in {line.flag_id for line in mine.lines}
         assert mine.total == len(mine.lines)
-    left_out = page(filled, RowFilter()).total - page(filled, RowFilter(), reviewer_id=mara.id).total
+    left_out = (
+        page(filled, RowFilter()).total - page(filled, RowFilter(), reviewer_id=mara.id).total
+    )
     with filled.store.reading() as connection:
         beside = neighbours(connection, RowFilter(), "worst", before[2], mara.id)
         assert answers_done_by(connection, mara.id) == left_out > 0
@@ -269,4 +307,6 @@ def test_counts_and_choices_are_those_of_open_flags(filled: ReviewedLog) -> None
     assert facets.rules == tuple(sorted({flag["rule"] for flag in flags}))
     assert facets.query_types == tuple(sorted({flag["query_type"] for flag in flags}))
     assert facets.sources == tuple(sorted({flag["source"] for flag in flags}))
-    assert facets.judges == tuple(sorted({flag["judge_name"] for flag in flags if flag["judge_name"]}))
+    assert facets.judges == tuple(
+        sorted({flag["judge_name"] for flag in flags if flag["judge_name"]})
+    )

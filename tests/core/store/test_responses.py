@@ -40,10 +40,20 @@ def test_a_response_comes_back_as_it_went_in(case) -> None:
     )
     [row] = case.rows(RESPONSE)
     assert stored.new == [row["id"]]
-    assert (row["passages"], row["query_type"], row["generator_cost"]) == (("one", "two"), "sql", 0.0123)
-    assert (row["messages"], row["extra"]) == ([{"role": "user", "content": "hi"}], {"session": "s-1"})
+    assert (row["passages"], row["query_type"], row["generator_cost"]) == (
+        ("one", "two"),
+        "sql",
+        0.0123,
+    )
+    assert (row["messages"], row["extra"]) == (
+        [{"role": "user", "content": "hi"}],
+        {"session": "s-1"},
+    )
     assert (row["asked_at"], row["asked_at"].tzinfo) == (asked_at, UTC)
-    assert row["asked_day"] == (datetime(2026, 3, 2, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
+    assert (
+        row["asked_day"]
+        == (datetime(2026, 3, 2, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
+    )
     assert (row["kind"], row["imported_at"].tzinfo) == ("log", UTC)
 
 
@@ -55,7 +65,9 @@ def test_absent_passages_are_not_an_empty_list(case) -> None:
 
 def test_ids_follow_the_order_of_the_log(case) -> None:
     new = case.add(*(logged(f"a{number}") for number in range(300))).new
-    assert [row["external_id"] for row in case.rows(RESPONSE)] == [f"a{number}" for number in range(300)]
+    assert [row["external_id"] for row in case.rows(RESPONSE)] == [
+        f"a{number}" for number in range(300)
+    ]
     assert new == sorted(new)
 
 
@@ -107,7 +119,9 @@ def test_more_than_one_statement_can_hold_is_stored_whole(case) -> None:
     # 2,500 rows of 18 columns are more variables than SQLite takes at once.
     stored = case.add(*(logged(f"a{number}", feedback=(UP,)) for number in range(2_500)))
     assert (len(stored.new), stored.feedback_added) == (2_500, 2_500)
-    stored = case.add(*(logged(f"a{number}", "x" if number == 2_400 else "an answer") for number in range(2_500)))
+    stored = case.add(
+        *(logged(f"a{number}", "x" if number == 2_400 else "an answer") for number in range(2_500))
+    )
     assert (stored.unchanged, stored.differing) == (2_499, [2_400])
 
 
@@ -116,9 +130,15 @@ def test_drawn_rules_flag_a_response_when_it_is_stored(case) -> None:
     case.add(logged("first", query_type="sql"))
     case.set("random_share", 1)
     case.set("always_review", ["sql"])
-    case.add(logged("a", query_type="sql"), logged("b"), logged("c", kind=ResponseKind.CONTROL, query_type="sql"))
+    case.add(
+        logged("a", query_type="sql"),
+        logged("b"),
+        logged("c", kind=ResponseKind.CONTROL, query_type="sql"),
+    )
     flags = case.rows(FLAG)
-    assert [(flag["rule"], flag["query_type"], flag["inclusion_probability"]) for flag in flags] == [
+    assert [
+        (flag["rule"], flag["query_type"], flag["inclusion_probability"]) for flag in flags
+    ] == [
         ("always_review", "sql", 1.0),
         ("random_sample", "sql", 1.0),
         ("random_sample", "unspecified", 1.0),
@@ -131,7 +151,10 @@ def test_drawn_rules_flag_a_response_when_it_is_stored(case) -> None:
     ("fields", "said"),
     [
         ({"answer": "a\x00b"}, "answer of 'a' contains NUL at character 2"),
-        ({"passages": ("p", "x\ud800")}, "passages of 'a' contains lone surrogate U[+]D800 at character 2"),
+        (
+            {"passages": ("p", "x\ud800")},
+            "passages of 'a' contains lone surrogate U[+]D800 at character 2",
+        ),
         ({"external_id": "a\x00"}, r"external_id of 'a.x00' contains NUL at character 2"),
     ],
 )
@@ -141,11 +164,18 @@ def test_what_not_both_engines_can_hold_is_refused(case, fields: dict[str, Any],
     assert case.rows(RESPONSE) == []
 
 
-@pytest.mark.parametrize("text", ["'); DROP TABLE response; --", "𝄞 אב\u202e <script>", "line\r\nline"])
+@pytest.mark.parametrize(
+    "text", ["'); DROP TABLE response; --", "𝄞 אב\u202e <script>", "line\r\nline"]
+)
 def test_hostile_text_is_only_text(case, text: str) -> None:
     case.add(Response(text, text, text, text, (text,), query_type=text, metadata={text: text}))
     [row] = case.rows(RESPONSE)
-    assert (row["source"], row["external_id"], row["answer"], row["passages"]) == (text, text, text, (text,))
+    assert (row["source"], row["external_id"], row["answer"], row["passages"]) == (
+        text,
+        text,
+        text,
+        (text,),
+    )
 
 
 BASE = Response("default", "1", "why?", "because", ("p",), metadata={"a": 1, "b": [None, "é"]})
@@ -182,15 +212,27 @@ def test_every_stored_field_changes_the_hash(name):
 
 
 def test_identity_and_feedback_do_not_change_it():
-    other = replace(BASE, source="s", external_id="2", feedback=(Feedback(FeedbackKind.STARS, 4),), derived_from=7)
+    other = replace(
+        BASE,
+        source="s",
+        external_id="2",
+        feedback=(Feedback(FeedbackKind.STARS, 4),),
+        derived_from=7,
+    )
     assert content_hash(other) == content_hash(BASE)
 
 
 @pytest.mark.parametrize(
     ("response", "known"),
     [
-        (replace(BASE, metadata={}, passages=None), "ad94b9a12a1e109e44f619842107a67d8e53ac350d810d374c4b689c733bdf31"),
-        (replace(BASE, metadata={}, passages=()), "345365af189f903d783c7fb735182fd5ecce980bbb39e4551e53b1d21d40f16d"),
+        (
+            replace(BASE, metadata={}, passages=None),
+            "ad94b9a12a1e109e44f619842107a67d8e53ac350d810d374c4b689c733bdf31",
+        ),
+        (
+            replace(BASE, metadata={}, passages=()),
+            "345365af189f903d783c7fb735182fd5ecce980bbb39e4551e53b1d21d40f16d",
+        ),
         (WHOLE, "e832526c0e1804cc9772cffffe36d98006f060390de3da20cf6451d8b2d7d7d2"),
     ],
 )
@@ -199,7 +241,9 @@ def test_the_hashes_of_stored_responses_stay_what_they_are(response, known):
 
 
 def test_no_field_is_forgotten():
-    assert set(OTHERS) | {"source", "external_id", "feedback", "derived_from"} == {one.name for one in fields(Response)}
+    assert set(OTHERS) | {"source", "external_id", "feedback", "derived_from"} == {
+        one.name for one in fields(Response)
+    }
 
 
 def test_the_order_of_metadata_does_not_matter():

@@ -5,7 +5,17 @@ from datetime import UTC, datetime
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import JudgeVersion, Pair, Response, ResponseKind, RunState, Shown, Status, StepRecord, Verdict
+from judgeboard.domain import (
+    JudgeVersion,
+    Pair,
+    Response,
+    ResponseKind,
+    RunState,
+    Shown,
+    Status,
+    StepRecord,
+    Verdict,
+)
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
@@ -56,7 +66,9 @@ def asks(case, run: StoredRun, *, after_id: int = 0, limit: int = 100) -> list[t
 
 
 def add(case, version, run: StoredRun, verdicts: dict[tuple[int, int], Verdict]) -> None:
-    items = [NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()]
+    items = [
+        NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()
+    ]
     with case.store.writing() as connection:
         store_judgments(connection, version, run.id, items)
 
@@ -82,7 +94,12 @@ def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, ve
     add(case, version, run, {(a, 0): OK})
     finish(case, run, RunState.INTERRUPTED, "Ctrl-C")
     again = start(case, version)
-    assert (again.id, again.state, again.why_stopped, again.finished_at) == (run.id, RunState.RUNNING, None, None)
+    assert (again.id, again.state, again.why_stopped, again.finished_at) == (
+        run.id,
+        RunState.RUNNING,
+        None,
+        None,
+    )
     assert (again.selected, asks(case, again)) == (2, [(b, 0)])
     c = case.answer("c")
     grown = start(case, version)
@@ -130,7 +147,9 @@ def test_failed_asks_those_whose_latest_is_not_ok_once(case, version) -> None:
 
 
 @on_sqlite
-@pytest.mark.parametrize("other", [{"mode": AskMode.ALL}, {"where": RowFilter(query_types=("sql",))}, {"limit": 3}])
+@pytest.mark.parametrize(
+    "other", [{"mode": AskMode.ALL}, {"where": RowFilter(query_types=("sql",))}, {"limit": 3}]
+)
 def test_another_selection_is_another_run(case, version, other) -> None:
     case.answer("a", query_type="sql")
     run = start(case, version)
@@ -180,10 +199,17 @@ def test_the_filter_narrows_what_is_asked(case, version) -> None:
 def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
     ids = [case.answer(name) for name in "abcd"]
     run, empty = start(case, version), start(case, case.version(t=1))
-    add(case, version, run, {(id_, 0): verdict for id_, verdict in zip(ids, [OK, OK, ERROR], strict=False)})
+    add(
+        case,
+        version,
+        run,
+        {(id_, 0): verdict for id_, verdict in zip(ids, [OK, OK, ERROR], strict=False)},
+    )
     with case.store.reading() as connection:
         counts = run_counts(connection, [run.id, empty.id])
-    assert counts[run.id] == Counts(ok=2, error=1, cost_micro=14, unpriced=1, prompt_tokens=20, completion_tokens=4)
+    assert counts[run.id] == Counts(
+        ok=2, error=1, cost_micro=14, unpriced=1, prompt_tokens=20, completion_tokens=4
+    )
     assert (counts[run.id].asked, counts[empty.id]) == (3, Counts())
     assert counts[empty.id].cost_micro is None
 
@@ -227,7 +253,9 @@ def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) ->
     assert asks(case, start(case, version)) == [(log, 0)]
     both = start(case, version, where=RowFilter(kinds=("control", "log")))
     assert asks(case, both) == [(log, 0), (control, 0)]
-    picked = start(case, version, where=RowFilter(kinds=("control",), response_ids=(log, control, candidate)))
+    picked = start(
+        case, version, where=RowFilter(kinds=("control",), response_ids=(log, control, candidate))
+    )
     assert asks(case, picked) == [(control, 0)]
     case.say(version, control, groundedness=0.2)
     low = RowFilter(kinds=("control",), judge_version=version.id, max_score=0.5)
@@ -245,11 +273,16 @@ def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
         Verdict(Status.OK, groundedness=0.5),
     ]
     with store.writing() as connection:
-        answers = [Response("log", f"a{number}", "q", f"answer {number}") for number in range(len(verdicts))]
+        answers = [
+            Response("log", f"a{number}", "q", f"answer {number}")
+            for number in range(len(verdicts))
+        ]
         ids = store_responses(connection, answers).new
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         run = start_or_continue_run(connection, version, actor="test")
-        items = [NewJudgment(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)]
+        items = [
+            NewJudgment(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)
+        ]
         store_judgments(connection, version, run.id, items)
     with store.reading() as connection:
         problems = run_problems(connection, run.id)
@@ -268,7 +301,9 @@ def test_reasons_of_steps_about_a_pair_name_the_pair(store: Store) -> None:
     with store.writing() as connection:
         (pair,) = store_pairs(connection, [Pair("log", "p1", "?", "left", "right")]).new
         version = ensure_version(connection, JudgeVersion("pairwise", "pairwise"))
-        run = start_or_continue_method_run(connection, "compare", version, {}, selected=3, actor="test")
+        run = start_or_continue_method_run(
+            connection, "compare", version, {}, selected=3, actor="test"
+        )
         orders = [NewComparison(pair, shown, lost, {}) for shown in Shown]
         store_comparisons(connection, version, run.id, orders)
         failed = NewGeneration("q7", 1, "m", StepRecord(Status.ERROR, error="HTTP 500"), None)

@@ -39,7 +39,9 @@ def test_the_latest_stored_value_counts_and_says_who(case) -> None:
     put(store, "low_groundedness", 0.6)
     put(store, "low_groundedness", 0.7)
     put(store, "always_review", ["sql", "complex"])
-    assert read(store, thresholds) == Thresholds(low_groundedness=0.7, random_share=0, always_review=("sql", "complex"))
+    assert read(store, thresholds) == Thresholds(
+        low_groundedness=0.7, random_share=0, always_review=("sql", "complex")
+    )
     [line] = [line for line in read(store, setting_origins) if line.key == "low_groundedness"]
     assert (line.value, line.origin, line.by, line.at) == (0.7, "stored", "Mara", NOW)
 
@@ -64,7 +66,9 @@ def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch
 
 
 @on_sqlite
-def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_each_change(store) -> None:
+def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_each_change(
+    store,
+) -> None:
     with store.reading() as connection, statements_of(store) as sent:
         assert thresholds(connection) == thresholds(connection) == Thresholds()
     assert sum("FROM setting" in statement for statement in sent) == 1
@@ -76,7 +80,9 @@ def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_ea
 
 
 @on_sqlite
-def test_peoples_grades_are_read_once_however_a_figure_asks_for_them_and_anew_for_another_viewer(store) -> None:
+def test_peoples_grades_are_read_once_however_a_figure_asks_for_them_and_anew_for_another_viewer(
+    store,
+) -> None:
     with store.reading() as connection, statements_of(store) as sent:
         kept = graded_reviews(connection)
         assert graded_reviews(connection, None, implied_labels=True, classes=()) is kept
@@ -99,7 +105,9 @@ def test_peoples_grades_are_read_once_however_a_figure_asks_for_them_and_anew_fo
         ("primary_judge", "rag", "no judge 'rag'; in use: none"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_and_not_stored(store, key: str, value, message: str) -> None:
+def test_what_cannot_be_meant_is_refused_and_not_stored(
+    store, key: str, value, message: str
+) -> None:
     with pytest.raises(BadInput, match=message):
         put(store, key, value)
     assert {line.origin for line in read(store, setting_origins)} == {"default"}

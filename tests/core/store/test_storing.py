@@ -20,12 +20,21 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import reapply_flags, rebuild_current, store_judgments, store_responses
+from judgeboard.store.storing import (
+    reapply_flags,
+    rebuild_current,
+    store_judgments,
+    store_responses,
+)
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, VERSION
 from query_plans import statements_of, steps_of
 
 RESPONSES = 3
-VERSIONS = (JudgeVersion("rag", "rag"), JudgeVersion("rag", "rag", params={"t": 1}), JudgeVersion("nli", "nli"))
+VERSIONS = (
+    JudgeVersion("rag", "rag"),
+    JudgeVersion("rag", "rag", params={"t": 1}),
+    JudgeVersion("nli", "nli"),
+)
 
 
 @dataclass(frozen=True)
@@ -53,10 +62,18 @@ usable = st.builds(
     quality=st.none() | st.integers(1, 4),
     label=st.none() | st.sampled_from(Label),
 )
-verdicts = usable | usable | st.builds(Verdict, st.sampled_from([Status.ERROR, Status.REFUSED, Status.UNPARSABLE]))
+verdicts = (
+    usable
+    | usable
+    | st.builds(Verdict, st.sampled_from([Status.ERROR, Status.REFUSED, Status.UNPARSABLE]))
+)
 responses = st.integers(0, RESPONSES - 1)
-said = st.builds(Said, st.integers(0, len(VERSIONS) - 1), responses, st.sampled_from([0, 0, 0, 1]), verdicts)
-stars = st.builds(Feedback, st.just(FeedbackKind.STARS), st.integers(1, 5).map(float), user=st.uuids().map(str))
+said = st.builds(
+    Said, st.integers(0, len(VERSIONS) - 1), responses, st.sampled_from([0, 0, 0, 1]), verdicts
+)
+stars = st.builds(
+    Feedback, st.just(FeedbackKind.STARS), st.integers(1, 5).map(float), user=st.uuids().map(str)
+)
 rated = st.builds(Rated, responses, stars)
 # A batch is stored in one transaction, as the runner sends them.
 histories = st.lists(st.lists(said, min_size=1, max_size=5) | rated, max_size=10)
@@ -92,7 +109,11 @@ def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
 def hurry(store: Store) -> None:
     """Nothing here outlives the process: no commit waits for the disk."""
     store.close()
-    event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"))
+    event.listen(
+        store.engine,
+        "connect",
+        lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"),
+    )
 
 
 def logged(number: int, *feedback: Feedback) -> Response:
@@ -112,10 +133,14 @@ def play(store: Store, history: list[list[Said] | Rated]) -> int:
                 items = []
                 for each in step:
                     if each.version == index:
-                        ask = asks[key] = asks.get(key := (index, each.response, each.repeat), -1) + 1
+                        ask = asks[key] = (
+                            asks.get(key := (index, each.response, each.repeat), -1) + 1
+                        )
                         items.append(NewJudgment(each.response + 1, ask, each.repeat, each.verdict))
                 if items:
-                    stored += store_judgments(connection, ensure_version(connection, version), None, items)
+                    stored += store_judgments(
+                        connection, ensure_version(connection, version), None, items
+                    )
     return stored
 
 
@@ -140,7 +165,12 @@ def defined_current(store: Store) -> set[tuple[Any, ...]]:
             if of_version:
                 latest = max(of_version, key=lambda row: row.id)
                 is_current = latest is max(of_name, key=lambda row: row.id)
-                values = (latest.groundedness, latest.quality, latest.label, feedback.get(response.id))
+                values = (
+                    latest.groundedness,
+                    latest.quality,
+                    latest.label,
+                    feedback.get(response.id),
+                )
                 current.add((version.id, response.id, latest.id, version.name, is_current, *values))
     return current
 
@@ -166,15 +196,20 @@ def open_flags(store: Store) -> set[tuple[int, str]]:
     return {(row.response_id, row.raise_key) for row in table(store, FLAG) if row.state == "open"}
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(history=histories)
-def test_current_and_flags_follow_from_what_was_said(template: Path, history: list[list[Said] | Rated]) -> None:
+def test_current_and_flags_follow_from_what_was_said(
+    template: Path, history: list[list[Said] | Rated]
+) -> None:
     with fresh(template) as store:
         stored = play(store, history)
         assert stored == sum(len(step) for step in history if isinstance(step, list))
         assert kept_current(store) == defined_current(store)
 
-        # What was stored step by step is what the rules say of the whole: applying them anew changes nothing.
+        # What was stored step by step is what the rules say of the whole: applying them anew
+        # changes nothing.
         flags, ids = open_flags(store), range(1, RESPONSES + 1)
         with store.writing() as connection:
             assert rebuild_current(connection, ids) == 0
@@ -199,7 +234,15 @@ def judged_first(store: Store) -> str | None:
     return versions[judgments[0].judge_version_id] if judgments else None
 
 
-GROWING = ("response", "judgment", "judgment_review", "flag", "current_judgment", "user_feedback", "review")
+GROWING = (
+    "response",
+    "judgment",
+    "judgment_review",
+    "flag",
+    "current_judgment",
+    "user_feedback",
+    "review",
+)
 
 
 def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
@@ -209,11 +252,17 @@ def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
     with steps_of(sqlite_case.store, "SELECT", "UPDATE") as steps:
         ids = sqlite_case.add(*answers).new
         for version, status in ((rag, Status.ERROR), (rag, Status.OK), (nli, Status.OK)):
-            verdict = Verdict(status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {}))
+            verdict = Verdict(
+                status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {})
+            )
             ask = int(status is Status.OK)
             with sqlite_case.store.writing() as connection:
-                store_judgments(connection, version, None, [NewJudgment(id_, ask, 0, verdict) for id_ in ids])
-        sqlite_case.add(*(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers))
+                store_judgments(
+                    connection, version, None, [NewJudgment(id_, ask, 0, verdict) for id_ in ids]
+                )
+        sqlite_case.add(
+            *(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers)
+        )
         with sqlite_case.store.writing() as connection:
             reapply_flags(connection, ids)
     assert steps
@@ -230,9 +279,14 @@ def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
 def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_case) -> None:
     counts = []
     for size in (50, 200):
-        ids = sqlite_case.add(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
+        ids = sqlite_case.add(
+            *(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))
+        ).new
         version = sqlite_case.version()
-        with statements_of(sqlite_case.store) as executed, sqlite_case.store.writing() as connection:
+        with (
+            statements_of(sqlite_case.store) as executed,
+            sqlite_case.store.writing() as connection,
+        ):
             items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
             store_judgments(connection, version, None, items)
         counts.append(len(executed))
@@ -250,7 +304,9 @@ def answer_with_thumbs(number: int) -> Response:
 def test_two_imports_of_one_log_store_it_once(case) -> None:
     def add(_writer: int) -> tuple[int, int, int]:
         with case.store.writing() as connection:
-            result = store_responses(connection, [answer_with_thumbs(number) for number in range(ANSWERS)])
+            result = store_responses(
+                connection, [answer_with_thumbs(number) for number in range(ANSWERS)]
+            )
         return len(result.new), result.unchanged, result.feedback_added
 
     with ThreadPoolExecutor(WRITERS) as threads:
@@ -265,9 +321,13 @@ def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case) -> None:
     rag, nli = case.version(), case.version("nli")
 
     def add(writer: int) -> int:
-        order = ids if writer % 2 else ids[::-1]  # locks are taken in one order whatever the batch's is
+        order = (
+            ids if writer % 2 else ids[::-1]
+        )  # locks are taken in one order whatever the batch's is
         version = nli if writer % 3 == 0 else rag
-        items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1, quality=4)) for id_ in order]
+        items = [
+            NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1, quality=4)) for id_ in order
+        ]
         with case.store.writing() as connection:
             return store_judgments(connection, version, None, items)
 

@@ -56,7 +56,10 @@ def test_an_open_flag_goes_when_its_reason_is_gone_and_may_come_again(case) -> N
     response, version = case.answer(), case.version()
     for groundedness in (0.3, 0.9, 0.2):
         case.say(version, response, groundedness=groundedness)
-    assert case.flags(response) == [("low_groundedness", "superseded"), ("low_groundedness", "open")]
+    assert case.flags(response) == [
+        ("low_groundedness", "superseded"),
+        ("low_groundedness", "open"),
+    ]
 
 
 @on_sqlite
@@ -64,7 +67,9 @@ def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) 
     refusal, claim, unread = (
         case.answer("refusal", answer="I could not find that.", passages=()),
         case.answer("claim", answer="It costs 5 euros.", passages=()),
-        case.answer("unread", answer="I could not find that.", passages=("A query costs 5 euros.",)),
+        case.answer(
+            "unread", answer="I could not find that.", passages=("A query costs 5 euros.",)
+        ),
     )
     version = case.version()
     for response in (refusal, claim, unread):
@@ -100,7 +105,11 @@ def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided: FlagStat
     assert case.flags(response) == [("low_quality", decided)]
     case.say(case.version(t=1), response, quality=1)
     first, second = case.flag_rows(response)
-    assert (second["state"], second["decided_before_id"], first["state"]) == ("open", first["id"], decided)
+    assert (second["state"], second["decided_before_id"], first["state"]) == (
+        "open",
+        first["id"],
+        decided,
+    )
 
 
 @on_sqlite
@@ -129,7 +138,9 @@ def test_a_poor_rating_flags_an_answer_that_no_judge_has_judged(case) -> None:
         "three": Feedback(FeedbackKind.STARS, 3),
         "up": Feedback(FeedbackKind.THUMBS, 1),
     }
-    ids = case.add(*(Response("log", name, "q", "a", feedback=(each,)) for name, each in rated.items())).new
+    ids = case.add(
+        *(Response("log", name, "q", "a", feedback=(each,)) for name, each in rated.items())
+    ).new
     poor = [("poor_rating", "open")]
     assert [case.flags(id_) for id_ in ids] == [poor, poor, [], []]
     down, two = (case.flag_rows(id_)[0] for id_ in ids[:2])
@@ -150,7 +161,10 @@ def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case)
 
 @on_sqlite
 def test_a_poor_rating_that_changes_is_named_as_it_is_now(case) -> None:
-    stars = [Feedback(FeedbackKind.STARS, each, at=datetime(2026, 1, each, tzinfo=UTC)) for each in (1, 2)]
+    stars = [
+        Feedback(FeedbackKind.STARS, each, at=datetime(2026, 1, each, tzinfo=UTC))
+        for each in (1, 2)
+    ]
     [response] = case.add(Response("log", "a", "q", "a", feedback=(stars[0],))).new
     case.add(Response("log", "a", "q", "a", feedback=tuple(stars)))
     raise_flags(case.store)
@@ -175,7 +189,12 @@ def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case) -> None:
     case.say(version, response, Status.UNPARSABLE, attempts=TRUNCATED)
     [flag] = case.flag_rows(response)
     assert (flag["rule"], flag["severity"], flag["judge_name"]) == ("judge_failed", 0.5, "rag")
-    assert flag["details"] == {"judge": "rag v1", "status": "unparsable", "cause": "truncated", "tokens": 512}
+    assert flag["details"] == {
+        "judge": "rag v1",
+        "status": "unparsable",
+        "cause": "truncated",
+        "tokens": 512,
+    }
     case.say(version, response, quality=4)
     assert case.flags(response) == [("judge_failed", "superseded")]
     case.say(version, response, Status.ERROR)  # what it said before still counts
@@ -196,9 +215,18 @@ def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case) -> None:
     case.say(case.version(), response, groundedness=0.9)
     case.say(case.version("nli"), response, groundedness=0.1)
     [flag] = case.flag_rows(response)
-    assert (flag["rule"], flag["judge_name"], flag["groundedness"]) == ("judges_disagree", "rag", 0.9)
+    assert (flag["rule"], flag["judge_name"], flag["groundedness"]) == (
+        "judges_disagree",
+        "rag",
+        0.9,
+    )
     assert flag["details"]["pairs"] == [
-        {"judges": ["rag v1", "nli v1"], "measure": "groundedness", "values": [0.9, 0.1], "delta": 0.8}
+        {
+            "judges": ["rag v1", "nli v1"],
+            "measure": "groundedness",
+            "values": [0.9, 0.1],
+            "delta": 0.8,
+        }
     ]
 
 
@@ -241,14 +269,20 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
     def answers(source: str) -> list[Response]:
         return [
             Response(source, "down again is newer", "q", "a", feedback=(down, up, down)),
-            Response(source, "asked", "q", "It is warm.", ("p",), query_type="sql", asked_at=asked_at),
+            Response(
+                source, "asked", "q", "It is warm.", ("p",), query_type="sql", asked_at=asked_at
+            ),
             Response(source, "checked", "q", "It is 145 °C [2].", ("p", "q"), feedback=(down, up)),
             Response(source, "control", "q", "a", kind=ResponseKind.CONTROL, feedback=(down,)),
         ]
 
     def flags(ids: list[int]) -> list[dict[str, Any]]:
         own = {"id", "response_id", "source", "created_at"}
-        return [{name: row[name] for name in row.keys() - own} for id_ in ids for row in case.flag_rows(id_)]
+        return [
+            {name: row[name] for name in row.keys() - own}
+            for id_ in ids
+            for row in case.flag_rows(id_)
+        ]
 
     case.set("poor_rating", 0.5)
     later = case.add(*answers("later")).new
@@ -256,7 +290,10 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
     case.set("poor_rating", 2)
     case.set("always_review", ["sql"])
     case.set("random_share", 1)
-    case.set("checks", "checks:\n- name: cites\n  cites_passage: true\n- name: warm\n  regex: '\\d+ °C'\n")
+    case.set(
+        "checks",
+        "checks:\n- name: cites\n  cites_passage: true\n- name: warm\n  regex: '\\d+ °C'\n",
+    )
     at_once = case.add(*answers("at once")).new
     with case.store.writing() as connection:
         reapply_flags(connection, later)
@@ -310,5 +347,7 @@ def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primar
 def test_a_flag_survives_hostile_names(case) -> None:
     case.answer("first", query_type="<script>alert(1)</script>")
     case.set("always_review", ["<script>alert(1)</script>"])
-    [response] = case.add(Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")).new
+    [response] = case.add(
+        Response("log", "a", "q", "a", query_type="<script>alert(1)</script>")
+    ).new
     assert case.flags(response) == [("always_review", "open")]

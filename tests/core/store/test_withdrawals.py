@@ -39,16 +39,34 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import responses_named
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import start_batch, store_judgments
-from judgeboard.store.tables import JUDGMENT, METADATA, RESPONSE, REVIEW, REVIEWER, TRACE, WITHDRAWN_ROW
+from judgeboard.store.tables import (
+    JUDGMENT,
+    METADATA,
+    RESPONSE,
+    REVIEW,
+    REVIEWER,
+    TRACE,
+    WITHDRAWN_ROW,
+)
 from judgeboard.store.withdrawals import ImportUndo, get_batch, plan_undo
 from sent_traces import receiving
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-EARLIER = [{"id": f"e{number}", "question": f"q{number}", "answer": "a", "thumbs": "down"} for number in range(3)]
-LOG = [{"id": f"n{number}", "question": f"other {number}", "answer": "b", "passages": ["p"]} for number in range(3)]
+EARLIER = [
+    {"id": f"e{number}", "question": f"q{number}", "answer": "a", "thumbs": "down"}
+    for number in range(3)
+]
+LOG = [
+    {"id": f"n{number}", "question": f"other {number}", "answer": "b", "passages": ["p"]}
+    for number in range(3)
+]
 # Values of columns that no other value fits.
-FITTING = {("refinement", "method"): "reflect", ("user_feedback", "value"): 1.0, ("pushed", "what"): "gold"}
+FITTING = {
+    ("refinement", "method"): "reflect",
+    ("user_feedback", "value"): 1.0,
+    ("pushed", "what"): "gold",
+}
 OF_ONE_SUBJECT = {"review", "comment", "draft", "queue_item"}
 
 
@@ -91,10 +109,22 @@ class Log:
 
     def review(self, external_id: str) -> None:
         with self.store.writing() as connection:
-            known = connection.execute(select(REVIEWER.c.id).where(REVIEWER.c.name == "Mara")).scalar()
+            known = connection.execute(
+                select(REVIEWER.c.id).where(REVIEWER.c.name == "Mara")
+            ).scalar()
             person = {"origin": "page", "name": "Mara", "created_at": NOW}
-            reviewer = known or connection.execute(insert(REVIEWER).returning(REVIEWER.c.id), person).scalar_one()
-            row = {"response_id": self.id_of(external_id), "reviewer_id": reviewer, "label": "grounded", "at": NOW}
+            reviewer = (
+                known
+                or connection.execute(
+                    insert(REVIEWER).returning(REVIEWER.c.id), person
+                ).scalar_one()
+            )
+            row = {
+                "response_id": self.id_of(external_id),
+                "reviewer_id": reviewer,
+                "label": "grounded",
+                "at": NOW,
+            }
             connection.execute(insert(REVIEW), row | {"request_key": external_id})
 
     def undo(self, **options: Any) -> ImportUndo:
@@ -104,7 +134,9 @@ class Log:
         """Return every row that a page, an export or a figure can read."""
         with self.store.reading() as connection:
             return {
-                name: sorted((dict(row) for row in connection.execute(select(table)).mappings()), key=str)
+                name: sorted(
+                    (dict(row) for row in connection.execute(select(table)).mappings()), key=str
+                )
                 for name, table in METADATA.tables.items()
                 if name not in {"change", "event", "import_batch", "withdrawn_row"}
             }
@@ -147,7 +179,11 @@ def row_of(table: Table, ids: dict[str, int]) -> dict[str, Any]:
             wanted = parent in ids and parent not in {table.name, "import_batch"}
             if wanted and not (table.name in OF_ONE_SUBJECT and column.name == "pair_id"):
                 row[column.name] = ids[parent]
-        elif (column.name != "id" or table.name == "job") and not column.nullable and column.default is None:
+        elif (
+            (column.name != "id" or table.name == "job")
+            and not column.nullable
+            and column.default is None
+        ):
             row[column.name] = value_of(column)
     return row
 
@@ -166,13 +202,23 @@ def filled(store: Store, tables: Iterator[Table], ids: dict[str, int]) -> None:
 def test_nothing_that_was_derived_from_the_answers_is_left(logged: Log) -> None:
     about = list(about_answers())
     ids: dict[str, int] = {}
-    parents = ("reviewer", "label_schema", "judge_version", "run", "queue", "anchor_set", "suite_run")
+    parents = (
+        "reviewer",
+        "label_schema",
+        "judge_version",
+        "run",
+        "queue",
+        "anchor_set",
+        "suite_run",
+    )
     filled(logged.store, (METADATA.tables[name] for name in parents), ids)
     before = logged.contents()
     logged.imported(LOG[:1])
     filled(logged.store, iter(about), ids | {"response": logged.id_of("n0")})
     full = logged.contents()
-    assert all(len(full[table.name]) > len(before[table.name]) for table in about if table.name in before)
+    assert all(
+        len(full[table.name]) > len(before[table.name]) for table in about if table.name in before
+    )
 
     assert logged.undo().kept == ("n0",)
     assert logged.contents() == full
@@ -184,7 +230,9 @@ def test_nothing_that_was_derived_from_the_answers_is_left(logged: Log) -> None:
     assert copies == {"response", *(table.name for table in about)} - {"current_judgment"}
     assert undone.kept == ()
     with logged.store.reading() as connection:
-        of_answers = connection.execute(text("SELECT id FROM event WHERE response_id IS NOT NULL")).all()
+        of_answers = connection.execute(
+            text("SELECT id FROM event WHERE response_id IS NOT NULL")
+        ).all()
     assert of_answers == []
 
 
@@ -193,9 +241,15 @@ def test_the_copies_hold_every_value(logged: Log) -> None:
     (answer, *_) = [row for row in rows_of(logged.store, RESPONSE) if row["external_id"] == "n0"]
     logged.undo()
     (copy, *_) = rows_of(logged.store, WITHDRAWN_ROW)
-    texts = {name: value for name, value in answer.items() if isinstance(value, str | int | float | dict)}
+    texts = {
+        name: value for name, value in answer.items() if isinstance(value, str | int | float | dict)
+    }
     assert copy["content"].items() >= texts.items()
-    assert (copy["table_name"], copy["row_key"], copy["response_id"]) == ("response", str(answer["id"]), answer["id"])
+    assert (copy["table_name"], copy["row_key"], copy["response_id"]) == (
+        "response",
+        str(answer["id"]),
+        answer["id"],
+    )
     with pytest.raises(DBAPIError, match="append-only"), logged.store.writing() as connection:
         connection.execute(update(WITHDRAWN_ROW).values(content={"other": 1}))
 
@@ -220,7 +274,12 @@ def test_answers_on_which_people_decided_stay_unless_their_reviews_go_too(logged
         assert plan_undo(connection).kept == ("n1",)
     undone = logged.undo()
     assert (undone.rows["response"], undone.rows["judgment"], undone.kept) == (2, 2, ("n1",))
-    assert {row["external_id"] for row in rows_of(logged.store, RESPONSE)} == {"e0", "e1", "e2", "n1"}
+    assert {row["external_id"] for row in rows_of(logged.store, RESPONSE)} == {
+        "e0",
+        "e1",
+        "e2",
+        "n1",
+    }
     undone = logged.undo(with_reviews=True)
     assert (undone.rows["response"], undone.rows["review"], undone.kept) == (1, 1, ())
     assert {row["external_id"] for row in rows_of(logged.store, RESPONSE)} == {"e0", "e1", "e2"}
@@ -233,7 +292,9 @@ GRADES = [{"response_id": row["id"], "annotator": "ann", "label": "grounded"} fo
 RATINGS = [{"response_id": row["id"], "stars": 5, "user": "u"} for row in EARLIER]
 
 
-@pytest.mark.parametrize(("kind", "rows"), [("verdicts", VERDICTS), ("grades", GRADES), ("feedback", RATINGS)])
+@pytest.mark.parametrize(
+    ("kind", "rows"), [("verdicts", VERDICTS), ("grades", GRADES), ("feedback", RATINGS)]
+)
 def test_what_an_import_added_to_stored_answers_is_taken_back_alone(
     logged: Log, kind: str, rows: list[dict[str, Any]]
 ) -> None:
@@ -245,7 +306,9 @@ def test_what_an_import_added_to_stored_answers_is_taken_back_alone(
     # A flag whose reason came and went is open again, as another row.
     for contents in (before, after):
         contents["flag"] = [
-            (row["response_id"], row["rule"]) for row in contents["flag"] if row["state"] != "superseded"
+            (row["response_id"], row["rule"])
+            for row in contents["flag"]
+            if row["state"] != "superseded"
         ]
     assert after == before
 
@@ -253,8 +316,15 @@ def test_what_an_import_added_to_stored_answers_is_taken_back_alone(
 def test_a_verdict_that_a_reviewer_saw_stays(logged: Log) -> None:
     logged.imported(VERDICTS, "verdicts")
     with logged.store.writing() as connection:
-        seen = connection.execute(select(JUDGMENT.c.id).order_by(JUDGMENT.c.id.desc()).limit(1)).scalar_one()
-        row = {"response_id": logged.id_of("e2"), "reviewer_id": 1, "judgment_seen_id": seen, "at": NOW}
+        seen = connection.execute(
+            select(JUDGMENT.c.id).order_by(JUDGMENT.c.id.desc()).limit(1)
+        ).scalar_one()
+        row = {
+            "response_id": logged.id_of("e2"),
+            "reviewer_id": 1,
+            "judgment_seen_id": seen,
+            "at": NOW,
+        }
         connection.execute(insert(REVIEW), row | {"request_key": "k", "decision": "confirm"})
     for with_reviews in (False, True):  # the review is about an answer that stays
         assert logged.undo(with_reviews=with_reviews).kept == ("e2",)
@@ -309,14 +379,25 @@ def test_a_verdict_that_an_earlier_version_received_stays(logged: Log) -> None:
 def test_an_answer_that_was_received_too_comes_from_its_trace_again(logged: Log) -> None:
     logged.imported(LOG[:1])
     with logged.store.writing() as connection:
-        row = {"external_id": "n0", "owner": "", "source": "default", "first_at": NOW, "last_at": NOW, "spans": 1}
-        connection.execute(insert(TRACE), row | {"state": "made", "response_id": logged.id_of("n0")})
+        row = {
+            "external_id": "n0",
+            "owner": "",
+            "source": "default",
+            "first_at": NOW,
+            "last_at": NOW,
+            "spans": 1,
+        }
+        connection.execute(
+            insert(TRACE), row | {"state": "made", "response_id": logged.id_of("n0")}
+        )
     logged.undo()
     (trace,) = rows_of(logged.store, TRACE)
     assert (trace["state"], trace["response_id"]) == ("waiting", None)
 
 
-def test_an_import_that_breaks_off_while_it_is_undone_is_whole(logged: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_that_breaks_off_while_it_is_undone_is_whole(
+    logged: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logged.imported(LOG)
     logged.judge("n0", "n1")
     before = logged.contents()

@@ -11,7 +11,9 @@ from tool_files import INSPECT_SAMPLE, only, opened
 
 def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path: Path) -> None:
     log = tmp_path / "log.json"
-    log.write_text(json.dumps({"version": 2, "eval": {"model": "openai/m"}, "samples": [INSPECT_SAMPLE]}))
+    log.write_text(
+        json.dumps({"version": 2, "eval": {"model": "openai/m"}, "samples": [INSPECT_SAMPLE]})
+    )
     archive = tmp_path / "log.eval"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.json", "{}")
@@ -25,17 +27,33 @@ def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path: Path) -> 
         assert (response.passages, response.generator_model) == (("p1", "p2"), "openai/m")
         assert response.metadata["prompt_tokens"] == 3
         _, (verdict,) = opened(path, "verdicts")
-        assert {score.dimension: score.value for score in verdict.verdict.scores} == {"match": 1, "graded depth": 0.5}
+        assert {score.dimension: score.value for score in verdict.verdict.scores} == {
+            "match": 1,
+            "graded depth": 0.5,
+        }
 
 
 def _zstd_archive(name: str, content: bytes) -> bytes:
     """Return a ZIP file as newer versions of Inspect write it; Python 3.11 can neither write nor read them."""
     packed = pa.compress(content, codec="zstd", asbytes=True)
     sizes = len(packed).to_bytes(4, "little") + len(content).to_bytes(4, "little")
-    common = b"\0\0" + (93).to_bytes(2, "little") + bytes(8) + sizes + len(name).to_bytes(2, "little") + bytes(2)
+    common = (
+        b"\0\0"
+        + (93).to_bytes(2, "little")
+        + bytes(8)
+        + sizes
+        + len(name).to_bytes(2, "little")
+        + bytes(2)
+    )
     local = b"PK\3\4\x3f\0" + common + name.encode() + packed
     entry = b"PK\1\2\x3f\0\x3f\0" + common + bytes(2 + 2 + 2 + 4 + 4) + name.encode()
-    end = b"PK\5\6" + bytes(4) + b"\1\0\1\0" + len(entry).to_bytes(4, "little") + len(local).to_bytes(4, "little")
+    end = (
+        b"PK\5\6"
+        + bytes(4)
+        + b"\1\0\1\0"
+        + len(entry).to_bytes(4, "little")
+        + len(local).to_bytes(4, "little")
+    )
     return local + entry + end + bytes(2)
 
 

@@ -52,8 +52,16 @@ OBSERVATIONS = [
         usageDetails={"input": 7, "output": 3, "total": 10},
         costDetails={"total": 0.25},
     ),
-    observation("find", "RETRIEVER", "o-root", input="q?", output=[{"page_content": "p1"}, {"page_content": "p2"}]),
-    observation("root", "SPAN", None, input={"question": "q?"}, output="a.", groundedness=[0.9], thumbs=[1]),
+    observation(
+        "find",
+        "RETRIEVER",
+        "o-root",
+        input="q?",
+        output=[{"page_content": "p1"}, {"page_content": "p2"}],
+    ),
+    observation(
+        "root", "SPAN", None, input={"question": "q?"}, output="a.", groundedness=[0.9], thumbs=[1]
+    ),
 ]
 
 
@@ -63,7 +71,9 @@ def _as_csv(folder: Path) -> Path:
         table = csv.DictWriter(stream, list(OBSERVATIONS[-1]))
         table.writeheader()
         for row in OBSERVATIONS:
-            table.writerow({name: each if each is None else _cell(each) for name, each in row.items()})
+            table.writerow(
+                {name: each if each is None else _cell(each) for name, each in row.items()}
+            )
     return file
 
 
@@ -72,7 +82,9 @@ def _cell(value: Any) -> str:
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "rest"])
-def test_observations_of_langfuse_become_the_answer_of_their_trace(tmp_path: Path, form: str) -> None:
+def test_observations_of_langfuse_become_the_answer_of_their_trace(
+    tmp_path: Path, form: str
+) -> None:
     file = tmp_path / f"export.{form}"
     if form == "csv":
         file = _as_csv(tmp_path)
@@ -81,15 +93,35 @@ def test_observations_of_langfuse_become_the_answer_of_their_trace(tmp_path: Pat
     elif form == "json":
         file.write_text(json.dumps(OBSERVATIONS))
     else:
-        trace = {"id": "trace-1", "timestamp": "2026-11-21T04:00:00Z", "name": "assistant", "bookmarked": False}
-        trace |= {"input": {"question": "q?"}, "output": "a.", "userId": "u", "sessionId": "s", "tags": ["prod"]}
-        scores = [{"name": "groundedness", "value": 0.9, "source": "EVAL"}, {"name": "thumbs", "value": 1}]
-        observations = [{name: row[name] for name in row if name != "groundedness"} for row in OBSERVATIONS]
+        trace = {
+            "id": "trace-1",
+            "timestamp": "2026-11-21T04:00:00Z",
+            "name": "assistant",
+            "bookmarked": False,
+        }
+        trace |= {
+            "input": {"question": "q?"},
+            "output": "a.",
+            "userId": "u",
+            "sessionId": "s",
+            "tags": ["prod"],
+        }
+        scores = [
+            {"name": "groundedness", "value": 0.9, "source": "EVAL"},
+            {"name": "thumbs", "value": 1},
+        ]
+        observations = [
+            {name: row[name] for name in row if name != "groundedness"} for row in OBSERVATIONS
+        ]
         file.write_text(json.dumps(trace | {"observations": observations[:2], "scores": scores}))
     title, (answer,) = records(file)
     assert str(title).startswith("Langfuse")
     assert (answer.external_id, answer.query, answer.answer) == ("trace-1", "q?", "a.")
-    assert (answer.passages, answer.generator_model, answer.generator_cost) == (("p1", "p2"), "gpt", 0.25)
+    assert (answer.passages, answer.generator_model, answer.generator_cost) == (
+        ("p1", "p2"),
+        "gpt",
+        0.25,
+    )
     assert [answer.metadata[key] for key in ("session", "user", "prompt_tokens")] == ["s", "u", 7]
     assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 1)]
     _, (verdict,) = records(file, "verdicts")
@@ -114,7 +146,12 @@ def test_the_name_of_a_score_tells_feedback_of_users(
 ) -> None:
     file = tmp_path / "export.json"
     file.write_text(
-        json.dumps([*OBSERVATIONS[:2], observation("root", "SPAN", None, input="q?", output="a.") | {name: [value]}])
+        json.dumps(
+            [
+                *OBSERVATIONS[:2],
+                observation("root", "SPAN", None, input="q?", output="a.") | {name: [value]},
+            ]
+        )
     )
     _, (answer,) = records(file)
     assert [each.value for each in answer.feedback] == feedback
@@ -122,7 +159,9 @@ def test_the_name_of_a_score_tells_feedback_of_users(
 
 def test_an_unknown_column_among_those_of_langfuse_is_metadata_and_no_score(tmp_path: Path) -> None:
     file = tmp_path / "export.json"
-    file.write_text(json.dumps([{"region": 1} | observation("root", "SPAN", None, input="q?", output="a.")]))
+    file.write_text(
+        json.dumps([{"region": 1} | observation("root", "SPAN", None, input="q?", output="a.")])
+    )
     _, (answer,) = records(file)
     assert answer.metadata["region"] == 1
     assert records(file, "verdicts")[1] == []
@@ -148,7 +187,13 @@ def test_a_trace_without_an_id_is_rejected_alone(tmp_path: Path) -> None:
 def test_an_id_that_an_application_chose_may_be_another_trace_in_another_source(
     sqlite_store: Store, tmp_path: Path
 ) -> None:
-    own = {"id": "o", "traceId": "chat-1", "type": "GENERATION", "startTime": "2026-11-21T04:00:00Z", "output": "a."}
+    own = {
+        "id": "o",
+        "traceId": "chat-1",
+        "type": "GENERATION",
+        "startTime": "2026-11-21T04:00:00Z",
+        "output": "a.",
+    }
     summaries = []
     for source, question in (("shop", "q?"), ("shop 2", "q?"), ("bank", "other?")):
         file = tmp_path / f"{source}.jsonl"
@@ -160,16 +205,28 @@ def test_an_id_that_an_application_chose_may_be_another_trace_in_another_source(
 @pytest.mark.parametrize(
     ("usage", "tokens"),
     [
-        ({"input": 41, "output": 20, "total": 78, "input_cache_read": 16, "output_reasoning": 1}, (57, 21)),
+        (
+            {"input": 41, "output": 20, "total": 78, "input_cache_read": 16, "output_reasoning": 1},
+            (57, 21),
+        ),
         ({"input": 57, "output": 21, "total": 78, "input_cached_tokens": 16}, (57, 21)),
         ({"input": 57, "output": 21}, (57, 21)),
-        ({"prompt_tokens": 57, "completion_tokens": 21, "prompt_tokens_details": {"cached_tokens": 16}}, (57, 21)),
+        (
+            {
+                "prompt_tokens": 57,
+                "completion_tokens": 21,
+                "prompt_tokens_details": {"cached_tokens": 16},
+            },
+            (57, 21),
+        ),
         ({"input_tokens": 57, "output_tokens": 21, "cache_read_input_tokens": 16}, (57, 21)),
         ({"characters": 3}, (None, None)),
         ("broken", (None, None)),
     ],
 )
-def test_tokens_of_langfuse_in_both_styles(usage: Any, tokens: tuple[int | None, int | None]) -> None:
+def test_tokens_of_langfuse_in_both_styles(
+    usage: Any, tokens: tuple[int | None, int | None]
+) -> None:
     attributes = {
         "langfuse.observation.type": "GENERATION",
         "langfuse.observation.usage_details": json.dumps(usage),
@@ -201,8 +258,16 @@ def test_langfuse_prefers_the_question_and_answer_of_the_trace() -> None:
 
 
 def test_langfuse_adds_to_spans_of_other_libraries_without_calling_them_its_own() -> None:
-    part = part_of(langfuse.read_span, {"langfuse.trace.tags": ["a"], "session.id": "s-1", "input.value": "Hi?"})
-    assert (part.operation, part.question, part.session, part.tags) == (Operation.OTHER, None, "s-1", ("a",))
+    part = part_of(
+        langfuse.read_span,
+        {"langfuse.trace.tags": ["a"], "session.id": "s-1", "input.value": "Hi?"},
+    )
+    assert (part.operation, part.question, part.session, part.tags) == (
+        Operation.OTHER,
+        None,
+        "s-1",
+        ("a",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,6 +289,7 @@ def test_types_of_langfuse(kind: str, operation: Operation) -> None:
 
 def test_a_retriever_may_return_one_text() -> None:
     part = part_of(
-        langfuse.read_span, {"langfuse.observation.type": "retriever", "langfuse.observation.output": "One.\nTwo."}
+        langfuse.read_span,
+        {"langfuse.observation.type": "retriever", "langfuse.observation.output": "One.\nTwo."},
     )
     assert part.passages == (Passage("One.\nTwo."),)

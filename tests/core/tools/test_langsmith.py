@@ -24,13 +24,23 @@ START = {
     "session_name": "project",
 }
 METADATA = {"session_id": "s-1", "user_id": "u-1", "build": "1.4.0", "ls_method": "traceable"}
-END = {"id": ROOT, "trace_id": ROOT, "dotted_order": ORDER, "end_time": "2026-11-21T03:46:28.440607+00:00"}
+END = {
+    "id": ROOT,
+    "trace_id": ROOT,
+    "dotted_order": ORDER,
+    "end_time": "2026-11-21T03:46:28.440607+00:00",
+}
 
 
 def multipart(*parts: tuple[str, Any]) -> tuple[bytes, str]:
     head = '--b0und\r\nContent-Disposition: form-data; name="{}"\r\nContent-Type: application/json; length={}\r\n\r\n'
-    texts = [json.dumps(content) if not isinstance(content, str) else content for _, content in parts]
-    rows = [head.format(name, len(text)) + text + "\r\n" for (name, _), text in zip(parts, texts, strict=True)]
+    texts = [
+        json.dumps(content) if not isinstance(content, str) else content for _, content in parts
+    ]
+    rows = [
+        head.format(name, len(text)) + text + "\r\n"
+        for (name, _), text in zip(parts, texts, strict=True)
+    ]
     return ("".join(rows) + "--b0und--\r\n").encode(), 'multipart/form-data; boundary="b0und"'
 
 
@@ -38,14 +48,22 @@ def read(*requests: tuple[bytes, str]) -> list[tuple[Span, Part]]:
     sent = [each for body, content_type in requests for each in runs_in(body, content_type)]
     spans = [each for each in sent if isinstance(each, Span)]
     logs = [each for each in sent if isinstance(each, LogRecord)]
-    parts = [(span, langsmith.read_span(span, [log for log in logs if log.span_id == span.span_id])) for span in spans]
+    parts = [
+        (span, langsmith.read_span(span, [log for log in logs if log.span_id == span.span_id]))
+        for span in spans
+    ]
     return [(span, part) for span, part in parts if part is not None]
 
 
 POSTED = (
     (
         f"post.{ROOT}",
-        START | {"start_time": "2026-11-21T03:46:27.440607Z", "extra": {"metadata": METADATA}, "tags": ["a"]},
+        START
+        | {
+            "start_time": "2026-11-21T03:46:27.440607Z",
+            "extra": {"metadata": METADATA},
+            "tags": ["a"],
+        },
     ),
     (f"post.{ROOT}.inputs", {"question": "Hi?"}),
     (f"attachment.{ROOT}.picture", "\x00 no JSON"),
@@ -64,7 +82,11 @@ PATCHED = ((f"patch.{ROOT}", END), (f"patch.{ROOT}.outputs", {"output": "Hello."
 )
 def test_a_run_that_is_posted_and_patched_is_one_span(requests: list[tuple[bytes, str]]) -> None:
     ((span, part),) = read(*requests)
-    assert (span.trace_id, span.span_id, span.parent_id) == (ROOT.replace("-", ""), "bc120e905259d0ee", None)
+    assert (span.trace_id, span.span_id, span.parent_id) == (
+        ROOT.replace("-", ""),
+        "bc120e905259d0ee",
+        None,
+    )
     assert (span.ended_ns - span.started_ns, span.ended_ns) == (10**9, 1795232788440607000)
     assert (part.operation, part.question, part.answer) == (Operation.APP, "Hi?", "Hello.")
     assert (part.session, part.user, part.tags) == ("s-1", "u-1", ("a",))
@@ -73,8 +95,16 @@ def test_a_run_that_is_posted_and_patched_is_one_span(requests: list[tuple[bytes
 
 def test_a_batch_of_model_and_retriever_runs() -> None:
     order = f"{ORDER}.20261121T034627500000Z{CHILD}"
-    message = {"content": "Hello.", "type": "ai", "usage_metadata": {"input_tokens": 5, "output_tokens": 2}}
-    reply = {"lc": 1, "id": ["AIMessage"], "kwargs": message | {"response_metadata": {"model_name": "m-1"}}}
+    message = {
+        "content": "Hello.",
+        "type": "ai",
+        "usage_metadata": {"input_tokens": 5, "output_tokens": 2},
+    }
+    reply = {
+        "lc": 1,
+        "id": ["AIMessage"],
+        "kwargs": message | {"response_metadata": {"model_name": "m-1"}},
+    }
     model = START | {
         "id": CHILD,
         "dotted_order": order,
@@ -95,13 +125,20 @@ def test_a_batch_of_model_and_retriever_runs() -> None:
         (json.dumps({"post": [model, retriever], "patch": []}).encode(), "application/json")
     )
     assert (span.parent_id, span.ended_ns - span.started_ns) == ("bc120e905259d0ee", 940_000_000)
-    assert (part.operation, part.question, part.answer, part.model) == (Operation.MODEL, "Hi?", "Hello.", "m-1")
+    assert (part.operation, part.question, part.answer, part.model) == (
+        Operation.MODEL,
+        "Hi?",
+        "Hello.",
+        "m-1",
+    )
     assert (part.prompt_tokens, part.completion_tokens) == (5, 2)
     assert retrieval.passages == (Passage("One.", "a", 0.9),)
 
 
 def test_a_failed_run_has_its_error() -> None:
-    ((span, part),) = read(multipart(*POSTED, (f"patch.{ROOT}", END | {"error": "RateLimitError()"})))
+    ((span, part),) = read(
+        multipart(*POSTED, (f"patch.{ROOT}", END | {"error": "RateLimitError()"}))
+    )
     assert (span.error, part.answer) == ("RateLimitError()", None)
 
 
@@ -126,30 +163,57 @@ def test_a_body_without_runs_is_empty() -> None:
 
 
 def test_runs_of_langsmith_become_the_answer_of_their_trace(tmp_path: Path) -> None:
-    common = {"trace_id": "t", "start_time": "2026-11-21T04:00:00", "end_time": "2026-11-21T04:00:01"}
+    common = {
+        "trace_id": "t",
+        "start_time": "2026-11-21T04:00:00",
+        "end_time": "2026-11-21T04:00:01",
+    }
     common |= {"session_id": "the project", "tags": ["prod"]}
     runs = [
         common
-        | {"id": "m", "parent_run_id": "r", "run_type": "llm", "inputs": {"messages": [["user", "q?"]]}}
-        | {"outputs": {"generations": [[{"text": "a."}]]}, "extra": {"metadata": {"ls_model_name": "gpt"}}}
+        | {
+            "id": "m",
+            "parent_run_id": "r",
+            "run_type": "llm",
+            "inputs": {"messages": [["user", "q?"]]},
+        }
+        | {
+            "outputs": {"generations": [[{"text": "a."}]]},
+            "extra": {"metadata": {"ls_model_name": "gpt"}},
+        }
         | {"prompt_tokens": 7, "completion_tokens": 3},
         common
         | {"id": "d", "parent_run_id": "r", "run_type": "retriever", "inputs": {"query": "q?"}}
-        | {"outputs": {"documents": [{"page_content": "p1", "metadata": {}}, {"page_content": "p2"}]}},
+        | {
+            "outputs": {
+                "documents": [{"page_content": "p1", "metadata": {}}, {"page_content": "p2"}]
+            }
+        },
         common
         | {"id": "r", "parent_run_id": None, "run_type": "chain", "inputs": {"question": "q?"}}
         | {"outputs": {"output": "a."}, "extra": {"metadata": {"session_id": "s", "user_id": "u"}}}
-        | {"feedback_stats": {"correctness": {"n": 1, "avg": 0.5}, "user_thumbs": {"n": 1, "avg": 1.0}}},
+        | {
+            "feedback_stats": {
+                "correctness": {"n": 1, "avg": 0.5},
+                "user_thumbs": {"n": 1, "avg": 1.0},
+            }
+        },
     ]
     file = tmp_path / "runs.jsonl"
     file.write_text("".join(json.dumps(run) + "\n" for run in runs))
     title, (answer,) = records(file)
     assert title == "LangSmith runs"
     assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
-    assert (answer.generator_model, answer.metadata["session"], answer.metadata["user"]) == ("gpt", "s", "u")
+    assert (answer.generator_model, answer.metadata["session"], answer.metadata["user"]) == (
+        "gpt",
+        "s",
+        "u",
+    )
     assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 1)]
     _, (verdict,) = records(file, "verdicts")
-    assert [(score.dimension, score.value) for score in verdict.verdict.scores] == [("correctness", 0.5)]
+    assert [(score.dimension, score.value) for score in verdict.verdict.scores] == [
+        ("correctness", 0.5)
+    ]
 
 
 def test_the_session_of_langsmith_is_not_its_project() -> None:
@@ -161,7 +225,8 @@ def test_the_session_of_langsmith_is_not_its_project() -> None:
     assert part_of(langsmith.read_span, attributes).session is None
     named = part_of(
         langsmith.read_span,
-        attributes | {"langsmith.metadata.thread_id": "t-1", "langsmith.span.tags": ["a", "seq:step:1"]},
+        attributes
+        | {"langsmith.metadata.thread_id": "t-1", "langsmith.span.tags": ["a", "seq:step:1"]},
     )
     assert (named.session, named.tags, named.question) == ("t-1", ("a",), "Hi?")
 
@@ -179,7 +244,12 @@ def test_spans_written_by_hand_for_langsmith() -> None:
             "gen_ai.request.model": "m",
         },
     )
-    assert (part.operation, part.question, part.answer, part.model) == (Operation.MODEL, "Hi?", "Hello.", "m")
+    assert (part.operation, part.question, part.answer, part.model) == (
+        Operation.MODEL,
+        "Hi?",
+        "Hello.",
+        "m",
+    )
     assert (part.prompt_tokens, part.completion_tokens) == (5, 2)
 
 

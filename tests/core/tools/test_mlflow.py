@@ -16,19 +16,36 @@ TRACE = "49c250410fbe305e914b2b7072849737"
 OF_MLFLOW = "48bd85d40d5a223affcc0c4fe68b03de"
 
 
-def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(shared: Path, tmp_path: Path) -> None:
+def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(
+    shared: Path, tmp_path: Path
+) -> None:
     infos = json.loads((shared / "captures" / "mlflow" / "rest_search.json").read_text())
     (info,) = [each for each in infos if each["trace_id"].endswith(OF_MLFLOW)]
     metadata = info["trace_metadata"]
     cut, tool = f"{'a' * 247}...", '{"city": "Bergen"}'
-    older = {"request_id": f"tr-{TRACE}", "timestamp_ms": 1795232788440, "execution_time_ms": 327, "status": "OK"}
-    older |= {"request_metadata": [{"key": key, "value": value} for key, value in metadata.items()], "tags": []}
+    older = {
+        "request_id": f"tr-{TRACE}",
+        "timestamp_ms": 1795232788440,
+        "execution_time_ms": 327,
+        "status": "OK",
+    }
+    older |= {
+        "request_metadata": [{"key": key, "value": value} for key, value in metadata.items()],
+        "tags": [],
+    }
     changed = [
         {"traces": [info]},
         {"traces": [older]},
         *(
-            info | {"trace_id": f"tr-{number}", "response_preview": cut, "trace_metadata": metadata | outputs}
-            for number, outputs in enumerate(({"mlflow.traceOutputs": cut}, {"mlflow.traceOutputs": tool}))
+            info
+            | {
+                "trace_id": f"tr-{number}",
+                "response_preview": cut,
+                "trace_metadata": metadata | outputs,
+            }
+            for number, outputs in enumerate(
+                ({"mlflow.traceOutputs": cut}, {"mlflow.traceOutputs": tool})
+            )
         ),
         info | {"trace_id": "tr-2", "trace_metadata": {}},  # of another sender
     ]
@@ -37,7 +54,12 @@ def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(shared
     _, items = records(file)
     assert [isinstance(item, Response) for item in items] == [True, True, False, False, False]
     for item, trace in zip(items, (OF_MLFLOW, TRACE), strict=False):
-        assert (item.external_id, item.query, item.answer, item.passages) == (trace, QUESTION, CITED, None)
+        assert (item.external_id, item.query, item.answer, item.passages) == (
+            trace,
+            QUESTION,
+            CITED,
+            None,
+        )
         assert (item.metadata["session"], item.metadata["latency_ms"]) == ("sess-42", 327)
     assert all("judgeboard pull" in item.reason for item in items[2:])
 
@@ -50,7 +72,11 @@ def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(sh
     _, (verdict,) = records(file, "verdicts")
     assert (verdict.judge, verdict.verdict.groundedness) == ("judgeboard/rag v1", 0.9)
     _, (grade,) = records(file, "grades")
-    assert (grade.annotator, grade.grade.label, grade.grade.groundedness) == ("mara@example.org", "grounded", 0.4)
+    assert (grade.annotator, grade.grade.label, grade.grade.groundedness) == (
+        "mara@example.org",
+        "grounded",
+        0.4,
+    )
 
 
 def test_mlflow_writes_json_in_json() -> None:
@@ -73,10 +99,17 @@ def test_mlflow_writes_json_in_json() -> None:
 
 
 def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out() -> None:
-    retriever = part_of(mlflow.read_span, {"gen_ai.operation.name": "execute_tool"}, scope="mlflow.tracing.provider")
+    retriever = part_of(
+        mlflow.read_span, {"gen_ai.operation.name": "execute_tool"}, scope="mlflow.tracing.provider"
+    )
     assert retriever.passages is None
     assert "MLFLOW_ENABLE_OTEL_GENAI_SEMCONV=false" in str(retriever.missing)
-    root = part_of(mlflow.read_span, {"gen_ai.operation.name": "CHAIN"}, scope="mlflow.tracing.provider")
+    root = part_of(
+        mlflow.read_span, {"gen_ai.operation.name": "CHAIN"}, scope="mlflow.tracing.provider"
+    )
     assert (root.operation, root.missing) == (Operation.APP, retriever.missing)
-    model = made_span({"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"}, scope="mlflow.tracing.provider")
+    model = made_span(
+        {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"},
+        scope="mlflow.tracing.provider",
+    )
     assert mlflow.read_span(model, ()) is None

@@ -14,7 +14,11 @@ from tool_files import only, opened, written
         {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]},
         {
             "request": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
-            "response": {"id": "c1", "model": "m", "choices": [{"message": {"role": "assistant", "content": "a"}}]},
+            "response": {
+                "id": "c1",
+                "model": "m",
+                "choices": [{"message": {"role": "assistant", "content": "a"}}],
+            },
         },
         {
             "object": "response",
@@ -28,19 +32,32 @@ from tool_files import only, opened, written
         {
             "custom_id": "r1",
             "body": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
-            "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "a"}}], "model": "m"}},
+            "response": {
+                "status_code": 200,
+                "body": {"choices": [{"message": {"content": "a"}}], "model": "m"},
+            },
         },
     ],
 )
-def test_openai_chat_logs_give_the_last_question_and_its_reply(tmp_path: Path, row: dict[str, Any]) -> None:
+def test_openai_chat_logs_give_the_last_question_and_its_reply(
+    tmp_path: Path, row: dict[str, Any]
+) -> None:
     title, response = only(written(tmp_path, row))
     assert title == "OpenAI chat logs"
     assert (response.query, response.answer) == ("q", "a")
 
 
 def test_earlier_turns_of_a_chat_log_are_kept(tmp_path: Path) -> None:
-    turns = [("system", "s"), ("user", "q1"), ("assistant", "a1"), ("user", "q2"), ("assistant", "a2")]
-    file = written(tmp_path, {"messages": [{"role": role, "content": text} for role, text in turns]})
+    turns = [
+        ("system", "s"),
+        ("user", "q1"),
+        ("assistant", "a1"),
+        ("user", "q2"),
+        ("assistant", "a2"),
+    ]
+    file = written(
+        tmp_path, {"messages": [{"role": role, "content": text} for role, text in turns]}
+    )
     _, (_, response) = opened(file)
     assert (response.query, response.answer) == ("q2", "a2")
     assert [message["content"] for message in response.messages or ()] == ["s", "q1", "a1", "q2"]
@@ -48,6 +65,8 @@ def test_earlier_turns_of_a_chat_log_are_kept(tmp_path: Path) -> None:
 
 def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path: Path) -> None:
     turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-    reading, (response,) = opened(written(tmp_path, {"question": "q", "answer": "a", "messages": turns}))
+    reading, (response,) = opened(
+        written(tmp_path, {"question": "q", "answer": "a", "messages": turns})
+    )
     assert reading.export is None
     assert (response.query, response.answer) == ("q", "a")

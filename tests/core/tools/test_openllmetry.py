@@ -30,25 +30,52 @@ def test_old_openllmetry_numbers_its_messages() -> None:
             "traceloop.association.properties.thread_id": 7,
         },
     )
-    assert (part.operation, part.question, part.answer, part.model) == (Operation.MODEL, "And nylon?", "250 °C.", "m-1")
+    assert (part.operation, part.question, part.answer, part.model) == (
+        Operation.MODEL,
+        "And nylon?",
+        "250 °C.",
+        "m-1",
+    )
     assert [message["role"] for message in part.messages] == ["system", "assistant", "user"]
-    assert part.messages[1]["tool_calls"] == [{"id": None, "name": "lookup", "arguments": {"word": "nylon"}}]
+    assert part.messages[1]["tool_calls"] == [
+        {"id": None, "name": "lookup", "arguments": {"word": "nylon"}}
+    ]
     assert (part.prompt_tokens, part.completion_tokens, part.session) == (9, 4, "7")
 
 
-def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_beside_the_input() -> None:
-    called = {"gen_ai.completion.0.content": '""', "gen_ai.completion.0.tool_calls.0.name": "lookup"}
-    part = part_of(openllmetry.read_span, {"llm.request.type": "chat", "gen_ai.prompt.0.content": "Hi?", **called})
-    assert (part.question, part.answer, [call["name"] for call in part.tool_calls]) == ("Hi?", None, ["lookup"])
-    given = {"inputs": "Hi?", "tags": ["prod", "seq:step:1"], "metadata": {"thread_id": "t-1", "build": "1"}}
+def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_beside_the_input() -> (
+    None
+):
+    called = {
+        "gen_ai.completion.0.content": '""',
+        "gen_ai.completion.0.tool_calls.0.name": "lookup",
+    }
+    part = part_of(
+        openllmetry.read_span,
+        {"llm.request.type": "chat", "gen_ai.prompt.0.content": "Hi?", **called},
+    )
+    assert (part.question, part.answer, [call["name"] for call in part.tool_calls]) == (
+        "Hi?",
+        None,
+        ["lookup"],
+    )
+    given = {
+        "inputs": "Hi?",
+        "tags": ["prod", "seq:step:1"],
+        "metadata": {"thread_id": "t-1", "build": "1"},
+    }
     root = {"traceloop.span.kind": "workflow", "traceloop.entity.input": json.dumps(given)}
-    part = part_of(openllmetry.read_span, root | {"traceloop.entity.output": '{"outputs": "Hello."}'})
+    part = part_of(
+        openllmetry.read_span, root | {"traceloop.entity.output": '{"outputs": "Hello."}'}
+    )
     assert (part.question, part.answer, part.session) == ("Hi?", "Hello.", "t-1")
     assert (part.tags, part.metadata) == (("prod",), {"build": "1"})
 
 
 def test_openllmetry_without_content_says_which_variable_turns_it_on() -> None:
-    part = part_of(openllmetry.read_span, {"llm.request.type": "chat", "gen_ai.usage.prompt_tokens": 9})
+    part = part_of(
+        openllmetry.read_span, {"llm.request.type": "chat", "gen_ai.usage.prompt_tokens": 9}
+    )
     assert "TRACELOOP_TRACE_CONTENT=true" in str(part.missing)
 
 
@@ -59,7 +86,11 @@ def test_openllmetry_without_content_says_which_variable_turns_it_on() -> None:
         ("fetch", {"documents": [{"page_content": "One."}], "count": 1}, Operation.RETRIEVAL),
         ("retrieve_context", ["One.", "Two."], Operation.RETRIEVAL),
         ("rewrite", ["One question?", "Two?"], Operation.APP),
-        ("search_and_answer", {"answer": "One.", "documents": [{"id": "a", "text": "One."}]}, Operation.APP),
+        (
+            "search_and_answer",
+            {"answer": "One.", "documents": [{"id": "a", "text": "One."}]},
+            Operation.APP,
+        ),
     ],
 )
 def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(
@@ -73,25 +104,43 @@ def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(
     }
     part = part_of(openllmetry.read_span, attributes)
     assert (part.operation, part.question) == (operation, "Hi?")
-    assert (part.passages is not None) == (isinstance(output, dict) or operation is Operation.RETRIEVAL)
+    assert (part.passages is not None) == (
+        isinstance(output, dict) or operation is Operation.RETRIEVAL
+    )
 
 
 @pytest.mark.parametrize(
     "given",
     [
         {"args": ["Hi?", [{"id": "a", "text": "One."}]], "kwargs": {}},
-        {"inputs": [{"lc": 1, "id": ["Document"], "kwargs": {"id": "a", "page_content": "One."}}], "tags": []},
+        {
+            "inputs": [
+                {"lc": 1, "id": ["Document"], "kwargs": {"id": "a", "page_content": "One."}}
+            ],
+            "tags": [],
+        },
     ],
 )
 def test_documents_that_a_task_of_openllmetry_got_are_passages(given: Any) -> None:
     attributes = {"traceloop.span.kind": "task", "traceloop.entity.input": json.dumps(given)}
     part = part_of(openllmetry.read_span, attributes | {"traceloop.entity.output": '"Hello."'})
-    assert (part.operation, part.answer, part.passages) == (Operation.APP, "Hello.", (Passage("One.", "a"),))
+    assert (part.operation, part.answer, part.passages) == (
+        Operation.APP,
+        "Hello.",
+        (Passage("One.", "a"),),
+    )
 
 
 def test_results_of_a_vector_store_are_passages() -> None:
-    event = {"db.query.result.id": "a", "db.query.result.score": 0.9, "db.query.result.document": "One."}
-    only_metadata = {"db.query.result.id": "b", "db.query.result.metadata": '{"text": "Two.", "source": "b.pdf"}'}
+    event = {
+        "db.query.result.id": "a",
+        "db.query.result.score": 0.9,
+        "db.query.result.document": "One.",
+    }
+    only_metadata = {
+        "db.query.result.id": "b",
+        "db.query.result.metadata": '{"text": "Two.", "source": "b.pdf"}',
+    }
     part = part_of(
         openllmetry.read_span,
         {"db.system": "chroma"},

@@ -15,7 +15,9 @@ QUESTION = "At what temperature does Dyneema melt, and nylon?"
 
 
 def test_the_log_records_of_a_file_belong_to_its_spans(shared: Path, tmp_path: Path) -> None:
-    requests = [path.read_text() for path in sorted((shared / "captures" / "v2_legacy").glob("*[a-z].json"))]
+    requests = [
+        path.read_text() for path in sorted((shared / "captures" / "v2_legacy").glob("*[a-z].json"))
+    ]
     requests = [json.dumps(json.loads(text)) for text in requests if "resource" in text]
     file = tmp_path / "collector.jsonl"
     file.write_text("\n".join(requests))
@@ -25,8 +27,13 @@ def test_the_log_records_of_a_file_belong_to_its_spans(shared: Path, tmp_path: P
 
 
 def test_a_bad_character_in_one_trace_of_a_request_keeps_the_others(tmp_path: Path) -> None:
-    body = MessageToJson(ExportTraceServiceRequest.FromString(request([*trace(1), *trace(2)])), indent=None)
+    body = MessageToJson(
+        ExportTraceServiceRequest.FromString(request([*trace(1), *trace(2)])), indent=None
+    )
     file = tmp_path / "collector.jsonl"
     file.write_text(body.replace("answer 1", r"answer \ud83d"))
     _, items = records(file)
-    assert [item.answer for item in items if isinstance(item, Response)] == ["answer \ufffd", "answer 2"]
+    assert [item.answer for item in items if isinstance(item, Response)] == [
+        "answer \ufffd",
+        "answer 2",
+    ]

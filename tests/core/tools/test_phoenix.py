@@ -12,15 +12,27 @@ from tool_files import records
 
 
 def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path: Path) -> None:
-    root = {"name": "ask", "span_kind": "CHAIN", "parent_id": None, "context": {"trace_id": "t", "span_id": "1"}}
+    root = {
+        "name": "ask",
+        "span_kind": "CHAIN",
+        "parent_id": None,
+        "context": {"trace_id": "t", "span_id": "1"},
+    }
     root |= {
         "start_time": 1795233370,
         "end_time": 1795233372,
         "attributes": {"input.value": "q?", "output.value": "a."},
     }
-    documents = {"retrieval.documents.1.document.content": "p1", "retrieval.documents.2.document.content": "p2"}
+    documents = {
+        "retrieval.documents.1.document.content": "p1",
+        "retrieval.documents.2.document.content": "p2",
+    }
     find = {"name": "find", "span_kind": "RETRIEVER", "parent_id": "1", "attributes": documents}
-    find |= {"context": {"trace_id": "t", "span_id": "2"}, "start_time": "2026-11-21T03:56:11+00:00", "end_time": None}
+    find |= {
+        "context": {"trace_id": "t", "span_id": "2"},
+        "start_time": "2026-11-21T03:56:11+00:00",
+        "end_time": None,
+    }
     for number, rows in enumerate(([root, find], [find, root])):
         file = tmp_path / f"spans-{number}.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -29,9 +41,21 @@ def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["dotted", "nested", "columns"])
-def test_annotations_in_the_attributes_of_a_span_are_read(store: Store, tmp_path: Path, form: str) -> None:
-    judge = {"name": "groundedness", "score": 0.25, "identifier": "judge-v2", "annotator_kind": "LLM"}
-    person = {"name": "label", "label": "hallucinated", "identifier": "ann", "annotator_kind": "HUMAN"}
+def test_annotations_in_the_attributes_of_a_span_are_read(
+    store: Store, tmp_path: Path, form: str
+) -> None:
+    judge = {
+        "name": "groundedness",
+        "score": 0.25,
+        "identifier": "judge-v2",
+        "annotator_kind": "LLM",
+    }
+    person = {
+        "name": "label",
+        "label": "hallucinated",
+        "identifier": "ann",
+        "annotator_kind": "HUMAN",
+    }
     session = {"name": "coherence", "label": "coherent"}
     texts = {"input.value": "q?", "output.value": "a."}
     lists = {
@@ -45,7 +69,13 @@ def test_annotations_in_the_attributes_of_a_span_are_read(store: Store, tmp_path
         for one, fields in entry.items()
         for key, value in fields.items()
     }
-    row = {"name": "ask", "span_kind": "CHAIN", "parent_id": None, "start_time": 1795233370, "end_time": 1795233372}
+    row = {
+        "name": "ask",
+        "span_kind": "CHAIN",
+        "parent_id": None,
+        "start_time": 1795233370,
+        "end_time": 1795233372,
+    }
     if form == "columns":
         row |= {"context.trace_id": "t", "context.span_id": "1"}
         row |= {f"attributes.{name}": value for name, value in (texts | flat).items()}
@@ -55,7 +85,9 @@ def test_annotations_in_the_attributes_of_a_span_are_read(store: Store, tmp_path
     file = tmp_path / "spans.jsonl"
     file.write_text(json.dumps(row))
     summary = import_file(store, file)
-    of_sessions = "not read, because they are about sessions and not about answers: coherence (1 time)"
+    of_sessions = (
+        "not read, because they are about sessions and not about answers: coherence (1 time)"
+    )
     assert set(summary.messages) == {NO_PASSAGES, of_sessions}
     _, (verdict,) = records(file, "verdicts")
     assert (verdict.judge, verdict.verdict.groundedness) == ("judge-v2", 0.25)

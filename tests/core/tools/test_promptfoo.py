@@ -14,9 +14,18 @@ def test_a_failed_call_is_a_rejected_row_with_the_reason(shared: Path) -> None:
 
 
 def test_a_row_without_the_column_of_the_answer_is_rejected_alone(tmp_path: Path) -> None:
-    row = {"question": "q", "[openai:m] {{question}}": "a", "Status": "PASS", "Score": 1, "Named Scores": "{}"}
+    row = {
+        "question": "q",
+        "[openai:m] {{question}}": "a",
+        "Status": "PASS",
+        "Score": 1,
+        "Named Scores": "{}",
+    }
     file = written(
-        tmp_path, row, {name: row[name] for name in row if not name.startswith("[")}, row | {"question": "r"}
+        tmp_path,
+        row,
+        {name: row[name] for name in row if not name.startswith("[")},
+        row | {"question": "r"},
     )
     _, items = opened(file)
     assert [isinstance(item, Rejected) for item in items] == [False, True, False]

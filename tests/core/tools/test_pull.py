@@ -80,11 +80,20 @@ def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> N
         tool.failing = [429, 503]
         result = pulled(sqlite_store, name, tool)
         assert result.stopped is None
-        project = {"langfuse": "shop", "mlflow": "Default"}.get(name.split(maxsplit=1)[0], "default")
+        project = {"langfuse": "shop", "mlflow": "Default"}.get(
+            name.split(maxsplit=1)[0], "default"
+        )
         source = f"{name.split(maxsplit=1)[0]}:{project}"
         numbers = [number for number in range(1, COUNT + 1) if number != 7]
-        assert answers(sqlite_store) == [(f"question {n}", f"answer {n}", (f"passage {n}",), source) for n in numbers]
-        assert counts(sqlite_store) == {"response": COUNT - 1, "judgment": 1, "review": 1, "user_feedback": 1}
+        assert answers(sqlite_store) == [
+            (f"question {n}", f"answer {n}", (f"passage {n}",), source) for n in numbers
+        ]
+        assert counts(sqlite_store) == {
+            "response": COUNT - 1,
+            "judgment": 1,
+            "review": 1,
+            "user_feedback": 1,
+        }
         assert (result.traces, sum(result.rejected.values()), result.differing) == (COUNT, 1, 0)
         assert int(next(iter(result.examples.values())).replace("-", ""), 16) == 7
 
@@ -93,12 +102,19 @@ def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> N
         assert counts(sqlite_store) == before
         assert (sum(again.new.values()), again.traces) == (0, COUNT)
 
-        tool.count += 1  # a new trace, a changed score, and a score on a trace that was pulled before
+        tool.count += (
+            1  # a new trace, a changed score, and a score on a trace that was pulled before
+        )
         tool.given[0] = (2, "groundedness", 0.7, None, {})
         tool.given.append((8, "groundedness", 0.5, None, {}))
         later = pulled(sqlite_store, name, tool, now=LATER + timedelta(minutes=2))
-        assert {kind: count for kind, count in later.new.items() if count} == {"responses": 1, "verdicts": 2}
-        newest = select(JUDGMENT.c.groundedness).join(RESPONSE).where(RESPONSE.c.query == "question 2")
+        assert {kind: count for kind, count in later.new.items() if count} == {
+            "responses": 1,
+            "verdicts": 2,
+        }
+        newest = (
+            select(JUDGMENT.c.groundedness).join(RESPONSE).where(RESPONSE.c.query == "question 2")
+        )
         with sqlite_store.reading() as connection:
             assert list(connection.execute(newest.order_by(JUDGMENT.c.id)).scalars()) == [0.2, 0.7]
         requests = len(tool.requests)
@@ -109,7 +125,12 @@ def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> N
 
 def test_a_trace_at_the_border_of_a_page_is_read_by_its_id() -> None:
     def span(trace: str, parent: str | None, begin: int, end: int | None) -> dict[str, Any]:
-        return {"trace": trace, "parent": parent, "start": time_of(begin), "end": None if end is None else time_of(end)}
+        return {
+            "trace": trace,
+            "parent": parent,
+            "start": time_of(begin),
+            "end": None if end is None else time_of(end),
+        }
 
     rows = [
         span("newer", "r", 9, 10),  # its root is on an older page
@@ -145,7 +166,9 @@ def test_a_killed_pull_goes_on_at_its_page(name: str, store: Store) -> None:
         assert len(answers(store)) == len(set(answers(store))) == tool.count
         assert result.new["responses"] == tool.count - stored
         assert result.traces < tool.count + result.unchanged["responses"] + 1
-        print(f"{name}: {stored} answers before the kill, {result.new['responses']} after it, {tool.count} in all")  # noqa: T201
+        print(  # noqa: T201
+            f"{name}: {stored} answers before the kill, {result.new['responses']} after it, {tool.count} in all"
+        )
 
 
 class KillingPhoenix(PhoenixWithHistory):
@@ -154,7 +177,11 @@ class KillingPhoenix(PhoenixWithHistory):
     victim: int | None = None
 
     def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
-        if self.victim and path.endswith("/span_annotations") and f"{5 << 8 | 1:016x}" in query["span_ids"]:
+        if (
+            self.victim
+            and path.endswith("/span_annotations")
+            and f"{5 << 8 | 1:016x}" in query["span_ids"]
+        ):
             os.kill(self.victim, signal.SIGKILL)
         return super().reply(path, query, request)
 
@@ -164,7 +191,11 @@ def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> 
         tool.given = [
             (number, *score, {})
             for number in range(1, COUNT + 1)
-            for score in (("groundedness", 0.2, None), ("label", "grounded", "mara"), ("user_thumbs", 1, None))
+            for score in (
+                ("groundedness", 0.2, None),
+                ("label", "grounded", "mara"),
+                ("user_thumbs", 1, None),
+            )
         ]
         command = ("pull", "phoenix", "--url", tool.address, "--db", address(store))
         with ReadCommand(*command) as process:
@@ -177,10 +208,14 @@ def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> 
         assert run([*command]) == 0
         assert set(counts(store).values()) == {COUNT}
         assert len({query for query, *_ in answers(store)}) == COUNT
-        print(f"{store.engine.dialect.name}: before the kill {before}, after the next pull {counts(store)}")  # noqa: T201
+        print(  # noqa: T201
+            f"{store.engine.dialect.name}: before the kill {before}, after the next pull {counts(store)}"
+        )
 
 
-def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(sqlite_store: Store) -> None:
+def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(
+    sqlite_store: Store,
+) -> None:
     waits: list[float] = []
     with PhoenixWithHistory(COUNT) as tool:
         tool.retry_after = 7
@@ -209,7 +244,9 @@ def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store: Store) -> None
         pulled(sqlite_store, "phoenix", tool, since=at(5), now=at(30), again_s=0)
         assert len(answers(sqlite_store)) == COUNT - 1
         pulled(sqlite_store, "phoenix", tool, now=at(40), again_s=0)
-    assert [query for query, *_ in answers(sqlite_store)] == [f"question {n}" for n in range(1, COUNT + 1)]
+    assert [query for query, *_ in answers(sqlite_store)] == [
+        f"question {n}" for n in range(1, COUNT + 1)
+    ]
 
 
 def test_a_pull_is_one_import_of_each_kind(sqlite_store: Store) -> None:
@@ -220,13 +257,22 @@ def test_a_pull_is_one_import_of_each_kind(sqlite_store: Store) -> None:
         batches = {batch.kind: batch for batch in list_batches(connection)}
         assert len(list_batches(connection)) == len(batches) == 2
         assert connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 1
-    assert {kind: (batch.counts or {})["new"] for kind, batch in batches.items()} == {"responses": 8, "verdicts": 2}
-    assert {(batch.file, batch.finished_at is None) for batch in batches.values()} == {("pull phoenix default", False)}
+    assert {kind: (batch.counts or {})["new"] for kind, batch in batches.items()} == {
+        "responses": 8,
+        "verdicts": 2,
+    }
+    assert {(batch.file, batch.finished_at is None) for batch in batches.values()} == {
+        ("pull phoenix default", False)
+    }
 
 
 class PhoenixWithABadPage(PhoenixWithHistory):
     def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
-        return Reply(500, {"detail": "defect"}) if query.get("cursor") == "4" else super().reply(path, query, request)
+        return (
+            Reply(500, {"detail": "defect"})
+            if query.get("cursor") == "4"
+            else super().reply(path, query, request)
+        )
 
 
 def test_a_page_that_is_always_refused_ends_the_pull(sqlite_store: Store) -> None:
@@ -259,30 +305,50 @@ class LangfuseThatRefusesATrace(OldLangfuseWithHistory):
         return super().reply(path, query, request)
 
 
-def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(sqlite_store: Store) -> None:
+def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(
+    sqlite_store: Store,
+) -> None:
     with LangfuseThatRefusesATrace(3) as tool:
         result = pulled(sqlite_store, "langfuse", tool)
-        assert (result.stopped, *result.rejected.values(), *result.examples.values()) == (None, 1, trace_of(2))
+        assert (result.stopped, *result.rejected.values(), *result.examples.values()) == (
+            None,
+            1,
+            trace_of(2),
+        )
         assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 3"]
         tool.refused = None
-        assert pulled(sqlite_store, "langfuse", tool, now=LATER + timedelta(minutes=1)).new["responses"] == 1
-    assert [passages for *_, passages, _ in answers(sqlite_store)] == [(f"passage {n}",) for n in (1, 2, 3)]
+        assert (
+            pulled(sqlite_store, "langfuse", tool, now=LATER + timedelta(minutes=1)).new[
+                "responses"
+            ]
+            == 1
+        )
+    assert [passages for *_, passages, _ in answers(sqlite_store)] == [
+        (f"passage {n}",) for n in (1, 2, 3)
+    ]
 
 
-def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_store: Store) -> None:
+def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(
+    sqlite_store: Store,
+) -> None:
     with receiving(sqlite_store) as http:
         http.post("/v1/traces", content=request(trace(3)), headers=PROTOBUF)
     gathered(sqlite_store)
     with PhoenixWithHistory(3) as tool:
         tool.given = [(3, "groundedness", 0.2, None, {}), (3, "label", "hallucinated", "mara", {})]
         result = pulled(sqlite_store, "phoenix", tool)
-    assert Counter(source for *_, source in answers(sqlite_store)) == {"shop": 1, "phoenix:default": 2}
+    assert Counter(source for *_, source in answers(sqlite_store)) == {
+        "shop": 1,
+        "phoenix:default": 2,
+    }
     assert (result.new["verdicts"], result.new["grades"]) == (1, 1)
 
 
 @on_sqlite
 @pytest.mark.parametrize("pulled_first", [False, True])
-def test_a_run_of_langsmith_that_is_pulled_and_received_is_one_answer(store: Store, pulled_first: bool) -> None:
+def test_a_run_of_langsmith_that_is_pulled_and_received_is_one_answer(
+    store: Store, pulled_first: bool
+) -> None:
     with LangsmithWithHistory(3) as tool, receiving(store) as http:
         tool.given = [(2, "groundedness", 0.2, None, {})]
         if pulled_first:
@@ -310,7 +376,15 @@ def test_the_command_says_what_came_and_what_could_not_be_used(
         tool.bad = {2}
         assert run(["pull", "phoenix", "--url", tool.address, "--source", "shop", *database]) == 1
         shown = capsys.readouterr().out
-        counts = ("3 traces", "2 answers", "0 verdicts", "0 grades", "0 feedback", "source: shop", "1 item")
+        counts = (
+            "3 traces",
+            "2 answers",
+            "0 verdicts",
+            "0 grades",
+            "0 feedback",
+            "source: shop",
+            "1 item",
+        )
         assert all(count in shown for count in counts)
         assert run(["pull", "phoenix", "--url", tool.address, "--project", "none", *database]) == 2
         assert "404" in capsys.readouterr().err

@@ -92,14 +92,18 @@ def of_langsmith(tool: fakes.RecordingTool) -> list[Pushed]:
 def of_label_studio(tool: fakes.RecordingTool) -> list[Pushed]:
     scores = []
     for (kind, _), each in tool.scores.items():
-        texts = [region["value"]["text"][0] for region in each["result"] if region["from_name"] == "note"]
+        texts = [
+            region["value"]["text"][0] for region in each["result"] if region["from_name"] == "note"
+        ]
         for region in each["result"]:
             (value,) = region["value"].values()
             if region["type"] != "textarea":
                 plain = value[0] if isinstance(value, list) else float(value)
                 comment = (texts or [None])[0]
                 subject = {1: "first", 2: "second"}[each["task"]]
-                scores.append(Pushed(subject, region["from_name"], plain, kind == "annotations", comment))
+                scores.append(
+                    Pushed(subject, region["from_name"], plain, kind == "annotations", comment)
+                )
     return scores
 
 
@@ -111,7 +115,9 @@ def of_collector(tool: fakes.RecordingTool) -> list[Pushed]:
             Pushed(
                 {TRACE: "first", OTHER: "second"}[record["traceId"]],
                 values["gen_ai.evaluation.name"],
-                values.get("gen_ai.evaluation.score.label", values.get("gen_ai.evaluation.score.value")),
+                values.get(
+                    "gen_ai.evaluation.score.label", values.get("gen_ai.evaluation.score.value")
+                ),
                 values["judgeboard.kind"] != "judgments",
                 values.get("gen_ai.evaluation.explanation"),
             )
@@ -119,7 +125,9 @@ def of_collector(tool: fakes.RecordingTool) -> list[Pushed]:
     return scores
 
 
-TOOLS: Mapping[str, tuple[type[fakes.RecordingTool], tuple[str, ...], Callable[[Any], list[Pushed]]]] = {
+TOOLS: Mapping[
+    str, tuple[type[fakes.RecordingTool], tuple[str, ...], Callable[[Any], list[Pushed]]]
+] = {
     "phoenix": (fakes.FakePhoenix, (SPAN, OTHER), of_phoenix),
     "mlflow": (fakes.FakeMlflow, (f"tr-{TRACE}", f"tr-{OTHER}"), of_mlflow),
     "langfuse": (fakes.FakeLangfuse, (TRACE, OTHER), of_langfuse),
@@ -150,7 +158,11 @@ def judged_and_reviewed(log: GradedLog) -> tuple[int, int]:
     log.say_all(judge, (second, unknown, without), quality=3)
     log.say(judge, {second: {"status": "error"}})
     log.say(imported, {first: {"groundedness": 0.5}})
-    log.say_all(judge, log.answers(kind=ResponseKind.CONTROL, metadata={"trace_id": TRACE}), groundedness=0.1)
+    log.say_all(
+        judge,
+        log.answers(kind=ResponseKind.CONTROL, metadata={"trace_id": TRACE}),
+        groundedness=0.1,
+    )
     early = log.review(first, "mara", label=GOOD.value)
     log.review(first, "mara", label=BAD.value, quality=2, note="nylon is wrong", replaces=early)
     log.review(first, "jon", label=GOOD.value)
@@ -179,7 +191,10 @@ def without_comments(scores: list[Pushed]) -> list[Pushed]:
 
 
 def in_order(scores: Iterable[Pushed]) -> list[Pushed]:
-    return sorted(scores, key=lambda each: (each.subject, each.name, str(each.value), each.person, str(each.comment)))
+    return sorted(
+        scores,
+        key=lambda each: (each.subject, each.name, str(each.value), each.person, str(each.comment)),
+    )
 
 
 def pushed_to(tool: fakes.RecordingTool, name: str, log: GradedLog, **options: Any) -> PushResult:
@@ -195,7 +210,9 @@ def pushed_to(tool: fakes.RecordingTool, name: str, log: GradedLog, **options: A
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name: str, sqlite_log: GradedLog) -> None:
+def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(
+    name: str, sqlite_log: GradedLog
+) -> None:
     fake, known, scores_of = TOOLS[name]
     first, _ = judged_and_reviewed(sqlite_log)
     with fake(*known) as tool:
@@ -212,7 +229,10 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name: 
         assert result.stopped is None
 
         before = len(tool.requests)
-        assert pushed_to(tool, name, sqlite_log, what=(What.REVIEWS, What.GOLD)).sent == {"reviews": 0, "gold": 0}
+        assert pushed_to(tool, name, sqlite_log, what=(What.REVIEWS, What.GOLD)).sent == {
+            "reviews": 0,
+            "gold": 0,
+        }
         assert len(tool.requests) == before
 
         (mara,) = [
@@ -222,7 +242,11 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name: 
         ]
         sqlite_log.review(first, "mara", label=GOOD.value, quality=4, note=NOTE, replaces=mara)
         sqlite_log.say(sqlite_log.version("lexical"), {first: {"groundedness": 0.7, "label": GOOD}})
-        assert pushed_to(tool, name, sqlite_log, with_notes=True).sent == {"judgments": 1, "reviews": 1, "gold": 0}
+        assert pushed_to(tool, name, sqlite_log, with_notes=True).sent == {
+            "judgments": 1,
+            "reviews": 1,
+            "gold": 0,
+        }
         changed = [
             Pushed("first", "groundedness", 0.7, False, None),
             Pushed("first", "label", "grounded", False, None),
@@ -239,15 +263,27 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name: 
             assert in_order(scores_of(tool)) == in_order(changed)
             # By another address nothing is known of what it has, as after a push that was killed.
             elsewhere = tool.address.replace("127.0.0.1", "localhost")
-            again = push(sqlite_log.store, name, address=elsewhere, environment=tool.environment, with_notes=True)
+            again = push(
+                sqlite_log.store,
+                name,
+                address=elsewhere,
+                environment=tool.environment,
+                with_notes=True,
+            )
             assert again.sent == result.sent
-            has = [score for score in scores_of(tool) if score.name != "expected_response"]  # the only one that is new
+            has = [
+                score for score in scores_of(tool) if score.name != "expected_response"
+            ]  # the only one that is new
             assert in_order(has) == in_order(changed)
 
 
 def rows(log: GradedLog) -> list[Any]:
     with log.store.reading() as connection:
-        return list(connection.execute(REVIEW.select().where(is_current(), ~REVIEW.c.request_key.like("import:%"))))
+        return list(
+            connection.execute(
+                REVIEW.select().where(is_current(), ~REVIEW.c.request_key.like("import:%"))
+            )
+        )
 
 
 def test_the_database_knows_what_each_tool_has(log: GradedLog) -> None:
@@ -266,9 +302,16 @@ def test_the_database_knows_what_each_tool_has(log: GradedLog) -> None:
         tool.known.add(UNKNOWN)
         assert pushed_to(tool, "phoenix", log).sent["judgments"] == 1
     with log.store.reading() as connection:
-        states = {(state.target, state.what): (state.sent, state.refused) for state in target_states(connection)}
+        states = {
+            (state.target, state.what): (state.sent, state.refused)
+            for state in target_states(connection)
+        }
         events = latest_events(connection, EventFilter(kind="push"), limit=10)
-    assert states == {(name, "judgments"): (4, 1), (name, "reviews"): (2, 0), (name, "gold"): (1, 0)}
+    assert states == {
+        (name, "judgments"): (4, 1),
+        (name, "reviews"): (2, 0),
+        (name, "gold"): (1, 0),
+    }
     assert events[0].details == {
         "target": name,
         "judgments": 1,
@@ -284,8 +327,14 @@ def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log: GradedLog) -> None:
     with fakes.FakeLangfuse(TRACE) as tool:
         with pytest.raises(BadInput, match="LANGFUSE_SECRET_KEY"):
             push(sqlite_log.store, "langfuse", address=tool.address, environment={})
-        wrong = {"LANGFUSE_PUBLIC_KEY": "a", "LANGFUSE_SECRET_KEY": "b", "LANGFUSE_HOST": tool.address}
-        assert "401: Invalid credentials" in str(push(sqlite_log.store, "langfuse", environment=wrong).stopped)
+        wrong = {
+            "LANGFUSE_PUBLIC_KEY": "a",
+            "LANGFUSE_SECRET_KEY": "b",
+            "LANGFUSE_HOST": tool.address,
+        }
+        assert "401: Invalid credentials" in str(
+            push(sqlite_log.store, "langfuse", environment=wrong).stopped
+        )
         assert len(tool.requests) == 1
     with pytest.raises(BadInput, match="http"):
         push(sqlite_log.store, "mlflow", address="databricks", environment={})
@@ -295,21 +344,32 @@ def test_the_corrected_answer_goes_to_mlflow_as_the_expected_one(sqlite_log: Gra
     judged_and_reviewed(sqlite_log)
     with fakes.FakeMlflow(f"tr-{OTHER}") as tool:
         pushed_to(tool, "mlflow", sqlite_log, what=[What.GOLD], with_notes=True)
-        expected = [each["expectation"]["value"] for each in tool.scores.values() if "expectation" in each]
+        expected = [
+            each["expectation"]["value"] for each in tool.scores.values() if "expectation" in each
+        ]
     assert expected == ["250 °C"]
 
 
 def corrected_in_langsmith(tool: fakes.RecordingTool) -> list[str]:
-    return [each["correction"]["corrected_answer"] for each in tool.scores.values() if each.get("correction")]
+    return [
+        each["correction"]["corrected_answer"]
+        for each in tool.scores.values()
+        if each.get("correction")
+    ]
 
 
 def corrected_in_label_studio(tool: fakes.RecordingTool) -> list[str]:
     regions = [region for each in tool.scores.values() for region in each["result"]]
-    return [region["value"]["text"][0] for region in regions if region["from_name"] == "corrected_answer"]
+    return [
+        region["value"]["text"][0]
+        for region in regions
+        if region["from_name"] == "corrected_answer"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("name", "corrected"), [("langsmith", corrected_in_langsmith), ("label-studio", corrected_in_label_studio)]
+    ("name", "corrected"),
+    [("langsmith", corrected_in_langsmith), ("label-studio", corrected_in_label_studio)],
 )
 def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
     name: str, corrected: Callable[[fakes.RecordingTool], list[str]], sqlite_log: GradedLog
@@ -332,7 +392,9 @@ def test_requests_have_the_fields_of_captured_ones(shared: Path, sqlite_log: Gra
     with fakes.FakeLangfuse(TRACE, OTHER) as tool:
         pushed_to(tool, "langfuse", sqlite_log)
         own = list(tool.scores.values())
-    fields = {name: type(value) for score in scores for name, value in score.items() if name != "value"}
+    fields = {
+        name: type(value) for score in scores for name, value in score.items() if name != "value"
+    }
     assert {
         name: type(value) for score in own for name, value in score.items() if name != "value"
     }.items() <= fields.items()
@@ -347,7 +409,9 @@ def test_requests_have_the_fields_of_captured_ones(shared: Path, sqlite_log: Gra
     for record in records:
         assert record.keys() <= captured.keys() | {"timeUnixNano"}
         named = {each["key"]: set(each["value"]) for each in record["attributes"]}
-        assert {name: kind for name, kind in named.items() if name.startswith("gen_ai")}.items() <= kinds.items()
+        assert {
+            name: kind for name, kind in named.items() if name.startswith("gen_ai")
+        }.items() <= kinds.items()
 
 
 def test_the_command_says_what_was_sent_and_what_each_tool_has(
@@ -379,13 +443,17 @@ def test_the_command_says_what_was_sent_and_what_each_tool_has(
     assert "2 sent, 2 refused" in capsys.readouterr().out
 
 
-def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(sqlite_log: GradedLog) -> None:
+def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(
+    sqlite_log: GradedLog,
+) -> None:
     judged_and_reviewed(sqlite_log)
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
 
         def stopped(key: str) -> str | None:
             environment = {"PHOENIX_API_KEY": key}
-            return push(sqlite_log.store, "phoenix", address=tool.address, environment=environment).stopped
+            return push(
+                sqlite_log.store, "phoenix", address=tool.address, environment=environment
+            ).stopped
 
         for key in ("sk-\nsecret", "sk-sécret"):
             words = str(stopped(key))
@@ -430,11 +498,17 @@ class LostReply(fakes.FakeLabelStudio):
 
     def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
         reply = super().answer(request)
-        return fakes.Reply(504, {"detail": "timeout"}) if reply.status == 201 and len(self.scores) == 1 else reply
+        return (
+            fakes.Reply(504, {"detail": "timeout"})
+            if reply.status == 201 and len(self.scores) == 1
+            else reply
+        )
 
 
 @pytest.mark.parametrize("what", [What.REVIEWS, What.JUDGMENTS])
-def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(what: What, sqlite_log: GradedLog) -> None:
+def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(
+    what: What, sqlite_log: GradedLog
+) -> None:
     judged_and_reviewed(sqlite_log)
     with LostReply("1", "2") as tool:
         assert "504" in str(pushed_to(tool, "label-studio", sqlite_log, what=[what]).stopped)
@@ -445,7 +519,8 @@ def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(what: What,
 
 def test_langfuse_gets_scores_only_of_answers_that_have_a_trace(sqlite_log: GradedLog) -> None:
     answers = [
-        sqlite_log.answers(metadata=metadata)[0] for metadata in ({}, {"trace_id": "lf-7"}, {"tool": "Langfuse"})
+        sqlite_log.answers(metadata=metadata)[0]
+        for metadata in ({}, {"trace_id": "lf-7"}, {"tool": "Langfuse"})
     ]
     sqlite_log.say_all(sqlite_log.version("lexical"), answers, quality=3)
     with fakes.FakeLangfuse() as tool:

@@ -18,7 +18,14 @@ from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.tools import claim_target, due_targets, list_targets
-from judgeboard.tools.push import TargetProgress, add_target, change_target, push_due, push_to, target_progress
+from judgeboard.tools.push import (
+    TargetProgress,
+    add_target,
+    change_target,
+    push_due,
+    push_to,
+    target_progress,
+)
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
 
@@ -60,7 +67,12 @@ def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(
         requests = len(tool.requests)
         assert len(tool.scores) == 6
         progress = state(log)
-        assert (progress.state, progress.pushed, progress.refused, progress.waiting) == ("active", 6, 2, 0)
+        assert (progress.state, progress.pushed, progress.refused, progress.waiting) == (
+            "active",
+            6,
+            2,
+            0,
+        )
         assert TRACES[3] in str(progress.reason)
         pushed_by(log, "two")  # a minute has not passed
         assert len(tool.requests) == requests
@@ -124,11 +136,15 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
         annotations = sum(len(request.body["data"]) for request in tool.requests)
         print(f"killed after {stored} scores; sent {annotations}, stored {len(tool.scores)} of 130")  # noqa: T201
         assert len(tool.scores) == 130  # each answer's label once, and ten reviews
-        assert annotations == 130 + 50  # the request without an answer was sent again, and overwrote itself
+        assert (
+            annotations == 130 + 50
+        )  # the request without an answer was sent again, and overwrote itself
         assert (state(sqlite_log).pushed, state(sqlite_log).refused) == (130, 0)
 
 
-def test_the_commands_add_list_and_change_targets(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_add_list_and_change_targets(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     judged(sqlite_log, TRACES[:1])
     database = ("--db", str(sqlite_log.store.engine.url.database))
     add: Any = ("rule", "add", "push", "mlflow", "--url", "http://localhost:5000", "--every")
@@ -137,13 +153,17 @@ def test_the_commands_add_list_and_change_targets(sqlite_log: GradedLog, capsys:
     assert state(sqlite_log).every_s == 300
     assert run(["rule", "list", "mlflow", *database]) == 0
     shown = capsys.readouterr().out
-    assert all(part in shown for part in ("push mlflow: no worker", "gold", "log", "http://localhost:5000"))
+    assert all(
+        part in shown for part in ("push mlflow: no worker", "gold", "log", "http://localhost:5000")
+    )
     for word, done in (("pause", "paused"), ("resume", "active"), ("remove", "removed")):
         assert run(["rule", word, "mlflow", *database]) == 0
         assert capsys.readouterr().out == f"push mlflow: {done}\n"
 
 
-def test_a_target_that_was_removed_meanwhile_gets_nothing_more(log: GradedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_was_removed_meanwhile_gets_nothing_more(
+    log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judged(log, TRACES[:2])
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with fakes.FakePhoenix(*TRACES) as tool:

@@ -12,7 +12,12 @@ def test_ids_of_passages_are_kept_beside_them(shared: Path) -> None:
 
 def test_only_metrics_of_ragas_are_scores(tmp_path: Path) -> None:
     sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"]}
-    metrics = {"factual_correctness(mode=f1)": 0.25, "harmfulness": 1, "temperature": 0.5, "is_test": True}
+    metrics = {
+        "factual_correctness(mode=f1)": 0.25,
+        "harmfulness": 1,
+        "temperature": 0.5,
+        "is_test": True,
+    }
     file = written(tmp_path, sample | metrics)
     _, (verdict,) = opened(file, "verdicts")
     assert {score.dimension: score.value for score in verdict.verdict.scores} == {

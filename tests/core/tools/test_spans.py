@@ -38,15 +38,28 @@ FILES = {
 @cache
 def captured_parts(folder: Path, dialect: str) -> list[tuple[Span, Part]]:
     spans = [span for file in FILES[dialect] for span in captured_spans(folder / file)]
-    return [(span, part) for span in spans if (part := DIALECTS[dialect].read_span(span, ())) is not None]
+    return [
+        (span, part)
+        for span in spans
+        if (part := DIALECTS[dialect].read_span(span, ())) is not None
+    ]
 
 
 @pytest.mark.parametrize("dialect", FILES)
-def test_every_span_of_a_real_request_is_read_by_its_own_dialect_alone(shared: Path, dialect: str) -> None:
+def test_every_span_of_a_real_request_is_read_by_its_own_dialect_alone(
+    shared: Path, dialect: str
+) -> None:
     parts = captured_parts(shared / "captures", dialect)
-    assert len(parts) == sum(len(captured_spans(shared / "captures" / file)) for file in FILES[dialect])
+    assert len(parts) == sum(
+        len(captured_spans(shared / "captures" / file)) for file in FILES[dialect]
+    )
     others = [module for name, module in DIALECTS.items() if name != dialect]
-    assert not [span.name for span, _ in parts for module in others if module.read_span(span, ()) is not None]
+    assert not [
+        span.name
+        for span, _ in parts
+        for module in others
+        if module.read_span(span, ()) is not None
+    ]
 
 
 @pytest.mark.parametrize("dialect", FILES)
@@ -61,7 +74,10 @@ def test_questions_answers_and_passages_of_real_requests(shared: Path, dialect: 
             (0.64, "ropes.pdf"),
         ]
         assert [(each.text or "")[:7] for each in part.passages or ()] == ["Slings.", "Ropes. "]
-        assert {each.id for each in part.passages or ()} in ({"slings-07", "ropes-02"}, {None})  # LangChain logs no ids
+        assert {each.id for each in part.passages or ()} in (
+            {"slings-07", "ropes-02"},
+            {None},
+        )  # LangChain logs no ids
     for span, part in parts:
         if part.operation is Operation.MODEL:
             assert part.messages
@@ -71,7 +87,9 @@ def test_questions_answers_and_passages_of_real_requests(shared: Path, dialect: 
             tokens = (part.prompt_tokens, part.completion_tokens)
             assert tokens == ((57, 21) if part.answer or part.tool_calls else (None, None))
         if part.operation is Operation.TOOL:
-            assert [{**TOOL, "name": span.name}] in [[{**call, "name": span.name}] for call in part.tool_calls]
+            assert [{**TOOL, "name": span.name}] in [
+                [{**call, "name": span.name}] for call in part.tool_calls
+            ]
         if part.operation is Operation.APP and span.parent_id is None:
             assert (part.question, (part.answer or "").strip()) in {
                 *((QUESTION, ANSWER), ("And nylon?", ANSWER), (OF_WEATHER, WEATHER)),
@@ -82,9 +100,13 @@ def test_questions_answers_and_passages_of_real_requests(shared: Path, dialect: 
 @pytest.mark.parametrize("dialect", ["langfuse", "langsmith", "openllmetry"])
 def test_session_user_tags_and_metadata_of_real_requests(shared: Path, dialect: str) -> None:
     parts = [
-        part for span, part in captured_parts(shared / "captures", dialect) if span.name in {"rag", "rag.workflow"}
+        part
+        for span, part in captured_parts(shared / "captures", dialect)
+        if span.name in {"rag", "rag.workflow"}
     ]
-    assert [(part.session, part.user, part.metadata["build"]) for part in parts] == [("sess-42", "u-7", "1.4.0")]
+    assert [(part.session, part.user, part.metadata["build"]) for part in parts] == [
+        ("sess-42", "u-7", "1.4.0")
+    ]
     assert parts[0].tags == (() if dialect == "openllmetry" else ("prod", "rag"))
 
 
@@ -100,14 +122,25 @@ def test_attributes_of_wrong_types_are_no_errors(shared: Path, dialect: str) -> 
             {"type": {}, "role": 1},
             '{"content": [{"type": {}}], "role": "user"}',
         ):
-            part = DIALECTS[dialect].read_span(replace(span, attributes=dict.fromkeys(span.attributes, wrong)), ())
-            texts = [] if part is None else [part.question, part.answer, part.model, part.session, part.user]
+            part = DIALECTS[dialect].read_span(
+                replace(span, attributes=dict.fromkeys(span.attributes, wrong)), ()
+            )
+            texts = (
+                []
+                if part is None
+                else [part.question, part.answer, part.model, part.session, part.user]
+            )
             assert all(isinstance(each, str | None) for each in texts)
 
 
 @pytest.mark.parametrize(
     "attributes",
-    [{}, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"}, {"input.value": "Hi?"}, {"ai.prompt": "{}"}],
+    [
+        {},
+        {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"},
+        {"input.value": "Hi?"},
+        {"ai.prompt": "{}"},
+    ],
 )
 def test_spans_of_other_conventions_are_left_alone(attributes: dict[str, Any]) -> None:
     assert all(module.read_span(made_span(attributes), ()) is None for module in DIALECTS.values())

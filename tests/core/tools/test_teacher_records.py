@@ -30,7 +30,11 @@ PUBLISHED = [
 def records(*rows: tuple[Any, Any, Any]) -> list[dict[str, Any]]:
     names = ("teacher_grading", "reviewer_feedback", "human_grading")
     return [
-        {"question": f"Question {number}?", "student_answer": f"Answer {number}.", **dict(zip(names, row, strict=True))}
+        {
+            "question": f"Question {number}?",
+            "student_answer": f"Answer {number}.",
+            **dict(zip(names, row, strict=True)),
+        }
         for number, row in enumerate(rows, start=1)
     ]
 
@@ -50,7 +54,9 @@ def measured(report: dict[str, Any]) -> tuple[list[int], dict[str, float]]:
     """How many verdicts were audited, marked and graded, and what an audit found."""
     counts = [report["about"]["counts"][name] for name in ("audited", "marked", "graded")]
     return counts, {
-        row["figure"]: row["value"] for row in report["rows"] if row["figure"] in {"marks_precision", "marks_recall"}
+        row["figure"]: row["value"]
+        for row in report["rows"]
+        if row["figure"] in {"marks_precision", "marks_recall"}
     }
 
 
@@ -63,7 +69,14 @@ def test_the_published_rows_give_the_published_figures(
     printed = capsys.readouterr()
     assert "recognised: teacher" in printed.out
     (next_step,) = re.findall("next: judgeboard (.*)", printed.err)
-    assert shlex.split(next_step)[:6] == ["test", "audit", "teacher", "--recorded", "--by", "reviewer"]
+    assert shlex.split(next_step)[:6] == [
+        "test",
+        "audit",
+        "teacher",
+        "--recorded",
+        "--by",
+        "reviewer",
+    ]
     assert run([*shlex.split(next_step), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert measured(report) == ([5, 5, 5], {"marks_precision": 1, "marks_recall": 1})
@@ -73,7 +86,8 @@ def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [
-        {name: row[name] for name in ("question", "student_answer", "teacher_grading")} for row in records((1, 1, 1))
+        {name: row[name] for name in ("question", "student_answer", "teacher_grading")}
+        for row in records((1, 1, 1))
     ]
     file, database = written(tmp_path / "records.jsonl", rows), str(tmp_path / "d.db")
     assert run(["import", str(file), "--db", database]) == 0
@@ -96,8 +110,16 @@ def test_a_mark_is_an_audit_of_the_grade(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path: Path) -> None:
-    rows = [("It depends.", "Correctness: 1", "?"), ("Grade: 1", "Grade: 1", None), (1, None, 2), (None, 0, None)]
-    verdicts = [(each.judge, each.verdict.status, each.verdict.raw) for each in built(tmp_path, "verdicts", *rows)]
+    rows = [
+        ("It depends.", "Correctness: 1", "?"),
+        ("Grade: 1", "Grade: 1", None),
+        (1, None, 2),
+        (None, 0, None),
+    ]
+    verdicts = [
+        (each.judge, each.verdict.status, each.verdict.raw)
+        for each in built(tmp_path, "verdicts", *rows)
+    ]
     assert verdicts == [
         ("teacher", "unparsable", "It depends."),
         ("teacher", "ok", "Grade: 1"),
@@ -116,7 +138,12 @@ def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path: 
 
 
 SEED = [
-    ("The kettle stops at 100 degrees.", "Grade: 1\nIt names the temperature.", "Correctness: 0\nThe unit.", 0),
+    (
+        "The kettle stops at 100 degrees.",
+        "Grade: 1\nIt names the temperature.",
+        "Correctness: 0\nThe unit.",
+        0,
+    ),
     ("Descale the kettle every month.", 1, 1, 1),
     ("Fill in water above the mark.", "incorrect 0", "correct 1", 0),
     ("Open the lid with the button.", "Grade: 0", "Correctness: 0", 1),
@@ -133,21 +160,40 @@ def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
     file, database = written(tmp_path / name, rows), ("--db", str(tmp_path / "d.db"))
     assert [run(["import", str(file), *database]) for _ in range(2)] == [0, 0]
     with closing(open_store(tmp_path / "d.db")) as store, store.reading() as connection:
-        answers = connection.execute(select(RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.evidence_group)).all()
+        answers = connection.execute(
+            select(RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.evidence_group)
+        ).all()
         assert [answer[:2] for answer in answers] == [("", row[0]) for row in SEED]
         assert len({answer.evidence_group for answer in answers}) == 5
-        labels = connection.execute(select(JUDGMENT.c.label).order_by(JUDGMENT.c.response_id)).scalars().all()
+        labels = (
+            connection.execute(select(JUDGMENT.c.label).order_by(JUDGMENT.c.response_id))
+            .scalars()
+            .all()
+        )
         assert labels == ["grounded", "grounded", "hallucinated", "hallucinated", "grounded"]
-        marks = connection.execute(select(JUDGMENT_REVIEW.c.correct).order_by(JUDGMENT_REVIEW.c.id)).scalars().all()
+        marks = (
+            connection.execute(select(JUDGMENT_REVIEW.c.correct).order_by(JUDGMENT_REVIEW.c.id))
+            .scalars()
+            .all()
+        )
         assert marks == [False, True, True, False, True]
-        people = connection.execute(select(REVIEW.c.label).order_by(REVIEW.c.response_id)).scalars().all()
+        people = (
+            connection.execute(select(REVIEW.c.label).order_by(REVIEW.c.response_id))
+            .scalars()
+            .all()
+        )
         assert people == ["hallucinated", "grounded", "hallucinated", "grounded", "grounded"]
     capsys.readouterr()
     assert run(["agreement", "--json", *database]) == 0
     agreement = json.loads(capsys.readouterr().out)
-    n = next(row["value"] for row in agreement["rows"] if (row["figure"], row["slice"]) == ("n", None))
+    n = next(
+        row["value"] for row in agreement["rows"] if (row["figure"], row["slice"]) == ("n", None)
+    )
     assert (agreement["title"], n) == ("teacher v1", 5)
-    assert run(["test", "audit", "teacher", "--recorded", "--by", "reviewer", "--json", *database]) == 0
+    assert (
+        run(["test", "audit", "teacher", "--recorded", "--by", "reviewer", "--json", *database])
+        == 0
+    )
     report = json.loads(capsys.readouterr().out)
     assert measured(report) == ([5, 2, 5], {"marks_precision": 1, "marks_recall": 1})
     for form in ("jsonl", "csv"):

@@ -21,14 +21,21 @@ PROMPT = f"Context:\n[1] {FIRST}\n[2] {SECOND}\n\nQuestion: {QUESTION}"
 
 
 def span(
-    number: int, parent: int | None = None, /, name: str = "step", at: tuple[int, int] | None = None, **more: Any
+    number: int,
+    parent: int | None = None,
+    /,
+    name: str = "step",
+    at: tuple[int, int] | None = None,
+    **more: Any,
 ) -> Span:
     """A span; ``at`` are its start and end in ms, by default so that it is inside its parent and ends before the next.
 
     Fields of `Span` are given by name; all others are attributes.
     """
     start, end = at or (number, 100 - number)
-    fields = {key: more.pop(key) for key in ("error", "events", "remote_parent", "scope") if key in more}
+    fields = {
+        key: more.pop(key) for key in ("error", "events", "remote_parent", "scope") if key in more
+    }
     attributes = {key.replace("__", "."): value for key, value in more.pop("a", {}).items()} | more
     return Span(
         trace_id=TRACE,
@@ -44,7 +51,9 @@ def span(
 
 def chain(number: int, parent: int | None, given: Any, returned: Any, **more: Any) -> Span:
     fields = {"openinference.span.kind": "CHAIN", "input.value": given, "output.value": returned}
-    return span(number, parent, a={name: each for name, each in fields.items() if each is not None}, **more)
+    return span(
+        number, parent, a={name: each for name, each in fields.items() if each is not None}, **more
+    )
 
 
 def model(number: int, parent: int | None, given: Any, returned: str | None, **more: Any) -> Span:
@@ -87,7 +96,9 @@ def pair(taken: Response) -> tuple[str, str]:
 
 
 def test_the_root_gives_question_answer_time_and_ids() -> None:
-    taken = answer_of([chain(1, None, QUESTION, ANSWER), model(2, 1, PROMPT, "a draft")], source="bot")
+    taken = answer_of(
+        [chain(1, None, QUESTION, ANSWER), model(2, 1, PROMPT, "a draft")], source="bot"
+    )
     response = taken.response
     assert response is not None
     assert pair(response) == (QUESTION, ANSWER)
@@ -95,7 +106,11 @@ def test_the_root_gives_question_answer_time_and_ids() -> None:
     assert response.asked_at == datetime.fromtimestamp(START / 1e9 + 0.001, UTC)
     assert response.metadata["latency_ms"] == 98
     assert response.metadata["span_id"] == f"{1:016x}"
-    assert {("1".zfill(16), "question"), ("1".zfill(16), "answer"), ("2".zfill(16), "model")} <= set(taken.used)
+    assert {
+        ("1".zfill(16), "question"),
+        ("1".zfill(16), "answer"),
+        ("2".zfill(16), "model"),
+    } <= set(taken.used)
 
 
 @pytest.mark.parametrize(
@@ -104,22 +119,34 @@ def test_the_root_gives_question_answer_time_and_ids() -> None:
         ({"question": QUESTION}, {"answer": ANSWER}),
         ({"args": [QUESTION], "kwargs": {}}, [ANSWER, "0af7651916cd43dd"]),
         ({"args": [], "kwargs": {"query": QUESTION, "user_id": "u-7"}}, {"output": ANSWER}),
-        ({"messages": [{"role": "user", "content": QUESTION}]}, {"content": ANSWER, "role": "assistant"}),
+        (
+            {"messages": [{"role": "user", "content": QUESTION}]},
+            {"content": ANSWER, "role": "assistant"},
+        ),
         ([["system", "Be brief."], ["human", QUESTION]], {"response": ANSWER, "ids": [1, 2]}),
         (
             {"input": QUESTION},
-            {"messages": [{"type": "human", "content": QUESTION}, {"type": "ai", "content": ANSWER}]},
+            {
+                "messages": [
+                    {"type": "human", "content": QUESTION},
+                    {"type": "ai", "content": ANSWER},
+                ]
+            },
         ),
         (QUESTION, {"result": ANSWER, "source_documents": [{"page_content": FIRST}]}),
         (QUESTION, {"choices": [{"message": {"role": "assistant", "content": ANSWER}}]}),
     ],
 )
-def test_questions_and_answers_are_found_in_what_applications_pass(given: Any, returned: Any) -> None:
+def test_questions_and_answers_are_found_in_what_applications_pass(
+    given: Any, returned: Any
+) -> None:
     written = [each if isinstance(each, str) else json.dumps(each) for each in (given, returned)]
     assert pair(answered(chain(1, None, *written))) == (QUESTION, ANSWER)
 
 
-@pytest.mark.parametrize("output", ["<generator object stream at 0x7f5e>", "", None, '{"documents": []}'])
+@pytest.mark.parametrize(
+    "output", ["<generator object stream at 0x7f5e>", "", None, '{"documents": []}']
+)
 def test_a_root_without_an_answer_takes_that_of_the_last_model(output: str | None) -> None:
     first = model(2, 1, "Rewrite: battery", "battery life", at=(2, 10))
     last = model(3, 1, PROMPT, ANSWER, at=(20, 90))
@@ -127,15 +154,25 @@ def test_a_root_without_an_answer_takes_that_of_the_last_model(output: str | Non
 
 
 def test_a_root_that_is_no_span_of_the_assistant_takes_the_step_inside() -> None:
-    root = span(1, None, name="POST /ask", a={"http.request.method": "POST", "session.id": "s-1", "user.id": "u-1"})
+    root = span(
+        1,
+        None,
+        name="POST /ask",
+        a={"http.request.method": "POST", "session.id": "s-1", "user.id": "u-1"},
+    )
     title = model(3, 1, f"A title for: {QUESTION}", "Battery life", at=(95, 98))
-    response = answered(root, chain(2, 1, QUESTION, ANSWER, at=(2, 90)), title, model(4, 2, PROMPT, ANSWER))
+    response = answered(
+        root, chain(2, 1, QUESTION, ANSWER, at=(2, 90)), title, model(4, 2, PROMPT, ANSWER)
+    )
     assert pair(response) == (QUESTION, ANSWER)
     assert (response.metadata["session"], response.metadata["user"]) == ("s-1", "u-1")
 
 
 def test_without_its_root_a_trace_takes_the_model_and_the_question_of_the_retriever() -> None:
-    spans = [retrieval(2, 1, [{"id": "a", "score": 0.5, "content": FIRST}]), model(3, 1, PROMPT, ANSWER)]
+    spans = [
+        retrieval(2, 1, [{"id": "a", "score": 0.5, "content": FIRST}]),
+        model(3, 1, PROMPT, ANSWER),
+    ]
     response = answered(*spans)
     assert pair(response) == (QUESTION, ANSWER)
     assert response.passages == (FIRST,)
@@ -151,7 +188,10 @@ def test_without_root_and_model_a_step_that_joins_passages_is_no_answer() -> Non
 
 def test_a_root_with_a_parent_in_another_process_is_a_root() -> None:
     assert pair(answered(chain(2, 1, QUESTION, ANSWER, remote_parent=True))) == (QUESTION, ANSWER)
-    assert pair(answered(chain(2, 1, QUESTION, ANSWER))) == (QUESTION, ANSWER)  # older senders do not say so
+    assert pair(answered(chain(2, 1, QUESTION, ANSWER))) == (
+        QUESTION,
+        ANSWER,
+    )  # older senders do not say so
     request = span(2, 1, name="POST /ask", a={"http.route": "/ask"})
     assert pair(answered(request, chain(3, 2, QUESTION, ANSWER))) == (QUESTION, ANSWER)
 
@@ -169,7 +209,12 @@ def test_model_calls_inside_tools_and_retrievers_do_not_answer() -> None:
     spans = [
         span(1, None, name="POST /ask"),
         model(2, 1, QUESTION, ANSWER, at=(2, 30)),
-        span(3, 1, at=(31, 99), a={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "summary"}),
+        span(
+            3,
+            1,
+            at=(31, 99),
+            a={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "summary"},
+        ),
         model(4, 3, "Summarize", "A summary.", at=(32, 98)),
     ]
     assert answered(*spans).answer == ANSWER
@@ -195,23 +240,35 @@ def test_spans_in_a_circle_and_spans_twice_end() -> None:
 
 def test_a_trace_may_be_nested_as_deep_as_it_has_spans() -> None:
     steps = [span(number, number - 1 or None, at=(0, 90)) for number in range(1, 3000)]
-    assert pair(answered(*steps, model(3000, 2999, QUESTION, ANSWER, at=(1, 80)))) == (QUESTION, ANSWER)
+    assert pair(answered(*steps, model(3000, 2999, QUESTION, ANSWER, at=(1, 80)))) == (
+        QUESTION,
+        ANSWER,
+    )
 
 
 # Passages
 
 
 def test_passages_are_in_order_without_repeats_and_keep_their_details() -> None:
-    documents = [{"id": "b", "score": 0.9, "content": SECOND}, {"id": "a", "score": 0.4, "content": FIRST}]
+    documents = [
+        {"id": "b", "score": 0.9, "content": SECOND},
+        {"id": "a", "score": 0.4, "content": FIRST},
+    ]
     spans = [
         chain(1, None, QUESTION, ANSWER),
         retrieval(2, 1, documents, at=(5, 20)),
         retrieval(3, 2, documents, at=(6, 19)),  # a retriever inside the retriever
-        retrieval(4, 1, [{"id": "a", "content": FIRST}, {"id": "c", "content": "More."}], at=(21, 22)),
+        retrieval(
+            4, 1, [{"id": "a", "content": FIRST}, {"id": "c", "content": "More."}], at=(21, 22)
+        ),
     ]
     response = answered(*spans)
     assert response.passages == (SECOND, FIRST, "More.")
-    assert response.metadata["context_details"] == [{"id": "b", "score": 0.9}, {"id": "a", "score": 0.4}, {"id": "c"}]
+    assert response.metadata["context_details"] == [
+        {"id": "b", "score": 0.9},
+        {"id": "a", "score": 0.4},
+        {"id": "c"},
+    ]
 
 
 def test_reranked_passages_replace_those_before() -> None:
@@ -221,7 +278,11 @@ def test_reranked_passages_replace_those_before() -> None:
         "reranker.output_documents.1.document.score": 0.99,
     }
     found = [{"id": "a", "content": FIRST}, {"id": "b", "content": SECOND}]
-    spans = [chain(1, None, QUESTION, ANSWER), retrieval(2, 1, found, at=(2, 5)), span(3, 1, at=(6, 9), a=ranked)]
+    spans = [
+        chain(1, None, QUESTION, ANSWER),
+        retrieval(2, 1, found, at=(2, 5)),
+        span(3, 1, at=(6, 9), a=ranked),
+    ]
     assert answered(*spans).passages == (SECOND,)
 
 
@@ -238,7 +299,10 @@ def test_texts_of_passages_come_from_a_prompt_that_numbers_just_these() -> None:
     unnumbered = f"Context:\n{FIRST}\n{SECOND}\n\nQuestion: {QUESTION}"
     assert answered(*spans[:2], model(3, 1, unnumbered, ANSWER)).passages == (FIRST, SECOND)
     assert answered(*spans[:2], model(3, 1, f"Use this.\n{FIRST}", ANSWER)).passages is None
-    variables = {"gen_ai.prompt.variable.question": QUESTION, "gen_ai.prompt.variable.context": f"{FIRST}\n\n{SECOND}"}
+    variables = {
+        "gen_ai.prompt.variable.question": QUESTION,
+        "gen_ai.prompt.variable.context": f"{FIRST}\n\n{SECOND}",
+    }
     read = answered(*spans[:2], model(3, 1, [("user", "see above")], ANSWER, a=variables))
     assert (read.query, read.passages) == (QUESTION, (FIRST, SECOND))
     tagged = f'<doc id="b">{SECOND}</doc>\n<doc id="a">{FIRST}</doc>\n{QUESTION}'
@@ -255,16 +319,33 @@ def test_nothing_retrieved_differs_from_nothing_known() -> None:
 
 
 def test_tokens_and_cost_of_nested_calls_count_once() -> None:
-    totals = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 6, "gen_ai.usage.cost": 0.5}
+    totals = {
+        "gen_ai.usage.input_tokens": 10,
+        "gen_ai.usage.output_tokens": 6,
+        "gen_ai.usage.cost": 0.5,
+    }
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "bot", **totals}
     wrapped = model(2, 1, QUESTION, None, at=(2, 20), a={"gen_ai.usage.cost": 0.25})
-    last = model(4, 1, QUESTION, ANSWER, at=(30, 80), a={"gen_ai.response.model": "m-3", "gen_ai.usage.cost": 0.25})
-    embedding = span(5, 1, at=(1, 2), a={"gen_ai.operation.name": "embeddings", "gen_ai.usage.input_tokens": 99})
-    response = answered(span(1, None, a=agent), wrapped, model(3, 2, QUESTION, None, at=(3, 19)), last, embedding)
+    last = model(
+        4,
+        1,
+        QUESTION,
+        ANSWER,
+        at=(30, 80),
+        a={"gen_ai.response.model": "m-3", "gen_ai.usage.cost": 0.25},
+    )
+    embedding = span(
+        5, 1, at=(1, 2), a={"gen_ai.operation.name": "embeddings", "gen_ai.usage.input_tokens": 99}
+    )
+    response = answered(
+        span(1, None, a=agent), wrapped, model(3, 2, QUESTION, None, at=(3, 19)), last, embedding
+    )
     assert (response.metadata["prompt_tokens"], response.metadata["completion_tokens"]) == (10, 6)
     assert response.generator_cost == pytest.approx(0.5)
     assert response.generator_model == "m-3"
-    alone = answered(span(1, None, a={**agent, **model(9, None, QUESTION, ANSWER).attributes, **agent}))
+    alone = answered(
+        span(1, None, a={**agent, **model(9, None, QUESTION, ANSWER).attributes, **agent})
+    )
     assert alone.metadata["prompt_tokens"] == 10
 
 
@@ -282,7 +363,11 @@ def test_earlier_turns_of_the_dialogue_are_kept() -> None:
 def test_tool_calls_have_the_arguments_of_the_model_and_the_result_of_the_tool() -> None:
     call = {"type": "tool_call", "id": "c1", "name": "weather", "arguments": {"city": "Bergen"}}
     asked = {"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [call]}])}
-    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.result": "rain"}
+    tool = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "weather",
+        "gen_ai.tool.call.result": "rain",
+    }
     spans = [
         span(1, None),
         model(2, 1, QUESTION, None, at=(2, 9), a=asked),
@@ -296,7 +381,10 @@ def test_tool_calls_have_the_arguments_of_the_model_and_the_result_of_the_tool()
 
 def test_query_type_comes_from_metadata_or_a_tag() -> None:
     typed = chain(1, None, QUESTION, ANSWER)
-    for fields in ({"metadata": '{"query_type": "power"}'}, {"tag.tags": ["prod", "query_type:power"]}):
+    for fields in (
+        {"metadata": '{"query_type": "power"}'},
+        {"tag.tags": ["prod", "query_type:power"]},
+    ):
         root = span(1, None, a={**typed.attributes, **fields})
         assert answered(root).query_type == "power"
     assert answered(typed).query_type == "unspecified"
@@ -333,7 +421,9 @@ def test_documents_of_openinference_may_be_json() -> None:
         ("retrieval.documents", json.dumps([document])),
         ("output.value", json.dumps({"documents": [{"page_content": FIRST, "id": "a"}]})),
     ):
-        read = span(2, 1, a={"openinference.span.kind": "RETRIEVER", "input.value": QUESTION, name: found})
+        read = span(
+            2, 1, a={"openinference.span.kind": "RETRIEVER", "input.value": QUESTION, name: found}
+        )
         assert answered(chain(1, None, QUESTION, ANSWER), read).passages == (FIRST,)
 
 
@@ -354,7 +444,11 @@ def log(event: str, body: Any, at: int) -> LogRecord:
 
 
 def test_messages_up_to_version_1_36_come_as_logs_or_as_events() -> None:
-    fields = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "m-1"}
+    fields = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.system": "openai",
+        "gen_ai.request.model": "m-1",
+    }
     records = (
         log("gen_ai.choice", {"index": 0, "message": {"content": ANSWER}}, 9),
         log("gen_ai.user.message", {"content": QUESTION}, 3),
@@ -364,8 +458,16 @@ def test_messages_up_to_version_1_36_come_as_logs_or_as_events() -> None:
     assert pair(response) == (QUESTION, ANSWER)
     assert [each["role"] for each in response.messages or ()] == ["system", "user"]
     events = (
-        SpanEvent("gen_ai.user.message", START, {"gen_ai.event.content": json.dumps({"content": QUESTION})}),
-        SpanEvent("gen_ai.choice", START, {"message": json.dumps({"role": "assistant", "content": ANSWER})}),
+        SpanEvent(
+            "gen_ai.user.message",
+            START,
+            {"gen_ai.event.content": json.dumps({"content": QUESTION})},
+        ),
+        SpanEvent(
+            "gen_ai.choice",
+            START,
+            {"message": json.dumps({"role": "assistant", "content": ANSWER})},
+        ),
     )
     assert pair(answered(span(1, None, a=fields, events=events))) == (QUESTION, ANSWER)
     contents = {
@@ -383,18 +485,33 @@ def test_parts_of_a_message_in_an_event_may_be_json() -> None:
     root = span(1, None, a={"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "bot"})
     events = (
         SpanEvent("gen_ai.user.message", START, {"content": json.dumps([{"text": QUESTION}])}),
-        SpanEvent("gen_ai.choice", START, {"message": json.dumps([{"text": ANSWER}]), "finish_reason": "end_turn"}),
+        SpanEvent(
+            "gen_ai.choice",
+            START,
+            {"message": json.dumps([{"text": ANSWER}]), "finish_reason": "end_turn"},
+        ),
     )
-    call = span(2, 1, a={"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}, events=events)
+    call = span(
+        2, 1, a={"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}, events=events
+    )
     assert pair(answered(root, call)) == (QUESTION, ANSWER)
-    structured = SpanEvent("gen_ai.choice", START, {"message": json.dumps({"content": '{"city": "Bergen"}'})})
-    assert answered(span(1, None, a=call.attributes, events=(events[0], structured))).answer == '{"city": "Bergen"}'
+    structured = SpanEvent(
+        "gen_ai.choice", START, {"message": json.dumps({"content": '{"city": "Bergen"}'})}
+    )
+    assert (
+        answered(span(1, None, a=call.attributes, events=(events[0], structured))).answer
+        == '{"city": "Bergen"}'
+    )
 
 
 def test_structured_messages_in_a_log_record_are_read_as_json_on_a_span_is() -> None:
     content = {
-        "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": QUESTION}]}],
-        "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": ANSWER}]}],
+        "gen_ai.input.messages": [
+            {"role": "user", "parts": [{"type": "text", "content": QUESTION}]}
+        ],
+        "gen_ai.output.messages": [
+            {"role": "assistant", "parts": [{"type": "text", "content": ANSWER}]}
+        ],
     }
     fields = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1"}
     name = "gen_ai.client.inference.operation.details"
@@ -413,20 +530,32 @@ def test_variables_of_a_prompt_give_the_bare_question() -> None:
         (("input", "output"), (QUESTION, ANSWER)),
         (("question", "answer"), (QUESTION, ANSWER)),
         (("rag.query", "rag.response"), (QUESTION, ANSWER)),
-        (("app.input", "app.output"), (json.dumps({"question": QUESTION}), json.dumps({"answer": ANSWER}))),
+        (
+            ("app.input", "app.output"),
+            (json.dumps({"question": QUESTION}), json.dumps({"answer": ANSWER})),
+        ),
         (("prompt", "final_result"), (QUESTION, ANSWER)),
         (("messages", "response"), (json.dumps([{"role": "user", "content": QUESTION}]), ANSWER)),
         (
             ("haystack.pipeline.input_data", "haystack.pipeline.output_data"),
             (
-                json.dumps({"retriever": {"query": QUESTION, "top_k": 2}, "prompt": {"question": QUESTION}}),
-                json.dumps({"retriever": {"documents": []}, "llm": {"replies": [ANSWER], "meta": [{"model": "m"}]}}),
+                json.dumps(
+                    {"retriever": {"query": QUESTION, "top_k": 2}, "prompt": {"question": QUESTION}}
+                ),
+                json.dumps(
+                    {
+                        "retriever": {"documents": []},
+                        "llm": {"replies": [ANSWER], "meta": [{"model": "m"}]},
+                    }
+                ),
             ),
         ),
         (
             ("gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"),
             (
-                json.dumps({"model": "m", "contents": [{"role": "user", "parts": [{"text": QUESTION}]}]}),
+                json.dumps(
+                    {"model": "m", "contents": [{"role": "user", "parts": [{"text": QUESTION}]}]}
+                ),
                 json.dumps({"content": {"role": "model", "parts": [{"text": ANSWER}]}}),
             ),
         ),
@@ -434,13 +563,24 @@ def test_variables_of_a_prompt_give_the_bare_question() -> None:
             ("request_data", "response_data"),
             (
                 json.dumps({"messages": [{"role": "user", "content": QUESTION}], "model": "m"}),
-                json.dumps({"message": {"role": "assistant", "content": ANSWER}, "usage": {"total_tokens": 1}}),
+                json.dumps(
+                    {
+                        "message": {"role": "assistant", "content": ANSWER},
+                        "usage": {"total_tokens": 1},
+                    }
+                ),
             ),
         ),
     ],
 )
-def test_plain_spans_are_read_by_the_names_of_their_attributes(names: tuple[str, str], values: tuple[str, str]) -> None:
-    fields = dict(zip(names, values, strict=True)) | {"contexts": [FIRST, SECOND], "db.query": "SELECT 1", "model": "m"}
+def test_plain_spans_are_read_by_the_names_of_their_attributes(
+    names: tuple[str, str], values: tuple[str, str]
+) -> None:
+    fields = dict(zip(names, values, strict=True)) | {
+        "contexts": [FIRST, SECOND],
+        "db.query": "SELECT 1",
+        "model": "m",
+    }
     response = answered(span(1, None, a=fields))
     assert pair(response) == (QUESTION, ANSWER)
     assert response.passages == (FIRST, SECOND)
@@ -448,7 +588,9 @@ def test_plain_spans_are_read_by_the_names_of_their_attributes(names: tuple[str,
 
 
 def test_a_plain_retriever_is_known_by_its_name() -> None:
-    found = span(2, 1, name="retrieve_documents", a={"output": json.dumps([{"id": "a", "text": FIRST}])})
+    found = span(
+        2, 1, name="retrieve_documents", a={"output": json.dumps([{"id": "a", "text": FIRST}])}
+    )
     root = span(1, None, a={"input": QUESTION, "output": ANSWER})
     assert answered(root, found).passages == (FIRST,)
     query = span(3, 1, name="SELECT docs", a={"db.query.text": "SELECT 1", "db.response": "ok"})
@@ -471,10 +613,20 @@ def test_a_trace_without_content_names_the_variable_that_turns_it_on() -> None:
     model = span(1, None, a={"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"})
     without_texts = (
         log("gen_ai.user.message", None, 10),
-        log("gen_ai.choice", {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}}, 20),
+        log(
+            "gen_ai.choice",
+            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}},
+            20,
+        ),
     )
-    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in str(answer_of([model], without_texts).reason)
-    hidden = {"openinference.span.kind": "LLM", "input.value": "__REDACTED__", "output.value": "__REDACTED__"}
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in str(
+        answer_of([model], without_texts).reason
+    )
+    hidden = {
+        "openinference.span.kind": "LLM",
+        "input.value": "__REDACTED__",
+        "output.value": "__REDACTED__",
+    }
     assert "OPENINFERENCE_HIDE_INPUTS" in reason(span(1, None, a=hidden))
     assert "recordInputs" in reason(span(1, None, a={"ai.operationId": "ai.generateText"}))
 
@@ -511,7 +663,9 @@ def test_rules_name_the_places_of_fields() -> None:
     assert (response.passages, response.query_type) == ((FIRST,), "power")
 
 
-@pytest.mark.parametrize("text", ["question", "size=attributes.x", "question=body.x", "answer=", "metadata.=name"])
+@pytest.mark.parametrize(
+    "text", ["question", "size=attributes.x", "question=body.x", "answer=", "metadata.=name"]
+)
 def test_a_rule_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         rules_of([text])

@@ -24,12 +24,21 @@ from judgeboard.traces.spans import LogRecord, Span
 
 MODEL = "gpt-4o-mini-2024-07-18"
 ALIAS = "gpt-4o-mini"
-RAG = ("At what temperature does Dyneema melt, and nylon?", "nylon melts at about 250 °C [2].", True)
+RAG = (
+    "At what temperature does Dyneema melt, and nylon?",
+    "nylon melts at about 250 °C [2].",
+    True,
+)
 CALL = (*RAG[:2], False)  # the same question without a retriever
 PROMPT = CALL  # the question is a part of the prompt of a model call
 NEXT = ("And nylon?", RAG[1], False)
 WEATHER = ("What is the weather in Bergen?", "It is 14 °C and raining in Bergen.", False)
-FAILED, TOOL, ASKED, OFF = "The call failed", "only spans: tool", "only asked for a tool", "Content is off"
+FAILED, TOOL, ASKED, OFF = (
+    "The call failed",
+    "only spans: tool",
+    "only asked for a tool",
+    "Content is off",
+)
 ONE, TWO = (57, 21), (114, 42)
 US = ("sess-42", "u-7")
 
@@ -51,8 +60,9 @@ LANGCHAIN: Expected = [
     FAILED,
 ]
 
-# The answers of each folder by the start of the trace: question, answer, whether it has the two passages; the model;
-# the tokens; session and user. A text is a part of the reason why there is no answer.
+# The answers of each folder by the start of the trace: question, answer, whether it has the two
+# passages; the model; the tokens; session and user. A text is a part of the reason why there is no
+# answer.
 EXPECTED: dict[str, Expected] = {
     "genai_langchain_1.3b0_nocontent_default": [OFF, OFF, OFF, TOOL, OFF, OFF, FAILED],
     "genai_openai_1.3b0": [
@@ -149,18 +159,29 @@ def test_captured_traces_give_the_right_answers_and_reasons(shared: Path, folder
         assert response.asked_at == datetime.fromtimestamp(began, UTC), (folder, number)
         assert found["latency_ms"] > 0
         if question == NEXT[0]:
-            assert [turn["role"] for turn in response.messages or ()][-3:] == ["user", "assistant", "user"]
+            assert [turn["role"] for turn in response.messages or ()][-3:] == [
+                "user",
+                "assistant",
+                "user",
+            ]
 
 
 def test_the_table_has_every_capture_of_traces(shared: Path) -> None:
     folders = {path.parent.name for path in (shared / "captures").glob("*/*.meta.json")}
-    assert {folder for folder in folders if traces_of(shared / "captures" / folder)} == set(EXPECTED)
+    assert {folder for folder in folders if traces_of(shared / "captures" / folder)} == set(
+        EXPECTED
+    )
 
 
 def test_names_of_attributes_are_read_only_where_they_can_fill_a_gap_and_nothing_is_lost(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spans = [span for folder in EXPECTED for trace in traces_of(shared / "captures" / folder) for span in trace[0]]
+    spans = [
+        span
+        for folder in EXPECTED
+        for trace in traces_of(shared / "captures" / folder)
+        for span in trace[0]
+    ]
     parts = [dialects.read(span, ()) for span in spans]
     monkeypatch.setattr(plain_spans, "may_add", lambda _span, _part: True)
     assert parts == [dialects.read(span, ()) for span in spans]
@@ -190,7 +211,11 @@ def rewritten(record: Span | LogRecord, random: Random) -> Any:
     attributes: dict[str, Any] = {}
     for name, value in record.attributes.items():
         changed: Any = value
-        if isinstance(value, str) and value.startswith(("{", "[")) and not re.search(r"[.][0-9]+[.]", name):
+        if (
+            isinstance(value, str)
+            and value.startswith(("{", "["))
+            and not re.search(r"[.][0-9]+[.]", name)
+        ):
             with suppress(ValueError):
                 changed = json.loads(value)
         elif isinstance(value, dict | list):
@@ -206,7 +231,9 @@ def rewritten(record: Span | LogRecord, random: Random) -> Any:
 def test_values_may_be_json_and_numbers_texts(shared: Path, random: Random) -> None:
     folder = random.choice(sorted(EXPECTED))
     for spans, logs in traces_of(shared / "captures" / folder):
-        other = answer_of([rewritten(span, random) for span in spans], [rewritten(log, random) for log in logs])
+        other = answer_of(
+            [rewritten(span, random) for span in spans], [rewritten(log, random) for log in logs]
+        )
         assert other.response == answer_of(spans, logs).response
 
 

@@ -16,8 +16,17 @@ HUMAN = {
     "id": ["langchain", "HumanMessage"],
     "kwargs": {"content": "Hi?", "type": "human"},
 }
-AI = {"lc": 1, "type": "constructor", "id": ["langchain", "AIMessage"], "kwargs": {"content": "Hello.", "type": "ai"}}
-CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bergen"}'}}
+AI = {
+    "lc": 1,
+    "type": "constructor",
+    "id": ["langchain", "AIMessage"],
+    "kwargs": {"content": "Hello.", "type": "ai"},
+}
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Bergen"}'},
+}
 CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 
 ANSWERS: list[tuple[Any, str | None]] = [
@@ -31,7 +40,15 @@ ANSWERS: list[tuple[Any, str | None]] = [
     ({"query": "Hi?", "result": "Hello.", "source_documents": []}, "Hello."),
     ({"response": "Hello.", "source_nodes": [{"node": {"text": "…"}}]}, "Hello."),
     ({"messages": [HUMAN, AI]}, "Hello."),
-    ({"messages": [{"role": "user", "content": "Hi?"}, {"role": "assistant", "content": "Hello."}]}, "Hello."),
+    (
+        {
+            "messages": [
+                {"role": "user", "content": "Hi?"},
+                {"role": "assistant", "content": "Hello."},
+            ]
+        },
+        "Hello.",
+    ),
     (["Hello you.", "e74df10a53007798"], "Hello you."),
     (["e74df10a53007798", "Hello you."], "Hello you."),
     (["Hel", "lo ", "you", " there."], "Hello you there."),
@@ -42,7 +59,12 @@ ANSWERS: list[tuple[Any, str | None]] = [
     ({"choices": [{"index": 0, "text": "Hello."}]}, "Hello."),
     ({"generations": [[{"text": "Hello.", "message": AI}]], "llm_output": None}, "Hello."),
     (
-        {"output": [{"type": "reasoning"}, {"type": "message", "role": "assistant", "content": [{"text": "Hello."}]}]},
+        {
+            "output": [
+                {"type": "reasoning"},
+                {"type": "message", "role": "assistant", "content": [{"text": "Hello."}]},
+            ]
+        },
         "Hello.",
     ),
     ({"output": {"message": {"role": "assistant", "content": [{"text": "Hello."}]}}}, "Hello."),
@@ -86,13 +108,28 @@ QUESTIONS: list[tuple[Any, str | None]] = [
     ({"inputs": {"input": ""}}, None),
     ({"query_bundle": {"query_str": "Hi?"}}, "Hi?"),
     (
-        {"model": "gpt", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi?"}]},
+        {
+            "model": "gpt",
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hi?"},
+            ],
+        },
         "Hi?",
     ),
     ({"messages": [[HUMAN]]}, "Hi?"),
     ({"messages": [["human", "Hi?"]]}, "Hi?"),
-    ([{"role": "user", "content": "First?"}, CALLING, {"role": "tool", "content": "14 C"}], "First?"),
-    ({"model": "gpt", "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi?"}]}]}, "Hi?"),
+    (
+        [{"role": "user", "content": "First?"}, CALLING, {"role": "tool", "content": "14 C"}],
+        "First?",
+    ),
+    (
+        {
+            "model": "gpt",
+            "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi?"}]}],
+        },
+        "Hi?",
+    ),
     ({"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}, "Hi?"),
     ({"prompts": ["Hi?"]}, "Hi?"),
     ([{"type": "human", "data": {"content": "Hi?"}}], "Hi?"),
@@ -108,23 +145,39 @@ PASSAGES: list[tuple[Any, tuple[Passage, ...] | None]] = [
         ],
         (A, B),
     ),
-    ({"documents": [{"id": "a", "page_content": "One.", "metadata": {"score": 0.9, "source": "a.pdf"}}]}, (A,)),
+    (
+        {
+            "documents": [
+                {"id": "a", "page_content": "One.", "metadata": {"score": 0.9, "source": "a.pdf"}}
+            ]
+        },
+        (A,),
+    ),
     (
         [
             {
                 "lc": 1,
                 "id": ["Document"],
-                "kwargs": {"page_content": "One.", "metadata": {"id": "a", "score": "0.9", "source": "a.pdf"}},
+                "kwargs": {
+                    "page_content": "One.",
+                    "metadata": {"id": "a", "score": "0.9", "source": "a.pdf"},
+                },
             }
         ],
         (A,),
     ),
     ([{"pageContent": "One.", "id": 7}], (Passage("One.", "7"),)),
     ([{"node": {"id_": "a", "text": "One.", "metadata": {"source": "a.pdf"}}, "score": 0.9}], (A,)),
-    ({"source_nodes": [{"node": {"node_id": "a", "text": "One."}, "score": 0.9}]}, (Passage("One.", "a", 0.9),)),
+    (
+        {"source_nodes": [{"node": {"node_id": "a", "text": "One."}, "score": 0.9}]},
+        (Passage("One.", "a", 0.9),),
+    ),
     ([[{"page_content": "One.", "metadata": {}}, 0.9]], (Passage("One.", score=0.9),)),
     ([{"document": {"id": "a", "content": "One.", "score": 0.9, "source": "a.pdf"}}], (A,)),
-    ({"matches": [{"id": "a", "score": 0.9, "metadata": {"text": "One.", "source": "a.pdf"}}]}, (A,)),
+    (
+        {"matches": [{"id": "a", "score": 0.9, "metadata": {"text": "One.", "source": "a.pdf"}}]},
+        (A,),
+    ),
     ([{"id": "a", "score": 0.9, "payload": {"text": "One.", "source": "a.pdf"}}], (A,)),
     (
         {
@@ -139,7 +192,13 @@ PASSAGES: list[tuple[Any, tuple[Passage, ...] | None]] = [
         ),
     ),
     (["One.", "Two."], (Passage("One."), Passage("Two."))),
-    (["<NodeWithScore(node=TextNode(id_=a), score=None)>", "<shop.Passage object at 0x7fca8a644a40>"], None),
+    (
+        [
+            "<NodeWithScore(node=TextNode(id_=a), score=None)>",
+            "<shop.Passage object at 0x7fca8a644a40>",
+        ],
+        None,
+    ),
     (
         {"output": [[{"id": "a", "text": "One."}], [{"id": "b", "text": "Two."}]]},
         (Passage("One.", "a"), Passage("Two.", "b")),
@@ -177,7 +236,9 @@ def test_passages(value: Any, expected: tuple[Passage, ...] | None) -> None:
     assert passages_in(json.dumps(value)) == expected
 
 
-@pytest.mark.parametrize("value", [["a", "b"], [], {"answer": "Hello.", "documents": [{"id": "a", "text": "One."}]}])
+@pytest.mark.parametrize(
+    "value", [["a", "b"], [], {"answer": "Hello.", "documents": [{"id": "a", "text": "One."}]}]
+)
 def test_only_documents_make_any_span_a_retrieval(value: Any) -> None:
     assert passages_in(value, retriever=False) is None
     assert passages_in([{"id": "a", "text": "One."}], retriever=False) == (Passage("One.", "a"),)
@@ -189,7 +250,11 @@ def test_messages_have_roles_texts_and_tool_calls() -> None:
     for calling in (CALLING, {"role": "assistant", "parts": [part]}):
         request = {
             "system": "Be brief.",
-            "messages": [{"role": "human", "content": "Hi?"}, calling, {"type": "tool", "content": "14"}],
+            "messages": [
+                {"role": "human", "content": "Hi?"},
+                calling,
+                {"type": "tool", "content": "14"},
+            ],
         }
         assert messages_in(request) == (
             {"role": "system", "content": "Be brief."},
@@ -197,7 +262,11 @@ def test_messages_have_roles_texts_and_tool_calls() -> None:
             {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "content": "14"},
         )
-        assert tool_calls_in({"choices": [{"message": calling}]}) == tool_calls_in([calling]) == (call,)
+        assert (
+            tool_calls_in({"choices": [{"message": calling}]})
+            == tool_calls_in([calling])
+            == (call,)
+        )
 
 
 def test_deep_and_broken_values_have_no_text() -> None:
@@ -212,6 +281,12 @@ def test_deep_and_broken_values_have_no_text() -> None:
         {"messages": 1, "args": 2, "kwargs": None},
         [None, 1.5, [[]]],
     ):
-        text_of(value), question_of(value), messages_in(value), passages_in(value), tool_calls_in(value)
+        (
+            text_of(value),
+            question_of(value),
+            messages_in(value),
+            passages_in(value),
+            tool_calls_in(value),
+        )
     assert text_of(deep) is None
     assert parsed('{"a": NaN}') == {"a": None}

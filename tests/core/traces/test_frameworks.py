@@ -18,19 +18,31 @@ TOOL = {"id": "c1", "name": "search", "arguments": {"query": "battery"}, "result
 def kind(name: str, given: Any = None, returned: Any = None, **more: Any) -> dict[str, Any]:
     """The attributes of a span of OpenInference."""
     values = {"input.value": given, "output.value": returned}
-    texts = {key: each if isinstance(each, str) else json.dumps(each) for key, each in values.items() if each}
-    return {"openinference.span.kind": name, **texts, **{key.replace("__", "."): each for key, each in more.items()}}
+    texts = {
+        key: each if isinstance(each, str) else json.dumps(each)
+        for key, each in values.items()
+        if each
+    }
+    return {
+        "openinference.span.kind": name,
+        **texts,
+        **{key.replace("__", "."): each for key, each in more.items()},
+    }
 
 
 def documents(prefix: str) -> dict[str, Any]:
-    texts = {f"{prefix}.{number}.document.content": text for number, text in enumerate((FIRST, SECOND))}
+    texts = {
+        f"{prefix}.{number}.document.content": text for number, text in enumerate((FIRST, SECOND))
+    }
     ids = {f"{prefix}.{number}.document.id": name for number, name in enumerate("ab")}
     return texts | ids
 
 
 def turns(prefix: str, *said: tuple[str, str]) -> dict[str, Any]:
     roles = {f"{prefix}.{number}.message.role": role for number, (role, _) in enumerate(said)}
-    return roles | {f"{prefix}.{number}.message.content": text for number, (_, text) in enumerate(said)}
+    return roles | {
+        f"{prefix}.{number}.message.content": text for number, (_, text) in enumerate(said)
+    }
 
 
 def asked(prefix: str) -> dict[str, Any]:
@@ -45,7 +57,10 @@ def messages(*said: tuple[str, Any]) -> str:
     """Messages of OTel GenAI; what is no text is a part."""
     return json.dumps(
         [
-            {"role": role, "parts": [{"type": "text", "content": part} if isinstance(part, str) else part]}
+            {
+                "role": role,
+                "parts": [{"type": "text", "content": part} if isinstance(part, str) else part],
+            }
             for role, part in said
         ]
     )
@@ -65,7 +80,11 @@ def component(name: str, given: Any, returned: Any) -> dict[str, Any]:
 CALLED = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"query": "battery"}}
 RETURNED = {"type": "tool_call_response", "id": "c1", "name": "search", "result": [FIRST]}
 REPR = "<NodeWithScore(node=TextNode(id_=a), score=0.9)>"
-REPLY = {"role": "assistant", "content": [{"text": A}], "meta": {"model": "m", "usage": {"prompt_tokens": 5}}}
+REPLY = {
+    "role": "assistant",
+    "content": [{"text": A}],
+    "meta": {"model": "m", "usage": {"prompt_tokens": 5}},
+}
 
 
 @dataclass(frozen=True)
@@ -85,10 +104,24 @@ CASES = {
     "LlamaIndex: nested spans write nodes and messages as reprs": Case(
         [
             (None, kind("CHAIN", Q, A)),
-            (0, kind("CHAIN", {"query_bundle": {"query_str": Q}}, {"response": A, "source_nodes": [REPR, REPR]})),
+            (
+                0,
+                kind(
+                    "CHAIN",
+                    {"query_bundle": {"query_str": Q}},
+                    {"response": A, "source_nodes": [REPR, REPR]},
+                ),
+            ),
             (1, kind("RETRIEVER", Q, [REPR, REPR], **documents("retrieval.documents"))),
             (2, kind("RETRIEVER", {"q": {"query_str": Q}}, [REPR, REPR])),
-            (1, kind("LLM", {"messages": ["ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[])"]}, A)),
+            (
+                1,
+                kind(
+                    "LLM",
+                    {"messages": ["ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[])"]},
+                    A,
+                ),
+            ),
             (
                 4,
                 kind(
@@ -109,9 +142,20 @@ CASES = {
         [
             (
                 None,
-                kind("CHAIN", {"start_event": "AgentStart()", "init": {}}, "StopEvent(result=AgentOutput(response=..."),
+                kind(
+                    "CHAIN",
+                    {"start_event": "AgentStart()", "init": {}},
+                    "StopEvent(result=AgentOutput(response=...",
+                ),
             ),
-            (0, kind("CHAIN", {"ev": "AgentSetup(input=[])"}, "AgentOutput(response=ChatMessage(role=<Role>)...")),
+            (
+                0,
+                kind(
+                    "CHAIN",
+                    {"ev": "AgentSetup(input=[])"},
+                    "AgentOutput(response=ChatMessage(role=<Role>)...",
+                ),
+            ),
             (
                 1,
                 kind(
@@ -151,7 +195,12 @@ CASES = {
         [
             (
                 None,
-                kind("LLM", PROMPT, A, llm__prompt_template__variables=json.dumps({"query_str": Q, "context_str": ""})),
+                kind(
+                    "LLM",
+                    PROMPT,
+                    A,
+                    llm__prompt_template__variables=json.dumps({"query_str": Q, "context_str": ""}),
+                ),
             ),
         ],
     ),
@@ -161,7 +210,9 @@ CASES = {
                 None,
                 {
                     "gen_ai.operation.name": "invoke_workflow",
-                    "gen_ai.input.messages": messages(("user", json.dumps({"input": Q, "chat_history": []}))),
+                    "gen_ai.input.messages": messages(
+                        ("user", json.dumps({"input": Q, "chat_history": []}))
+                    ),
                 },
             ),
             (
@@ -176,7 +227,9 @@ CASES = {
                 {
                     "gen_ai.operation.name": "chat",
                     "gen_ai.response.model": "m",
-                    "gen_ai.input.messages": messages(("system", f"Use this.\n{FIRST}\n\n{SECOND}"), ("user", Q)),
+                    "gen_ai.input.messages": messages(
+                        ("system", f"Use this.\n{FIRST}\n\n{SECOND}"), ("user", Q)
+                    ),
                     "gen_ai.output.messages": messages(("assistant", A)),
                     "gen_ai.prompt.variable.context": f"{FIRST}\n\n{SECOND}",
                 },
@@ -244,15 +297,28 @@ CASES = {
                             "system": "Be brief.",
                             "messages": [
                                 {"role": "user", "content": Q},
-                                {"role": "assistant", "content": [{"type": "tool_use", "name": "search", "input": {}}]},
+                                {
+                                    "role": "assistant",
+                                    "content": [
+                                        {"type": "tool_use", "name": "search", "input": {}}
+                                    ],
+                                },
                                 {
                                     "role": "user",
-                                    "content": [{"type": "tool_result", "tool_use_id": "c1", "content": FIRST}],
+                                    "content": [
+                                        {
+                                            "type": "tool_result",
+                                            "tool_use_id": "c1",
+                                            "content": FIRST,
+                                        }
+                                    ],
                                 },
                             ],
                         }
                     ),
-                    "gen_ai.completion": json.dumps({"role": "assistant", "content": [{"type": "text", "text": A}]}),
+                    "gen_ai.completion": json.dumps(
+                        {"role": "assistant", "content": [{"type": "text", "text": A}]}
+                    ),
                 },
             ),
         ],
@@ -261,25 +327,59 @@ CASES = {
     "DSPy: modules get the passages as an argument": Case(
         [
             (None, kind("CHAIN", {"question": Q}, {"reasoning": "So it says.", "answer": A})),
-            (0, kind("CHAIN", {"context": [FIRST, SECOND], "question": Q}, {"reasoning": "…", "answer": A})),
-            (1, kind("LLM", None, [f"[[ ## answer ## ]]\n{A}"], **turns("llm.input_messages", ("user", PROMPT)))),
+            (
+                0,
+                kind(
+                    "CHAIN",
+                    {"context": [FIRST, SECOND], "question": Q},
+                    {"reasoning": "…", "answer": A},
+                ),
+            ),
+            (
+                1,
+                kind(
+                    "LLM",
+                    None,
+                    [f"[[ ## answer ## ]]\n{A}"],
+                    **turns("llm.input_messages", ("user", PROMPT)),
+                ),
+            ),
         ],
         passages=(FIRST, SECOND),
         roles=["user"],
     ),
     "CrewAI: the task of a crew is the question": Case(
         [
-            (None, kind("CHAIN", None, {"raw": A, "pydantic": None}, crew_tasks=json.dumps([{"description": Q}]))),
-            (0, kind("AGENT", {"agent": {"role": "Clerk"}, "context": ""}, {"description": Q, "raw": A})),
+            (
+                None,
+                kind(
+                    "CHAIN",
+                    None,
+                    {"raw": A, "pydantic": None},
+                    crew_tasks=json.dumps([{"description": Q}]),
+                ),
+            ),
+            (
+                0,
+                kind(
+                    "AGENT",
+                    {"agent": {"role": "Clerk"}, "context": ""},
+                    {"description": Q, "raw": A},
+                ),
+            ),
         ],
     ),
-    "smolagents: the task is the question": Case([(None, kind("AGENT", {"task": Q, "stream": False}, A))]),
+    "smolagents: the task is the question": Case(
+        [(None, kind("AGENT", {"task": Q, "stream": False}, A))]
+    ),
     "Haystack's own tracing: components by their class": Case(
         [
             (
                 None,
                 {
-                    "haystack.pipeline.input_data": json.dumps({"retriever": {"query": Q}, "prompt": {"question": Q}}),
+                    "haystack.pipeline.input_data": json.dumps(
+                        {"retriever": {"query": Q}, "prompt": {"question": Q}}
+                    ),
                     "haystack.pipeline.output_data": "{}",
                 },
             ),
@@ -291,7 +391,14 @@ CASES = {
                     {"documents": [{"id": "a", "content": FIRST}, {"id": "b", "content": SECOND}]},
                 ),
             ),
-            (0, component("ChatPromptBuilder", {"question": Q}, {"prompt": [{"role": "user", "content": PROMPT}]})),
+            (
+                0,
+                component(
+                    "ChatPromptBuilder",
+                    {"question": Q},
+                    {"prompt": [{"role": "user", "content": PROMPT}]},
+                ),
+            ),
             (
                 0,
                 component(
@@ -313,25 +420,58 @@ CASES = {
                 None,
                 {
                     "traceloop.span.kind": "workflow",
-                    "traceloop.entity.input": json.dumps({"args": [], "kwargs": {"prompt": {"question": Q}}}),
+                    "traceloop.entity.input": json.dumps(
+                        {"args": [], "kwargs": {"prompt": {"question": Q}}}
+                    ),
                     "traceloop.entity.output": json.dumps(
-                        {"llm": {"replies": [{"_role": "assistant", "_content": [{"text": A}], "_meta": {}}]}}
+                        {
+                            "llm": {
+                                "replies": [
+                                    {"_role": "assistant", "_content": [{"text": A}], "_meta": {}}
+                                ]
+                            }
+                        }
                     ),
                 },
             ),
         ],
     ),
     "Langfuse: a function returns its passages beside the answer": Case(
-        [(None, function("span", {"args": ["u-7", Q], "kwargs": {}}, {"answer": A, "contexts": [FIRST, SECOND]}))],
+        [
+            (
+                None,
+                function(
+                    "span",
+                    {"args": ["u-7", Q], "kwargs": {}},
+                    {"answer": A, "contexts": [FIRST, SECOND]},
+                ),
+            )
+        ],
         passages=(FIRST, SECOND),
     ),
     "LangChain's question-answering chain returns its documents": Case(
-        [(None, function("chain", {"query": Q}, {"result": A, "source_documents": [{"page_content": FIRST}]}))],
+        [
+            (
+                None,
+                function(
+                    "chain",
+                    {"query": Q},
+                    {"result": A, "source_documents": [{"page_content": FIRST}]},
+                ),
+            )
+        ],
         passages=(FIRST,),
     ),
     "what a retrieval found counts more than what the function returned": Case(
         [
-            (None, function("span", {"args": [Q], "kwargs": {}}, {"answer": A, "contexts": [f"{FIRST} {SECOND}"]})),
+            (
+                None,
+                function(
+                    "span",
+                    {"args": [Q], "kwargs": {}},
+                    {"answer": A, "contexts": [f"{FIRST} {SECOND}"]},
+                ),
+            ),
             (0, function("retriever", Q, [{"id": "a", "text": FIRST}])),
         ],
         passages=(FIRST,),
@@ -341,7 +481,9 @@ CASES = {
         [
             (
                 None,
-                function("span", [{"role": "user", "content": Q}], {"role": "assistant", "content": A})
+                function(
+                    "span", [{"role": "user", "content": Q}], {"role": "assistant", "content": A}
+                )
                 | {"langfuse.observation.model.name": "m", "gen_ai.conversation.id": "s"},
             ),
             (

@@ -43,7 +43,14 @@ def attributes(fields: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"key": name, "value": value(content)} for name, content in fields.items()]
 
 
-FIELDS = {"text": "Grüße", "count": 2**40, "share": 0.5, "on": True, "names": ["a", 1], "deep": {"a": {"b": [False]}}}
+FIELDS = {
+    "text": "Grüße",
+    "count": 2**40,
+    "share": 0.5,
+    "on": True,
+    "names": ["a", 1],
+    "deep": {"a": {"b": [False]}},
+}
 REQUEST: dict[str, Any] = {
     "resourceSpans": [
         {
@@ -61,11 +68,23 @@ REQUEST: dict[str, Any] = {
                             "startTimeUnixNano": 1_795_232_414_007_344_596,
                             "endTimeUnixNano": "1795232414015899372",
                             "attributes": attributes(FIELDS),
-                            "events": [{"name": "exception", "timeUnixNano": "5", "attributes": attributes({"a": 1})}],
+                            "events": [
+                                {
+                                    "name": "exception",
+                                    "timeUnixNano": "5",
+                                    "attributes": attributes({"a": 1}),
+                                }
+                            ],
                             "status": {"code": 2, "message": "it broke"},
                             "unknown": {"to": "us"},
                         },
-                        {"traceId": TRACE, "spanId": CHILD, "parentSpanId": ROOT, "flags": 768, "attributes": None},
+                        {
+                            "traceId": TRACE,
+                            "spanId": CHILD,
+                            "parentSpanId": ROOT,
+                            "flags": 768,
+                            "attributes": None,
+                        },
                     ],
                 }
             ],
@@ -86,7 +105,11 @@ LOGS: dict[str, Any] = {
                             "body": value({"message": {"content": "Yes."}}),
                             "attributes": attributes({"gen_ai.system": "openai"}),
                         },
-                        {"traceId": TRACE, "spanId": CHILD, "attributes": attributes({"event.name": "of.old"})},
+                        {
+                            "traceId": TRACE,
+                            "spanId": CHILD,
+                            "attributes": attributes({"event.name": "of.old"}),
+                        },
                         {"body": {"stringValue": "of no trace"}},
                     ]
                 }
@@ -124,7 +147,10 @@ def protobuf(request: dict[str, Any], logs: bool = False) -> bytes:
                 entry.status.message = each.get("status", {}).get("message", "")
                 for link in each.get("links", ()):
                     linked = entry.links.add()
-                    linked.trace_id, linked.span_id = bytes.fromhex(link["traceId"]), bytes.fromhex(link["spanId"])
+                    linked.trace_id, linked.span_id = (
+                        bytes.fromhex(link["traceId"]),
+                        bytes.fromhex(link["spanId"]),
+                    )
                 for event in each.get("events", ()):
                     added = entry.events.add()
                     added.name, added.time_unix_nano = event["name"], int(event["timeUnixNano"])
@@ -171,11 +197,23 @@ def test_both_encodings_give_the_same_spans() -> None:
 
 def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to() -> None:
     name = "evaluations.0.evaluation.name"
-    span = {"traceId": "ab" * 16, "spanId": CHILD, "parentSpanId": "", "links": [{"traceId": TRACE, "spanId": ROOT}]}
-    own, linked = {"openinference.span.kind": "EVALUATOR", "input.value": "q"}, {name: "groundedness"}
+    span = {
+        "traceId": "ab" * 16,
+        "spanId": CHILD,
+        "parentSpanId": "",
+        "links": [{"traceId": TRACE, "spanId": ROOT}],
+    }
+    own, linked = (
+        {"openinference.span.kind": "EVALUATOR", "input.value": "q"},
+        {name: "groundedness"},
+    )
 
     def request(fields: dict[str, Any]) -> dict[str, Any]:
-        return {"resourceSpans": [{"scopeSpans": [{"spans": [span | {"attributes": attributes(fields)}]}]}]}
+        return {
+            "resourceSpans": [
+                {"scopeSpans": [{"spans": [span | {"attributes": attributes(fields)}]}]}
+            ]
+        }
 
     records = traces_in(orjson.dumps(request(own | linked)), JSON)
     assert records == traces_in(protobuf(request(own | linked)), PROTOBUF)
@@ -184,7 +222,9 @@ def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to(
         (TRACE, ROOT, linked),
     ]
     of_chain = own | linked | {"openinference.span.kind": "CHAIN"}  # its results are about itself
-    assert [each.attributes for each in traces_in(orjson.dumps(request(of_chain)), JSON)] == [of_chain]
+    assert [each.attributes for each in traces_in(orjson.dumps(request(of_chain)), JSON)] == [
+        of_chain
+    ]
 
 
 def test_both_encodings_give_the_same_log_records_of_traces() -> None:
@@ -266,7 +306,9 @@ def test_other_content_types_are_bad_input() -> None:
             traces_in(b"{}", content_type)
 
 
-def test_protobuf_with_ids_of_another_length_is_bad_input_and_a_text_that_is_no_utf8_is_repaired() -> None:
+def test_protobuf_with_ids_of_another_length_is_bad_input_and_a_text_that_is_no_utf8_is_repaired() -> (
+    None
+):
     short = protobuf(REQUEST).replace(bytes.fromhex(ROOT), bytes.fromhex(ROOT)[:7] + b"\x00", 1)
     assert traces_in(short, PROTOBUF)
     request = ExportTraceServiceRequest()
@@ -287,8 +329,14 @@ def test_replies_are_in_the_type_of_the_request() -> None:
 
 
 JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
@@ -304,7 +352,9 @@ def test_no_change_of_a_request_raises_anything_else(data: st.DataObject) -> Non
     target: Any = request
     while isinstance(target, dict | list) and target and data.draw(st.integers(0, 9)) > 0:
         holder = target
-        key = data.draw(st.sampled_from(sorted(target) if isinstance(target, dict) else range(len(target))))
+        key = data.draw(
+            st.sampled_from(sorted(target) if isinstance(target, dict) else range(len(target)))
+        )
         target = target[key]
         if data.draw(st.integers(0, 3)) == 0:
             holder[key] = data.draw(JSON_VALUES)
@@ -318,14 +368,51 @@ def test_no_change_of_a_request_raises_anything_else(data: st.DataObject) -> Non
 
 
 NAMES = (
-    *("input.value", "output.value", "openinference.span.kind", "llm.input_messages.1.message.content", "metadata"),
-    *("llm.output_messages.0.message.contents.0.message_content.text", "retrieval.documents.0.document.metadata"),
-    *("gen_ai.operation.name", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.retrieval.documents"),
-    *("gen_ai.usage.input_tokens", "gen_ai.system_instructions", "ai.operationId", "ai.prompt", "ai.response.text"),
-    *("ai.response.toolCalls", "tag.tags", "session.id", "llm.token_count.prompt", "documents", "answer", "question"),
-    *("error.type", "events", "gen_ai.tool.name", "llm.invocation_parameters", "gen_ai.response.model", "tool.name"),
+    *(
+        "input.value",
+        "output.value",
+        "openinference.span.kind",
+        "llm.input_messages.1.message.content",
+        "metadata",
+    ),
+    *(
+        "llm.output_messages.0.message.contents.0.message_content.text",
+        "retrieval.documents.0.document.metadata",
+    ),
+    *(
+        "gen_ai.operation.name",
+        "gen_ai.input.messages",
+        "gen_ai.output.messages",
+        "gen_ai.retrieval.documents",
+    ),
+    *(
+        "gen_ai.usage.input_tokens",
+        "gen_ai.system_instructions",
+        "ai.operationId",
+        "ai.prompt",
+        "ai.response.text",
+    ),
+    *(
+        "ai.response.toolCalls",
+        "tag.tags",
+        "session.id",
+        "llm.token_count.prompt",
+        "documents",
+        "answer",
+        "question",
+    ),
+    *(
+        "error.type",
+        "events",
+        "gen_ai.tool.name",
+        "llm.invocation_parameters",
+        "gen_ai.response.model",
+        "tool.name",
+    ),
 )
-KINDS = st.sampled_from(("LLM", "CHAIN", "RETRIEVER", "chat", "retrieval", "execute_tool", "ai.generateText", "tool"))
+KINDS = st.sampled_from(
+    ("LLM", "CHAIN", "RETRIEVER", "chat", "retrieval", "execute_tool", "ai.generateText", "tool")
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -341,32 +428,54 @@ KINDS = st.sampled_from(("LLM", "CHAIN", "RETRIEVER", "chat", "retrieval", "exec
 )
 def test_no_value_of_an_attribute_stops_the_reading(found: list[dict[str, Any]]) -> None:
     spans = [
-        Span(TRACE, f"{number:016x}", f"{number - 1:016x}" if number else None, "step", number, number + 9, "", fields)
+        Span(
+            TRACE,
+            f"{number:016x}",
+            f"{number - 1:016x}" if number else None,
+            "step",
+            number,
+            number + 9,
+            "",
+            fields,
+        )
         for number, fields in enumerate(found)
     ]
     taken = answer_of(spans)
     assert (taken.response is None) == (taken.reason is not None)
     if taken.response is not None:
-        assert orjson.loads(orjson.dumps(taken.response.metadata, option=orjson.OPT_NON_STR_KEYS)) is not None
+        assert (
+            orjson.loads(orjson.dumps(taken.response.metadata, option=orjson.OPT_NON_STR_KEYS))
+            is not None
+        )
 
 
 @pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
 def test_a_clock_in_another_unit_gives_the_time_and_the_duration(unit: int) -> None:
     began = 1_795_232_414 * 10**9 // unit
     ended = began + 2 * 10**9 // unit
-    span = {"traceId": TRACE, "spanId": ROOT, "startTimeUnixNano": str(began), "endTimeUnixNano": ended}
+    span = {
+        "traceId": TRACE,
+        "spanId": ROOT,
+        "startTimeUnixNano": str(began),
+        "endTimeUnixNano": ended,
+    }
     span |= {"attributes": attributes({"input.value": "q?", "output.value": "a."})}
     body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
     (read,) = traces_in(orjson.dumps(body), JSON)
     assert (read.started_ns, read.ended_ns) == (1_795_232_414 * 10**9, 1_795_232_416 * 10**9)
     answer = answer_of([read]).response
     assert answer is not None
-    assert (answer.asked_at, answer.metadata["latency_ms"]) == (datetime.fromtimestamp(1_795_232_414, UTC), 2000)
+    assert (answer.asked_at, answer.metadata["latency_ms"]) == (
+        datetime.fromtimestamp(1_795_232_414, UTC),
+        2000,
+    )
 
 
 def test_a_clock_far_ahead_loses_only_the_time() -> None:
     span = {"traceId": TRACE, "spanId": ROOT, "startTimeUnixNano": str(2**64 - 1)}
     span |= {"attributes": attributes({"input.value": "q?", "output.value": "a."})}
-    answer = answer_of(traces_in(orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}), JSON)).response
+    answer = answer_of(
+        traces_in(orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}), JSON)
+    ).response
     assert answer is not None
     assert (answer.query, answer.asked_at) == ("q?", None)

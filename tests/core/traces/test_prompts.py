@@ -69,13 +69,19 @@ ASK = f"\n\nQuestion: {ASKED}"
         (f"{PASSAGES}{ASK}", ["The battery lasts ten hours.", "It charges in two hours."]),
         (f"Passages:\n1. One.\n2. Two.{ASK}", ["One.", "Two."]),
         (f"Use the context information below.\n---\n1. One.\n\n2. Two.{ASK}", ["One.", "Two."]),
-        (f"1. Use only the context.\n2. Be brief.\n\nDocument 1: One.\nDocument 2: Two.{ASK}", ["One.", "Two."]),
+        (
+            f"1. Use only the context.\n2. Be brief.\n\nDocument 1: One.\nDocument 2: Two.{ASK}",
+            ["One.", "Two."],
+        ),
         (f"Rules:\n1. Use only the context.\n2. Be brief.{ASK}", None),
         (f"Rules for the context:\n1. Cite.\n2. Be brief.{ASK}", None),
         (f"Context:\nOne.\nTwo.{ASK}", ["One.", "Two."]),
         (f"Context:\nOne.\nTwo.\n\n{ASKED}", ["One.", "Two."]),
         (f"Context:\nOne.\nOne more.\n\nTwo.{ASK}", None),  # three lines of two passages
-        (f"[1] One.\n\nOne more.\n[2] Two.\n\nTwo more.{ASK}", None),  # the end of the last is not known
+        (
+            f"[1] One.\n\nOne more.\n[2] Two.\n\nTwo more.{ASK}",
+            None,
+        ),  # the end of the last is not known
     ],
 )
 def test_texts_of_two_passages_are_taken_only_where_the_prompt_surely_has_them(

@@ -25,7 +25,9 @@ def chips(app: AppTest) -> list[str]:
     return [each for each in labels(app) if each.endswith(" ✕")]
 
 
-def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_people_with_people_pair_by_pair_and_by_slice(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("agreement", compare=PEOPLE)
     (words,) = texts(app, "jb-say")
     assert words.startswith("On 19 items")
@@ -37,7 +39,9 @@ def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figur
     assert app.selectbox(key="people").disabled
 
 
-def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
+def test_a_slice_of_people_opens_its_rows(
+    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
+) -> None:
     result = measure_agreement(sqlite_store, of="people", by="query_type")
     largest = max(result.slices, key=lambda each: result.figure("n", each).n)
     cell = Cell("label", ALL, ALL, "people", by="query_type", slice=largest)
@@ -68,7 +72,9 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
         assert f"no {other}, only quality" in words
 
 
-def test_repeats_are_measured_on_the_grade_that_is_chosen(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_repeats_are_measured_on_the_grade_that_is_chosen(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     version = log.version("again")
     said = [
@@ -121,7 +127,9 @@ def test_each_person_by_themselves_counts_grades(open_page: OpenPage, figures: F
     assert any("each person alone" in each for each in texts(app, "jb-cap"))
 
 
-def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_a_stand_in_is_tested_at_the_chosen_price_of_people(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(40)
     truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
@@ -133,19 +141,29 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
-def test_whose_word_counts_is_said_as_the_command_says_it(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_whose_word_counts_is_said_as_the_command_says_it(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     names = open_page("agreement").selectbox(key="people").options
     assert [name.split(" ")[0] for name in names[:3]] == ["Gold", "Majority", "Each"]
 
 
-def test_kappa_over_time_stands_beside_the_share_of_same_grades(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_kappa_over_time_stands_beside_the_share_of_same_grades(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()
     for week, n, bad in ((0, 40, 20), (1, 9, 5), (2, 40, 4)):
         ids = log.answers(n, day=20_003 + 7 * week)
-        log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
+        log.say(
+            version,
+            {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)},
+        )
         log.reviews(
-            {each: {"label": BAD if place % 2 == 0 and place < 2 * bad else GOOD} for place, each in enumerate(ids)}
+            {
+                each: {"label": BAD if place % 2 == 0 and place < 2 * bad else GOOD}
+                for place, each in enumerate(ids)
+            }
         )
     weeks = table(open_page("agreement", tables="true", all="true"), "Week of")
     assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %", "75 %"]
@@ -178,7 +196,9 @@ def test_the_report_holds_judge_people_and_judges(
 
 
 @pytest.mark.parametrize("raters", ["crowd-1-2", "people-1", "people-x-2", "people-1-2-3"])
-def test_raters_that_there_are_not_are_left_out_and_said(open_page: OpenPage, figures: FiguresLog, raters: str) -> None:
+def test_raters_that_there_are_not_are_left_out_and_said(
+    open_page: OpenPage, figures: FiguresLog, raters: str
+) -> None:
     app = open_page("responses", pairs="label", raters=raters)
     assert "is ignored" in texts(app, "jb-note")[0]
     assert chips(app) == []

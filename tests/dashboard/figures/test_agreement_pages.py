@@ -16,7 +16,9 @@ from judgeboard.store.issues import ensure_modes
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
-def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_agreement_is_said_with_its_interval_and_drawn(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("agreement")
     (sentence,) = texts(app, "jb-say")
     assert "On 54 graded" in sentence
@@ -43,13 +45,17 @@ def test_a_switch_shows_the_other_figures(open_page: OpenPage, figures: FiguresL
 
 def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", version="second v1", grade="Groundedness", all="true")
-    figures_table = next(table.value for table in app.dataframe if "Figure" in table.value and len(table.value) > 3)
+    figures_table = next(
+        table.value for table in app.dataframe if "Figure" in table.value and len(table.value) > 3
+    )
     assert len(figures_table) == len(set(figures_table["Figure"])) == 8
     assert set(figures_table["n"]) == {57}
     assert figures_table["95 % CI"].str.match(r"\[-?\d").all()
 
 
-def test_the_grade_in_the_address_decides_what_is_compared(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_the_grade_in_the_address_decides_what_is_compared(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     assert "rank correlation" in texts(open_page("agreement", grade="Groundedness"), "jb-say")[0]
     assert "weighted kappa" in texts(open_page("agreement", grade="Quality"), "jb-say")[0]
 
@@ -59,7 +65,9 @@ def test_one_reviewer_alone(open_page: OpenPage, figures: FiguresLog) -> None:
     assert "On 19 graded" in texts(app, "jb-say")[0]
 
 
-def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_a_filter_limits_every_figure_and_the_answers_behind_it(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("agreement", query_type="complex", tables="true", all="true")
     types = next(table.value for table in app.dataframe if "Query type" in table.value)
     assert types["Query type"].tolist() == ["complex", "all answers"]
@@ -81,15 +89,25 @@ def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: Fig
 
 
 @pytest.mark.parametrize("grade", ["Label", "Groundedness", "Quality"])
-def test_tables_are_not_told_of_as_pictures(open_page: OpenPage, figures: FiguresLog, grade: str) -> None:
-    words = " ".join(texts(open_page("agreement", grade=grade, all="true", tables="true"), "jb-cap"))
+def test_tables_are_not_told_of_as_pictures(
+    open_page: OpenPage, figures: FiguresLog, grade: str
+) -> None:
+    words = " ".join(
+        texts(open_page("agreement", grade=grade, all="true", tables="true"), "jb-cap")
+    )
     assert "Click a row" in words
-    assert not [of_a_picture for of_a_picture in ("dashed", "Outlined", "a cell", "a point") if of_a_picture in words]
+    assert not [
+        of_a_picture
+        for of_a_picture in ("dashed", "Outlined", "a cell", "a point")
+        if of_a_picture in words
+    ]
 
 
 def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) -> None:
     for place, each in enumerate(figures.ids[FELL][-12:]):
-        figures.log.decide(each, "low_groundedness", Decision.CONFIRM if place else Decision.DISMISS, seconds=30)
+        figures.log.decide(
+            each, "low_groundedness", Decision.CONFIRM if place else Decision.DISMISS, seconds=30
+        )
     app = open_page("agreement", all="true")
     worth = next(table.value for table in app.dataframe if "Confirmed" in table.value)
     (low,) = (row for _, row in worth.iterrows() if row["Rule"] == "Low groundedness")
@@ -108,17 +126,23 @@ def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) ->
     assert charts(app) == []
 
 
-def test_one_class_only_says_what_cannot_be_computed(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_one_class_only_says_what_cannot_be_computed(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     version, ids = log.version(), log.answers(40)
-    log.say(version, {each: {"label": BAD if place == 0 else GOOD} for place, each in enumerate(ids)})
+    log.say(
+        version, {each: {"label": BAD if place == 0 else GOOD} for place, each in enumerate(ids)}
+    )
     log.review_all(ids, label=GOOD)
     app = open_page("agreement")
     assert "no bad answer" in texts(app, "jb-note")[0]
     assert len(charts(app)[0]["layer"]) == 3  # the matrix stays, with its row of zeros
 
 
-def test_without_grades_the_page_says_how_to_get_them(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_without_grades_the_page_says_how_to_get_them(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     app = open_page("agreement")
@@ -132,7 +156,9 @@ def differing(app: AppTest) -> pd.DataFrame:
     return next(table.value for table in app.dataframe if "Difference" in table.value)
 
 
-def test_the_worst_differences_come_first_with_both_texts(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_the_worst_differences_come_first_with_both_texts(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("agreement", version="second v1", grade="Groundedness")
     assert differing(app)["Difference"].abs().is_monotonic_decreasing
     assert text_with(app, "too kind", cls="jb-cap")
@@ -142,13 +168,17 @@ def test_the_worst_differences_come_first_with_both_texts(open_page: OpenPage, f
     assert "Open item" in labels(app)
 
 
-def test_a_filter_limits_the_answers_on_which_they_differ(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_a_filter_limits_the_answers_on_which_they_differ(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("agreement", version="second v1", grade="Groundedness", query_type=FELL)
     assert set(differing(app)["Type"]) == {FELL}
 
 
 @pytest.mark.parametrize("grade", ["label", "groundedness"])
-def test_a_cell_in_the_address_lists_its_answers(open_page: OpenPage, figures: FiguresLog, grade: str) -> None:
+def test_a_cell_in_the_address_lists_its_answers(
+    open_page: OpenPage, figures: FiguresLog, grade: str
+) -> None:
     people, judge = {"label": ("grounded", "grounded"), "groundedness": ("0.9", "0.9")}[grade]
     app = open_page("agreement", grade=grade.capitalize(), cell=f"{grade}:{people}:{judge}")
     [chip] = (label for label in labels(app) if label.endswith("✕"))
@@ -167,18 +197,30 @@ def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answe
 ) -> None:
     log = GradedLog(sqlite_store)
     version, ids = log.version(), log.answers(12)
-    log.say(version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)})
+    log.say(
+        version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
+    )
     reviews = log.reviews({each: {"label": BAD} for each in ids[:10]})
     with sqlite_store.writing() as connection:
         ensure_modes(connection, ["outdated"], "test", NOW)
-        connection.execute(insert(REVIEW_FAILURE_MODE), [{"review_id": id_, "mode": "outdated"} for id_ in reviews[:6]])
+        connection.execute(
+            insert(REVIEW_FAILURE_MODE),
+            [{"review_id": id_, "mode": "outdated"} for id_ in reviews[:6]],
+        )
     app = open_page("agreement", all="true")
     [[mode, bad, missed, share]] = table_rows(app, "Missed by the judge")
     assert (mode, bad, missed) == ("outdated", 6, 2)
     assert share.startswith("33 %")
     assert text_with(app, "4 of 10", cls="jb-cap")
-    cell = {"pairs": "label", "raters": f"judge-{version.id}-0", "people_said": BAD, "judge_said": GOOD}
-    assert "2 answers" in texts(open_page("responses", **cell, failure_mode="outdated"), "jb-say")[0]
+    cell = {
+        "pairs": "label",
+        "raters": f"judge-{version.id}-0",
+        "people_said": BAD,
+        "judge_said": GOOD,
+    }
+    assert (
+        "2 answers" in texts(open_page("responses", **cell, failure_mode="outdated"), "jb-say")[0]
+    )
 
 
 def test_judges_who_never_differ(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -186,7 +228,9 @@ def test_judges_who_never_differ(open_page: OpenPage, sqlite_store: Store) -> No
     version, ids = log.version(), log.answers(31)
     log.say_all(version, ids, groundedness=0.9)
     log.review_all(ids, groundedness=0.9)
-    assert text_with(open_page("agreement", grade="Groundedness"), "kind on 0", "harsh on 0", cls="jb-cap")
+    assert text_with(
+        open_page("agreement", grade="Groundedness"), "kind on 0", "harsh on 0", cls="jb-cap"
+    )
 
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -197,7 +241,8 @@ def ids(sqlite_store: Store) -> list[int]:
     log = GradedLog(sqlite_store)
     made = [*log.answers(30, query_type="sql"), *log.answers(30, query_type="simple")]
     verdicts = {
-        each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9} for place, each in enumerate(made)
+        each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9}
+        for place, each in enumerate(made)
     }
     log.say(log.version(), verdicts)
     return made

@@ -58,7 +58,9 @@ def test_each_list_is_an_address(open_page: OpenPage, sqlite_store: Store) -> No
         assert listed(app)["Answer"].tolist() == answers
 
 
-def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_without_grades_nobody_knows_and_the_lists_are_empty(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(2)
     log.say_all(log.version("teacher"), ids, groundedness=0.9)
@@ -78,13 +80,17 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         supreme = make_supreme(model="deaf", base_url=endpoint.base_url, tries=1)
         audit(log.store, supreme, "teacher")
-    assert texts(open_page("judges", version="teacher v1"), "jb-say")[-1].startswith("supreme v1 marked ")
+    assert texts(open_page("judges", version="teacher v1"), "jb-say")[-1].startswith(
+        "supreme v1 marked "
+    )
     app = open_page("judges", version="teacher v1", supreme="supreme v2")
     assert texts(app, "jb-say")[-1] == note("audit_unusable", supreme="supreme v2", reviews=12).text
     assert text_with(app, "'teacher v1'", "--model deaf", "--rejudge failed", cls="jb-cap")
 
 
-def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_how_the_marks_were_made_and_what_was_drawn_is_said(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = audited(sqlite_store)
     of_two, usable = note("audit_of_two_judges").text, note("audit_usable", n=12, verdicts=12).text
     assert text_with(open_page("judges", version="teacher v1"), of_two, usable, cls="jb-cap")
@@ -97,12 +103,16 @@ def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage,
     assert text_with(of_shown, *how, f"{many(report)} at 50 %", cls="jb-cap")
     drawn, silent = many(report), always(completion("Fine."))
     with RecordingEndpoint(silent) as endpoint:
-        audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")
+        audit(
+            log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher"
+        )
     again = open_page("judges", version="teacher v1", supreme="supreme v2")
     assert text_with(again, f"{12 - drawn} audits", cls="jb-cap")
 
 
-def test_a_line_of_a_list_names_the_answer_as_the_command_does(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_a_line_of_a_list_names_the_answer_as_the_command_does(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     audited(sqlite_store)
     missed = listed(open_page("judges", version="teacher v1", list="Missed"))
     assert list(missed.columns)[:3] == ["Judge", "People", "Id"]

@@ -22,10 +22,14 @@ from judgeboard_dashboard.widgets.charts import framed, grid, intervals, scores,
 from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
 
 MONDAY = 20_514  # 2 March 2026
-AXIS = trend.TrendAxis("Groundedness", share=False, days=7, first=MONDAY, last=MONDAY + 35, most=10, threshold=0.5)
+AXIS = trend.TrendAxis(
+    "Groundedness", share=False, days=7, first=MONDAY, last=MONDAY + 35, most=10, threshold=0.5
+)
 
 
-def point(week: int, value: float = 0.5, reach: float | None = 0.1, segment: int = 0, n: int = 10) -> TimePoint:
+def point(
+    week: int, value: float = 0.5, reach: float | None = 0.1, segment: int = 0, n: int = 10
+) -> TimePoint:
     ends = (None, None) if reach is None else (value - reach, value + reach)
     return TimePoint(MONDAY + 7 * week, Estimate(value, *ends, n=n), segment)
 
@@ -44,14 +48,18 @@ def layers(spec: dict[str, Any], mark: str) -> list[dict[str, Any]]:
 
 
 def test_a_line_is_drawn_within_a_segment_only() -> None:
-    spec = specification(trend.trend_chart([point(0), point(1), point(3, segment=1), point(4, segment=1)], (), AXIS))
+    spec = specification(
+        trend.trend_chart([point(0), point(1), point(3, segment=1), point(4, segment=1)], (), AXIS)
+    )
     assert layers(spec, "line")[0]["encoding"]["detail"]["field"] == "segment"
     assert rows(spec, "segment") == [0, 0, 1, 1]
     assert rows(spec, "band") == [1, 1, 2, 2]
 
 
 def test_a_point_by_itself_has_a_whisker_and_one_answer_neither() -> None:
-    table = trend.frame_of([point(0), point(2, segment=1), point(3, reach=None, segment=1), point(4, segment=1)], AXIS)
+    table = trend.frame_of(
+        [point(0), point(2, segment=1), point(3, reach=None, segment=1), point(4, segment=1)], AXIS
+    )
     assert table["alone"].tolist() == [1, 1, 2, 1]
     joined = trend.frame_of([point(0), point(1), point(2)], AXIS)
     assert joined["alone"].tolist() == [0, 0, 0]
@@ -62,10 +70,14 @@ def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own() -> None:
     spec = specification(trend.trend_chart([point(0), point(5)], [(MONDAY + 14, "rag v2")], AXIS))
     x = layers(spec, "line")[0]["encoding"]["x"]
     assert x["scale"]["type"] == "utc"
-    assert x["axis"]["values"] == [f"2026-{day}" for day in ("03-02", "03-09", "03-16", "03-23", "03-30", "04-06")]
+    assert x["axis"]["values"] == [
+        f"2026-{day}" for day in ("03-02", "03-09", "03-16", "03-23", "03-30", "04-06")
+    ]
     assert rows(spec, "start") == ["2026-03-02", "2026-04-06"]
     marks = next(data for data in spec["datasets"].values() if "title" in data)
-    assert marks.to_dict("records") == [{"start": "2026-03-12T12:00:00Z", "title": "rag v2", "top": 1}]
+    assert marks.to_dict("records") == [
+        {"start": "2026-03-12T12:00:00Z", "title": "rag v2", "top": 1}
+    ]
 
 
 def test_no_bar_reaches_the_scale_of_the_values() -> None:
@@ -96,7 +108,9 @@ def each_kind_of_chart() -> dict[str, Any]:
         "trend_chart": trend.trend_chart([point(0), point(1)], (), AXIS),
         "quadrant_chart": grid.quadrant_chart({("low", "down"): 3}),
         "confusion_chart": grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
-        "heat_chart": grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
+        "heat_chart": grid.heat_chart(
+            Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4
+        ),
         "whisker_chart": intervals.whisker_chart([intervals.Slice("QA", 20, share)], "kappa"),
         "calibration_chart": scores.calibration_chart(tenths),
         "trade_off_chart": scores.trade_off_chart([threshold], 10, {"in force": threshold}),
@@ -106,7 +120,11 @@ def each_kind_of_chart() -> dict[str, Any]:
 
 def test_every_kind_of_chart_is_as_vega_lite_describes_it() -> None:
     drawn = each_kind_of_chart()
-    made = [each for module in (grid, intervals, scores, trend) for each in getmembers(module, isfunction)]
+    made = [
+        each
+        for module in (grid, intervals, scores, trend)
+        for each in getmembers(module, isfunction)
+    ]
     own = {name for name, made_by in made if made_by.__module__.startswith(charts.__name__)}
     assert drawn.keys() == {name for name in own if name.endswith("_chart")}
     assert all(map(specification, drawn.values()))
@@ -119,12 +137,19 @@ def test_the_marks_of_every_chart_name_their_place() -> None:
         assert chosen["select"] == {"type": "point", "fields": ["at"], "toggle": False}
         assert set(rows(spec, "at")) == set(range(len(set(rows(spec, "at"))))), name
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
-    assert len(rows(specification(scores.calibration_chart(tenths)), "at")) == len(scores.drawn_tenths(tenths)) == 2
+    assert (
+        len(rows(specification(scores.calibration_chart(tenths)), "at"))
+        == len(scores.drawn_tenths(tenths))
+        == 2
+    )
 
 
 def test_numbers_of_calibration_stand_away_from_the_dashed_line() -> None:
     over, under = Estimate(0.8, 0.7, 0.9, 1_500), Estimate(0.1, 0.0, 0.2, 20)
-    tenths = [Tenth(0.0, 0.1, mean, share) for mean, share in ((0.05, over), (0.5, over), (0.5, under), (0.95, under))]
+    tenths = [
+        Tenth(0.0, 0.1, mean, share)
+        for mean, share in ((0.05, over), (0.5, over), (0.5, under), (0.95, under))
+    ]
     chart = specification(scores.calibration_chart(tenths))
     sides = [side.partition(", at the ") for side in rows(chart, "side")]
     assert [(above, edge) for above, _, edge in sides] == [
@@ -196,7 +221,9 @@ def test_a_slice_without_a_value_stays_with_its_reason() -> None:
     assert rows(spec, "reason") == ["", reason]
 
 
-@pytest.mark.parametrize(("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)])
+@pytest.mark.parametrize(
+    ("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)]
+)
 def test_the_axis_goes_as_far_left_as_an_interval(low: float | None, start: float) -> None:
     bounds = intervals.value_range([intervals.Slice("QA", 20, Estimate(0.5, low, 0.9, 20))])
     assert bounds == (pytest.approx(start), 1)
@@ -208,7 +235,10 @@ def test_text_on_every_ground_can_be_read(colours: Palette) -> None:
     assert len(set(on_steps)) == 5
     for ground, ink in (
         *on_steps,
-        *((pair[1], colours.ink) for pair in (colours.good, colours.doubt, colours.bad, colours.quiet)),
+        *(
+            (pair[1], colours.ink)
+            for pair in (colours.good, colours.doubt, colours.bad, colours.quiet)
+        ),
         *((pair[1], pair[0]) for pair in (colours.good, colours.doubt, colours.bad, colours.quiet)),
         (colours.quiet[1], colours.muted),
         (colours.page, colours.muted),
@@ -237,23 +267,34 @@ def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
 
 
 def _tenth(mean: float | None, n: int) -> Tenth:
-    share = Estimate(None, n=0, reason="none") if mean is None else Estimate(mean, mean - 0.05, mean + 0.05, n)
+    share = (
+        Estimate(None, n=0, reason="none")
+        if mean is None
+        else Estimate(mean, mean - 0.05, mean + 0.05, n)
+    )
     return Tenth(0.0, 0.1, mean, share)
 
 
 def _pairs(colours: Sequence[str]) -> list[tuple[str, str]]:
-    return [(first, second) for place, first in enumerate(colours) for second in colours[place + 1 :]]
+    return [
+        (first, second) for place, first in enumerate(colours) for second in colours[place + 1 :]
+    ]
 
 
 def _linear(colour: str) -> list[float]:
     values = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    return [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values]
+    return [
+        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values
+    ]
 
 
 def contrast(first: str, second: str) -> float:
     """The contrast ratio of WCAG 2."""
     light, dark = sorted(
-        (0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(_linear, (first, second))),
+        (
+            0.2126 * red + 0.7152 * green + 0.0722 * blue
+            for red, green, blue in map(_linear, (first, second))
+        ),
         reverse=True,
     )
     return (light + 0.05) / (dark + 0.05)
@@ -261,14 +302,23 @@ def contrast(first: str, second: str) -> float:
 
 def deuteranopia(colour: str) -> list[float]:
     """Linear RGB as seen without green cones (Machado, Oliveira and Fernandes 2009, severity 1)."""
-    matrix = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881))
+    matrix = (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    )
     linear = _linear(colour)
-    return [max(0.0, sum(weight * value for weight, value in zip(row, linear, strict=True))) for row in matrix]
+    return [
+        max(0.0, sum(weight * value for weight, value in zip(row, linear, strict=True)))
+        for row in matrix
+    ]
 
 
 def distance(first: Sequence[float], second: Sequence[float]) -> float:
     """The CIE 1976 difference of two linear RGB colours."""
-    return sum((one - other) ** 2 for one, other in zip(_lab(first), _lab(second), strict=True)) ** 0.5
+    return (
+        sum((one - other) ** 2 for one, other in zip(_lab(first), _lab(second), strict=True)) ** 0.5
+    )
 
 
 def _lab(linear: Sequence[float]) -> tuple[float, float, float]:
@@ -278,5 +328,8 @@ def _lab(linear: Sequence[float]) -> tuple[float, float, float]:
         sum(weight * value for weight, value in zip(row, linear, strict=True)) / full
         for row, full in zip(matrix, white, strict=True)
     )
-    root = [value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116 for value in (x, y, z)]
+    root = [
+        value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116
+        for value in (x, y, z)
+    ]
     return 116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])

@@ -20,7 +20,11 @@ from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, c
 from judgeboard.measure.notes import paragraph
 from judgeboard.methods.alignment.run import align
 from judgeboard.methods.anchors.report import make_anchors, stored_anchors
-from judgeboard.methods.control_answers.run import CONTROL_KINDS, judge_control_answers, make_control_answers
+from judgeboard.methods.control_answers.run import (
+    CONTROL_KINDS,
+    judge_control_answers,
+    make_control_answers,
+)
 from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
@@ -60,7 +64,8 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     (sentence,) = texts(app, "jb-say")
     assert all(name in sentence for name in ("generator", "score collapse"))
     commands = [element.value for element in app.code]
-    # None for what is sound, nor for scores and length, where more equal scores do not help; one for all controls.
+    # None for what is sound, nor for scores and length, where more equal scores do not help; one
+    # for all controls.
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS) - 1
     # The collapse check names one too.
     assert sum("test controls make" in command for command in commands) == 2
@@ -85,7 +90,9 @@ def test_every_run_of_the_page_uses_the_same_kept_records(
     assert len(reads) == 1
 
 
-def test_the_scores_are_drawn_by_level_and_open_their_answers(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_the_scores_are_drawn_by_level_and_open_their_answers(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     flat_judge(sqlite_store)
     assert len(charts(open_page("judges"))) == 1
     app = open_page("judges", score="quality", tables="true")
@@ -97,7 +104,11 @@ def test_the_scores_are_drawn_by_level_and_open_their_answers(open_page: OpenPag
 def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_store: Store) -> None:
     rows = [
         Response(
-            "log", f"a{number}", f"What of {number}?", f"I think it is {number} times as long.", (f"It is {number}.",)
+            "log",
+            f"a{number}",
+            f"What of {number}?",
+            f"I think it is {number} times as long.",
+            (f"It is {number}.",),
         )
         for number in range(40)
     ]
@@ -124,7 +135,9 @@ def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store:
     assert len(field.options) == 2
 
 
-def test_where_nobody_has_judged_the_command_is_named(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_where_nobody_has_judged_the_command_is_named(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     GradedLog(sqlite_store).answers(3)
     (words,) = texts(open_page("judges"), "jb-empty")
     assert "--judge lexical" in words
@@ -148,14 +161,23 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     assert figures["n"].tolist()[0] == 12
     (members,) = (each.value for each in app.dataframe if "Agreement with people" in each.value)
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
-    assert [each.split(" [")[0] for each in members["Agreement with people"]] == ["100 %", "83 %", "83 %", "100 %"]
+    assert [each.split(" [")[0] for each in members["Agreement with people"]] == [
+        "100 %",
+        "83 %",
+        "83 %",
+        "100 %",
+    ]
     assert members["n"].tolist() == [12] * 4
 
 
-def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_repeats_show_how_often_all_are_the_same_and_else_the_command(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     with sqlite_store.writing() as connection:
-        version = ensure_version(connection, JudgeVersion("shaky", "rag", params={"temperature": 0.7}))
+        version = ensure_version(
+            connection, JudgeVersion("shaky", "rag", params={"temperature": 0.7})
+        )
         verdict = [Verdict(Status.OK, quality=value) for value in (4, 3)]
     ids = log.answers(8)
     log.say_all(version, ids, quality=4)
@@ -170,10 +192,15 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
     assert "temperature 0.7" in words
     (measures,) = (each.value for each in app.dataframe if "All repeats equal" in each.value)
     assert measures["Spread"].tolist()[0].startswith("0.25 [")
-    assert (measures["All repeats equal"].tolist()[0][:4], measures["Answers"].tolist()[0]) == ("75 %", 8)
+    assert (measures["All repeats equal"].tolist()[0][:4], measures["Answers"].tolist()[0]) == (
+        "75 %",
+        8,
+    )
 
 
-def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     with sqlite_store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("approach_1", "replay"))
@@ -193,9 +220,18 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
     with RecordingEndpoint(script([CAREFUL])) as endpoint:
         kind_judge(sqlite_store, endpoint, tmp_path)
         (command,) = (each.value for each in open_page("judges").code if "align" in each.value)
-        assert shlex.split(command) == ["judgeboard", "align", "--judge-version", "rag v1", "--model", "MODEL"]
+        assert shlex.split(command) == [
+            "judgeboard",
+            "align",
+            "--judge-version",
+            "rag v1",
+            "--model",
+            "MODEL",
+        ]
         where = {"base_url": endpoint.base_url}
-        result = align(sqlite_store, "rag", candidates=1, model={"model": STRONG, **where}, judge=where)
+        result = align(
+            sqlite_store, "rag", candidates=1, model={"model": STRONG, **where}, judge=where
+        )
     app = open_page("judges", reviewer="Mara")
     assert paragraph(result.notes) in texts(app, "jb-say")
     difference = next(each.value for each in app.code if each.language == "diff").splitlines()
@@ -209,7 +245,11 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
     app = press(app, "align_accept")
     assert "as rag v2" in shown(app)
     with sqlite_store.reading() as connection:
-        assert [each.title for each in list_versions(connection)] == ["rag v1", "rag v2", "rag candidate v1"]
+        assert [each.title for each in list_versions(connection)] == [
+            "rag v1",
+            "rag v2",
+            "rag candidate v1",
+        ]
 
 
 ANSWERS = 60
@@ -239,7 +279,9 @@ def test_without_anchors_the_page_names_the_command(judged: Store, open_page: Op
     assert "anchors make" in markup(open_page("judges"))
 
 
-def test_the_page_shows_drift_and_the_verdicts_that_changed(judged: Store, open_page: OpenPage) -> None:
+def test_the_page_shows_drift_and_the_verdicts_that_changed(
+    judged: Store, open_page: OpenPage
+) -> None:
     make_anchors(judged, by="cli:mara")
     assert text_with(open_page("judges"), "rag v1", "60 anchors")
     with judged.reading() as connection:
@@ -274,7 +316,9 @@ def test_the_button_judges_the_anchors_in_a_job(
     assert len(rows_of(judged, ANCHOR_JUDGMENT)) == 60
 
 
-def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store: Store, open_page: OpenPage) -> None:
+def test_control_answers_are_made_and_judged_in_a_job_from_the_page(
+    sqlite_store: Store, open_page: OpenPage
+) -> None:
     store_answers(sqlite_store, 40)
     judge_pending(sqlite_store, make_judge("lexical"), limit=20)
     page = open_page("judges", reviewer="Mara")

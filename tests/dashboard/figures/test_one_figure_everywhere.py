@@ -30,7 +30,9 @@ def command(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> Callable
 
 
 @pytest.mark.parametrize(("n", "wrong", "graded"), [(10, 4, 8), (25, 0, 25), (7, 7, 0)])
-def test_an_audit(sqlite_store: Store, command: Callable[..., Any], n: int, wrong: int, graded: int) -> None:
+def test_an_audit(
+    sqlite_store: Store, command: Callable[..., Any], n: int, wrong: int, graded: int
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(n)
     log.say_all(log.version("teacher"), ids, label=GOOD)
@@ -45,21 +47,29 @@ def test_an_audit(sqlite_store: Store, command: Callable[..., Any], n: int, wron
     assert {name for name in printed if printed[name] != shown[name]} == set()
 
 
-@pytest.mark.parametrize("verdicts", [{"ab": "abtab-", "ba": "aatbb-"}, {"ab": "aabt", "ba": "    "}])
+@pytest.mark.parametrize(
+    "verdicts", [{"ab": "abtab-", "ba": "aatbb-"}, {"ab": "aabt", "ba": "    "}]
+)
 @pytest.mark.parametrize("kind", ["pairwise", "replay"])
-def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[str, str], kind: str) -> None:
+def test_pairs(
+    sqlite_store: Store, command: Callable[..., Any], verdicts: dict[str, str], kind: str
+) -> None:
     pair_ids = add_pairs(sqlite_store, len(verdicts["ab"]))
     record(sqlite_store, pair_ids, verdicts, kind=kind, name="old")
     for pair_id, letter in zip(pair_ids, "aba", strict=False):
         people_say(sqlite_store, pair_id, letter)
     printed = command("compare", "--recorded", "--judge-version", "old", "--by", "query_type")
     with sqlite_store.reading() as connection:
-        figures = ComparedPairs(connection, get_version(connection, "old")).figures(by_query_type=True)
+        figures = ComparedPairs(connection, get_version(connection, "old")).figures(
+            by_query_type=True
+        )
     assert to_plain(figures) == printed["aspects"]
 
 
 @pytest.mark.parametrize(("k", "tau", "needed"), [(5, 0.8, 4), (5, 1.0, 5), (3, 0.6, 2)])
-def test_self_reference(sqlite_store: Store, command: Callable[..., Any], k: int, tau: float, needed: int) -> None:
+def test_self_reference(
+    sqlite_store: Store, command: Callable[..., Any], k: int, tau: float, needed: int
+) -> None:
     samples = ("CCCCC", "CCDCC", "CDCDC", "BDBCA", "CCCCD", "ABABC")
     lines = [
         {

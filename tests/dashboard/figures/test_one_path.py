@@ -61,7 +61,9 @@ def command(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_figures_of_stats(
+    log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
+) -> None:
     figures = measure_log(log)
     assert command(capsys, "stats") == to_plain(figures)
     assert run(["stats"]) == 0
@@ -76,7 +78,11 @@ def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.Ca
 def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:
     """They are those of the commands `labels rate`, `trends --corrected` and `agreement`."""
     says = shown(open_page("overview"))
-    rate, judge, people = measure_rate(log), measure_agreement(log), measure_agreement(log, of="people")
+    rate, judge, people = (
+        measure_rate(log),
+        measure_agreement(log),
+        measure_agreement(log, of="people"),
+    )
     with log.reading() as connection:
         shares = corrected_trend(connection)
         change = news(connection, shares)
@@ -107,10 +113,14 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
         figures = trend(connection, measure=name, period=period)
     panels = [panel for panel in figures.panels if panel.points]
     points = [point for panel in to_plain(panels) for point in panel["points"]]
-    estimates = [tuple(point["estimate"][part] for part in ("n", "value", "low", "high")) for point in points]
+    estimates = [
+        tuple(point["estimate"][part] for part in ("n", "value", "low", "high")) for point in points
+    ]
     assert estimates
 
-    page = open_page("trends", show=shown_as(name, log), by=period.capitalize(), last="All", tables="true")
+    page = open_page(
+        "trends", show=shown_as(name, log), by=period.capitalize(), last="All", tables="true"
+    )
     columns = table_frame(trend_table(figures, panels)).columns.tolist()
     drawn = next(table.value for table in page.dataframe if table.value.columns.tolist() == columns)
     of_types = set(drawn["Query type"])
@@ -118,7 +128,9 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
     assert len(in_table) == min(len(panels), 6)
     table = trend_table(figures, in_table)
     shown = table_frame(table)  # shares in percent
-    assert [number(row) for row in drawn.astype(object).where(drawn.notna(), None).to_numpy().tolist()] == [
+    assert [
+        number(row) for row in drawn.astype(object).where(drawn.notna(), None).to_numpy().tolist()
+    ] == [
         number(row) for row in shown.astype(object).where(shown.notna(), None).to_numpy().tolist()
     ]
     assert shown.iloc[0, 3] == table.rows[0][3] * (100 if table.columns[3].format == "share" else 1)
@@ -147,7 +159,10 @@ def number(row: list[Any]) -> tuple[Any, ...]:
 def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
     with log.reading() as connection:
         worth = to_plain(flags_worth(connection))
-    expected = [(each["bad"], each["confirmed"], each["decided"], each["minutes"]) for each in worth["rules"]]
+    expected = [
+        (each["bad"], each["confirmed"], each["decided"], each["minutes"])
+        for each in worth["rules"]
+    ]
     expected += [(worth[name], None, None, None) for name in ("flagged", "not_flagged")]
     app = open_page("agreement", all="true")
     (shown,) = (each.value for each in app.dataframe if "Confirmed" in each.value)
@@ -155,9 +170,13 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
         assert row["Labels"] == estimate.n
         is_known = estimate.value is not None
-        assert known(row["Bad answers"]) in ({percent_words(estimate)} if is_known else {None, UNKNOWN})
+        assert known(row["Bad answers"]) in (
+            {percent_words(estimate)} if is_known else {None, UNKNOWN}
+        )
         reason = f"{row['Rule']}: {estimate.reason}."
-        assert is_known or any(reason in each or f"{row['Rule']}, " in each for each in texts(app, "jb-cap"))
+        assert is_known or any(
+            reason in each or f"{row['Rule']}, " in each for each in texts(app, "jb-cap")
+        )
         assert [known(row[name]) for name in ("Confirmed", "Decided", "Minutes")] == counts
 
 
@@ -165,7 +184,9 @@ def known(value: Any) -> Any:
     return None if value != value or value is None or str(value) == "<NA>" else value  # noqa: PLR0124 - NaN differs
 
 
-def test_the_checks_of_a_judge(log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_checks_of_a_judge(
+    log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
+) -> None:
     with log.reading() as connection:
         versions = judges_in_use(connection)
     for version in versions[:2]:
@@ -176,7 +197,11 @@ def test_the_checks_of_a_judge(log: Store, open_page: OpenPage, capsys: pytest.C
         for given in shown["checks"]:
             check = read_check(given)
             words = f"{check_title(check)}{figure_words(check) or ''}"
-            (text,) = [text for text in page if text.startswith(words) and check.sentence.replace("`", "") in text]
+            (text,) = [
+                text
+                for text in page
+                if text.startswith(words) and check.sentence.replace("`", "") in text
+            ]
             assert text
 
 
@@ -186,7 +211,12 @@ def read_check(given: dict[str, Any]) -> Check:
 
     also = {name: estimate(each) for name, each in given["also"].items()}
     notes = tuple(Note(**each) for each in given["notes"])
-    parts = {"state": State(given["state"]), "statistic": estimate(given["statistic"]), "also": also, "notes": notes}
+    parts = {
+        "state": State(given["state"]),
+        "statistic": estimate(given["statistic"]),
+        "also": also,
+        "notes": notes,
+    }
     return Check(**given | parts | {"response_ids": tuple(given["response_ids"])})
 
 
@@ -233,7 +263,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     ("grade", "human", "by"),
     [
         (grade, human, list(SLICES)[place % 2])
-        for place, (grade, human) in enumerate(zip(GRADES, ("majority", "each", "gold"), strict=True))
+        for place, (grade, human) in enumerate(
+            zip(GRADES, ("majority", "each", "gold"), strict=True)
+        )
     ],
 )
 def test_charts_and_files_hold_the_figures_of_the_command(
@@ -246,9 +278,21 @@ def test_charts_and_files_hold_the_figures_of_the_command(
     human: Human,
     by: By,
 ) -> None:
-    open_page("agreement", version="rag v1", grade=grade.capitalize(), all="true", **PEOPLE[human], **SLICES[by])
-    result = measure_agreement(sqlite_store, judge_versions=["rag v1"], grade=grade, human=human, by=by)
-    expected = {(row.slice or "all", FIGURES[row.figure].title): numbers(row.estimate) for row in result.rows}
+    open_page(
+        "agreement",
+        version="rag v1",
+        grade=grade.capitalize(),
+        all="true",
+        **PEOPLE[human],
+        **SLICES[by],
+    )
+    result = measure_agreement(
+        sqlite_store, judge_versions=["rag v1"], grade=grade, human=human, by=by
+    )
+    expected = {
+        (row.slice or "all", FIGURES[row.figure].title): numbers(row.estimate)
+        for row in result.rows
+    }
     assert {(row[2], row[3]): row[4:8] for row in files["figures"].rows} == expected
     lead = headline_name(SCALES[grade])
     assert drawn.get("slices", {}) == (
@@ -256,7 +300,10 @@ def test_charts_and_files_hold_the_figures_of_the_command(
         if result.answers is None
         else {
             "All": (result.n, result.statistics[lead]),
-            **{each: (result.figure("n", each).n, result.figure(lead, each)) for each in result.slices},
+            **{
+                each: (result.figure("n", each).n, result.figure(lead, each))
+                for each in result.slices
+            },
         }
     )
     assert drawn.get("confusion") == result.confusion

@@ -38,7 +38,9 @@ QUESTIONS = [
 ]
 
 
-def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
+def case(
+    open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0
+) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
     return Overview(tuple(days), "rag", (JudgeDay(DAY),))
@@ -59,7 +61,11 @@ def labelled(page_store: Store) -> GradedLog:
             labels_ = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
             missed = set(sorted(bad)[::5])
             log.say(
-                version, {id_: {"label": GOOD if id_ in missed else each["label"]} for id_, each in labels_.items()}
+                version,
+                {
+                    id_: {"label": GOOD if id_ in missed else each["label"]}
+                    for id_, each in labels_.items()
+                },
             )
             log.reviews({id_: each | {"seconds": 60.0} for id_, each in labels_.items()}, "Mara")
             if week < 3:
@@ -82,7 +88,9 @@ def test_the_five_questions_stand_in_their_order(open_page: OpenPage, labelled: 
     assert [text for text in texts(open_page("overview"), "jb-part") if text[1] == "."] == QUESTIONS
 
 
-def test_how_good_the_answers_are_with_the_types_that_differ_ranked(open_page: OpenPage, labelled: GradedLog) -> None:
+def test_how_good_the_answers_are_with_the_types_that_differ_ranked(
+    open_page: OpenPage, labelled: GradedLog
+) -> None:
     page = open_page("overview", tables="true")
     assert any("30 %" in text for text in texts(page, "jb-say"))
     names = [row[0] for row in table_rows(page, "Bad answers")]
@@ -91,12 +99,16 @@ def test_how_good_the_answers_are_with_the_types_that_differ_ranked(open_page: O
     assert opened == "Trends"
 
 
-def test_the_judge_is_trusted_as_far_as_people_agree_with_each_other(open_page: OpenPage, labelled: GradedLog) -> None:
+def test_the_judge_is_trusted_as_far_as_people_agree_with_each_other(
+    open_page: OpenPage, labelled: GradedLog
+) -> None:
     of_people = ("24 items", "100 % [")
     assert text_with(open_page("overview"), "rag v1", "93 % [", *of_people, cls="jb-say")
 
 
-def test_what_the_judge_misses_leads_to_where_they_differ(open_page: OpenPage, labelled: GradedLog) -> None:
+def test_what_the_judge_misses_leads_to_where_they_differ(
+    open_page: OpenPage, labelled: GradedLog
+) -> None:
     page = open_page("overview")
     says = next(text for text in texts(page, "jb-say") if "misses" in text)
     assert "25 % [" in says
@@ -104,14 +116,20 @@ def test_what_the_judge_misses_leads_to_where_they_differ(open_page: OpenPage, l
     assert [title.value for title in page.title] == ["Judges"]
 
 
-def test_what_to_read_takes_the_median_time_of_a_review(open_page: OpenPage, labelled: GradedLog) -> None:
+def test_what_to_read_takes_the_median_time_of_a_review(
+    open_page: OpenPage, labelled: GradedLog
+) -> None:
     page = open_page("overview")
-    waiting = len({row["response_id"] for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"})
+    waiting = len(
+        {row["response_id"] for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"}
+    )
     assert text_with(page, f"{waiting} answers", f"{waiting} minutes", cls="jb-say")
     assert press(page, "overview_start").query_params["flag"]
 
 
-def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page: OpenPage, page_store: Store) -> None:
+def test_without_labels_it_says_how_many_are_missing_and_plans_them(
+    open_page: OpenPage, page_store: Store
+) -> None:
     log = GradedLog(page_store)
     log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(100)})
     log.reviews({log.answers()[0]: {"quality": 3, "seconds": 12.0}})
@@ -125,18 +143,29 @@ def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page: O
     assert "Label " in shown(page)
 
 
-def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page: OpenPage, page_store: Store) -> None:
+def test_without_a_second_reviewer_it_starts_a_queue_for_two(
+    open_page: OpenPage, page_store: Store
+) -> None:
     log = GradedLog(page_store)
     ids = log.answers(40)
-    log.say(log.version(), {id_: {"label": BAD if place % 3 else GOOD} for place, id_ in enumerate(ids)})
-    log.reviews({id_: {"label": BAD if place % 3 else GOOD, "seconds": 30.0} for place, id_ in enumerate(ids)})
+    log.say(
+        log.version(), {id_: {"label": BAD if place % 3 else GOOD} for place, id_ in enumerate(ids)}
+    )
+    log.reviews(
+        {
+            id_: {"label": BAD if place % 3 else GOOD, "seconds": 30.0}
+            for place, id_ in enumerate(ids)
+        }
+    )
     page = open_page("overview")
     assert text_with(page, "Missing: ", "10 more answers", "10 minutes")
     page = press(page, "overlap_queue")
     assert page.session_state["nq_needed"] == 2
 
 
-def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_store: Store) -> None:
+def test_what_failed_to_arrive_or_to_run_has_a_button(
+    open_page: OpenPage, page_store: Store
+) -> None:
     log = GradedLog(page_store)
     log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(3)})
     before = open_page("overview")
@@ -158,7 +187,9 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_
     assert [title.value for title in press(page, "failure_0_open").title] == ["Data & settings"]
 
 
-def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page: OpenPage, page_store: Store) -> None:
+def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(
+    open_page: OpenPage, page_store: Store
+) -> None:
     log = GradedLog(page_store)
     version = log.version()
     for week in range(9):
@@ -213,7 +244,9 @@ def test_the_log_is_measured_again_only_after_new_rows(
         monkeypatch.setattr(
             log_figures,
             name,
-            lambda *of, name=name, function=function, **by: measured.append(name) or function(*of, **by),
+            lambda *of, name=name, function=function, **by: (
+                measured.append(name) or function(*of, **by)
+            ),
         )
     page = open_page("overview")
     once = sorted(measured)
@@ -226,20 +259,30 @@ def test_the_log_is_measured_again_only_after_new_rows(
     assert sorted(measured) == sorted(once * 2)
 
 
-def test_the_open_flags_add_up(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
+def test_the_open_flags_add_up(
+    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
+) -> None:
     app = open_page("overview")
     by_rule = next(each.value for each in app.dataframe if "rule" in each.value)
     total = int(by_rule["all"].sum())
-    answers = len({flag["response_id"] for flag in stored_rows(sqlite_store, FLAG) if flag["state"] == "open"})
+    answers = len(
+        {flag["response_id"] for flag in stored_rows(sqlite_store, FLAG) if flag["state"] == "open"}
+    )
     assert f"Open flags on {answers} answers." in shown(app)
     # An answer with two reasons is in two rows.
     assert answers < total
     assert by_rule.filter(like="type_").sum().sum() == total
 
 
-def test_the_quadrant_has_a_table_with_the_same_counts(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_the_quadrant_has_a_table_with_the_same_counts(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     assert charts(open_page("overview"))
-    table = next(each.value for each in open_page("overview", tables="true").dataframe if "User" in each.value)
+    table = next(
+        each.value
+        for each in open_page("overview", tables="true").dataframe
+        if "User" in each.value
+    )
     assert table["Answers"].sum() == 3 * 36 + 5
     assert table[table["User"] == "thumbs down"]["Answers"].sum() > 0
 
@@ -260,7 +303,10 @@ def numbers_in(words: str) -> list[str]:
 def test_words_of_the_case() -> None:
     assert not numbers_in(decided_words(case(), named=True))
     today = (0,) * 6 + (5,)
-    assert numbers_in(decided_words(case(decided=today, mine=2, raised=9), named=True)) == ["5", "2"]
+    assert numbers_in(decided_words(case(decided=today, mine=2, raised=9), named=True)) == [
+        "5",
+        "2",
+    ]
     assert numbers_in(decided_words(case(decided=today, raised=9), named=False)) == ["5"]
 
 
@@ -268,7 +314,9 @@ def test_words_of_the_case() -> None:
     ("open_flags", "raised", "days"),
     [(12, 0, 3), (4, 0, 1), (60, 0, 15), (12, 4, None), (4000, 0, None), (0, 0, None)],
 )
-def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags: int, raised: int, days: int | None) -> None:
+def test_the_pace_is_said_where_the_queue_gets_shorter(
+    open_flags: int, raised: int, days: int | None
+) -> None:
     pace = pace_note(case(open_flags, decided=(4,) * 7, raised=raised))
     assert (pace and pace.values["day"]) == (days and (DAY - date(1970, 1, 1)).days + days)
 

@@ -58,14 +58,20 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
     assert chip in labels(app)
     app.button(key="responses_cell").click().run()
     assert count_in(app) == 113
-    page_of_cell = open_page("responses", **cell_rows(replace(cell, counted=CountedGrades(implied_labels=False))).query)
+    page_of_cell = open_page(
+        "responses", **cell_rows(replace(cell, counted=CountedGrades(implied_labels=False))).query
+    )
     assert any("without implied labels" in label for label in labels(page_of_cell))
 
 
 def test_a_cell_can_be_narrowed_by_query_type(open_page: OpenPage, figures: FiguresLog) -> None:
     every = count_in(open_page("responses", **cell_rows(Cell("quality", figures.rag.id)).query))
     parts = [
-        count_in(open_page("responses", **cell_rows(Cell("quality", figures.rag.id), query_type=name).query))
+        count_in(
+            open_page(
+                "responses", **cell_rows(Cell("quality", figures.rag.id), query_type=name).query
+            )
+        )
         for name in (FELL, STILL, HOSTILE)
     ]
     assert sum(parts) == every
@@ -87,7 +93,9 @@ def test_a_cell_that_there_is_not_is_left_out_and_said(
     assert count_in(app) == 113
 
 
-def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("responses", judge_side="low", user="down")
     chips = [label for label in labels(app) if label.endswith("✕")]
     assert len(chips) == 2
@@ -123,12 +131,20 @@ def test_hostile_names_are_shown_as_they_are(open_page: OpenPage, figures: Figur
     assert f"· {HOSTILE} ·" in texts(app, "jb-say")[0]
 
 
-def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_metadata_is_filtered_sorted_and_shown_in_columns(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     with sqlite_store.writing() as connection:
         store_responses(
             connection,
             [
-                Response("log", f"a{n}", "q", "a", metadata={"tenant": f"t{n % 3}", "n": n, "x<b>": "<b>bold</b>"})
+                Response(
+                    "log",
+                    f"a{n}",
+                    "q",
+                    "a",
+                    metadata={"tenant": f"t{n % 3}", "n": n, "x<b>": "<b>bold</b>"},
+                )
                 for n in range(120)
             ],
         )

@@ -11,7 +11,8 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
 from page_rows import HOSTILE
 
-# Samples of a question whose right answer is B, then what was preferred in both orders without and with a reference.
+# Samples of a question whose right answer is B, then what was preferred in both orders without and
+# with a reference.
 ITEMS = [
     ("BBBBB", "bb", "aa"),
     ("BBBBA", "ab", "aa"),
@@ -21,7 +22,9 @@ ITEMS = [
 ]
 
 
-def fill(store: Store, items: list[tuple[str, str, str]], name: str = "solver", question: str = "Which?") -> list[int]:
+def fill(
+    store: Store, items: list[tuple[str, str, str]], name: str = "solver", question: str = "Which?"
+) -> list[int]:
     """Store these items of a judge; its better answer is the first."""
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion(name, "ssr", params={"samples": 5}))
@@ -101,7 +104,9 @@ def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list
     assert table_rows(app, "Category")[0][:2] == ["geo", 5]
 
 
-def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page: OpenPage, filled: list[int]) -> None:
+def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(
+    open_page: OpenPage, filled: list[int]
+) -> None:
     app = open_page("self_reference")
     lines = table_rows(app, "Own answer")
     assert lines[0][2:] == ["5 of 5", "A", "no", "right", "wrong", "wrong"]
@@ -111,13 +116,17 @@ def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page
     assert [line[3] for line in table_rows(narrowed, "Own answer")] == ["B", "B"]
 
 
-def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: OpenPage, filled: list[int]) -> None:
+def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(
+    open_page: OpenPage, filled: list[int]
+) -> None:
     app = open_page("self_reference", gate="5 of 5")
     app = open_page("self_reference", samples="3", gate="3 of 3")
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
 
 
-def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: OpenPage, filled: list[int]) -> None:
+def test_the_chosen_pair_shows_every_try_and_both_conditions(
+    open_page: OpenPage, filled: list[int]
+) -> None:
     app = open_page("self_reference")
     (panel,) = texts(app, "jb-one")
     assert "Correct option B" in panel
@@ -136,7 +145,9 @@ def test_a_try_without_an_answer_is_said_so(open_page: OpenPage, filled: list[in
     assert lines == ["A", "no answer"]
 
 
-def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_samples_alone_show_the_calibration_and_say_what_is_missing(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     fill(sqlite_store, [("BBBBB", "", ""), ("ABBAB", "", "")])
     app = open_page("self_reference")
     assert "not available" in texts(app, "jb-say")[0]
@@ -160,13 +171,19 @@ def test_tries_beyond_those_chosen_are_set_apart(open_page: OpenPage, filled: li
 
 def test_conditions_levels_and_gates_have_a_table(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference")
-    assert [row[0] for row in table_rows(app, "Condition")] == ["A no reference", "B always", "C selective"]
+    assert [row[0] for row in table_rows(app, "Condition")] == [
+        "A no reference",
+        "B always",
+        "C selective",
+    ]
     assert table_rows(app, "Own answer right")[-1][:2] == ["5 of 5", 2]
     assert len(table_rows(app, "Gate threshold")) == 5
 
 
 @pytest.mark.parametrize("name", ["script", "markdown", "marks"])
-def test_hostile_texts_are_shown_as_they_are(open_page: OpenPage, sqlite_store: Store, name: str) -> None:
+def test_hostile_texts_are_shown_as_they_are(
+    open_page: OpenPage, sqlite_store: Store, name: str
+) -> None:
     fill(sqlite_store, ITEMS[:1], question=HOSTILE[name])
     (panel,) = texts(open_page("self_reference"), "jb-one")
     assert HOSTILE[name].split("\n")[0][:40] in panel

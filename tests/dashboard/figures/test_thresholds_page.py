@@ -18,7 +18,10 @@ def labelled(sqlite_store: Store) -> GradedLog:
     log = GradedLog(sqlite_store)
     ids = log.answers(200, query_type="sql")
     bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
-    scores = {each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6) for place, each in enumerate(ids)}
+    scores = {
+        each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6)
+        for place, each in enumerate(ids)
+    }
     log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     return log
@@ -47,7 +50,9 @@ def test_the_page_offers_each_goal_of_the_command() -> None:
     assert set(AIMS) == set(NUMBERS) == set(get_args(Aim))
 
 
-def test_without_a_judge_or_labels_it_says_what_to_do_first(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_without_a_judge_or_labels_it_says_what_to_do_first(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(3)
     assert "--judge lexical" in shown(open_page("thresholds"))
@@ -63,12 +68,22 @@ def test_the_meaning_of_a_score_is_computed_on_demand(open_page: OpenPage) -> No
     assert text_with(app, "score of 0.7", cls="jb-say")
 
 
-def test_a_map_that_is_worse_than_the_scores_is_not_shown(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_a_map_that_is_worse_than_the_scores_is_not_shown(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(150)
-    scores = [*[0.0] * 2, *[0.3] * 48, *[0.0] * 6, *[0.3] * 12, *[1.0] * 82]  # right but for six answers at 0
+    scores = [
+        *[0.0] * 2,
+        *[0.3] * 48,
+        *[0.0] * 6,
+        *[0.3] * 12,
+        *[1.0] * 82,
+    ]  # right but for six answers at 0
     version = log.version()
-    log.say(version, {each: {"groundedness": score} for each, score in zip(ids, scores, strict=True)})
+    log.say(
+        version, {each: {"groundedness": score} for each, score in zip(ids, scores, strict=True)}
+    )
     log.reviews({each: {"label": BAD if place < 50 else GOOD} for place, each in enumerate(ids)})
     before = len(charts(open_page("judges")))
     app = open_page("judges", calibrate="true")

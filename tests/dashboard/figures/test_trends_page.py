@@ -17,7 +17,9 @@ def chips(app: AppTest) -> list[str]:
     return [label for label in labels(app) if label.endswith("✕")]
 
 
-def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_the_worst_change_stands_first_and_is_said_first(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("trends")
     words = texts(app, "jb-say")
     assert "30 Mar 2026" in words[0]
@@ -25,18 +27,24 @@ def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, fi
     assert len(charts(app)) == 1 + 3
 
 
-def test_a_query_type_with_markup_in_its_name_is_shown_as_it_is(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_a_query_type_with_markup_in_its_name_is_shown_as_it_is(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("trends")
     assert HOSTILE in texts(app, "jb-part")
 
 
-def test_answers_without_a_time_are_counted_and_can_be_opened(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_answers_without_a_time_are_counted_and_can_be_opened(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("trends")
     assert "Left out:" in texts(app, "jb-cap")
     assert len([label for label in labels(app) if label.startswith("5 ")]) == 1
 
 
-def test_answers_without_a_score_are_said_and_open(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_answers_without_a_score_are_said_and_open(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()
     log.say_all(version, log.answers(5, day=20_000), groundedness=0.5)
@@ -88,7 +96,9 @@ def test_answers_without_a_usable_verdict_open_under_the_words_of_the_button(
     assert chips(opened) == []
 
 
-def test_measure_period_and_table_stand_in_the_address(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_measure_period_and_table_stand_in_the_address(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("trends", show="Share flagged", by="Day", last="All", tables="true")
     assert charts(app) == []
     table = app.dataframe[-1]
@@ -115,13 +125,17 @@ def test_an_unknown_value_in_the_address_shows_the_page_as_it_is_without_it(
     assert len(charts(app)) == 1 + 3
 
 
-def test_one_version_of_another_judge_can_be_chosen(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_one_version_of_another_judge_can_be_chosen(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     app = open_page("trends", verdicts="second, current", tables="true")
     table = app.dataframe[-1].value
     assert table[table["Query type"] == FELL]["Groundedness"].tolist()[0] == pytest.approx(1 - 0.85)
 
 
-def test_without_any_time_there_is_a_sentence_and_no_axis(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_without_any_time_there_is_a_sentence_and_no_axis(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(12), groundedness=0.5)
     app = open_page("trends")
@@ -148,7 +162,9 @@ def test_a_metadata_field_splits_the_panels(open_page: OpenPage, sqlite_store: S
     assert texts(app, "jb-part") == ["All answers", "acme", "globex"]
 
 
-def test_fields_that_differ_in_each_answer_are_no_split(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_fields_that_differ_in_each_answer_are_no_split(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     for number in range(8):
         fields = {"span_id": f"s{number}", "latency_ms": number / 7, "tenant": f"t{number % 2}"}
@@ -157,11 +173,17 @@ def test_fields_that_differ_in_each_answer_are_no_split(open_page: OpenPage, sql
     assert split.options == ["Query type", "Source", "Generator model", "metadata.tenant"]
 
 
-def test_more_than_six_types_show_the_six_with_most_answers(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_more_than_six_types_show_the_six_with_most_answers(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()
     for place in range(8):
-        log.say_all(version, log.answers(place + 1, day=20_000, query_type=f"type {place}"), groundedness=0.5)
+        log.say_all(
+            version,
+            log.answers(place + 1, day=20_000, query_type=f"type {place}"),
+            groundedness=0.5,
+        )
     app = open_page("trends")
     assert len(charts(app)) == 1 + 6
     assert app.multiselect[0].value == [f"type {place}" for place in (7, 6, 5, 4, 3, 2)]
@@ -194,18 +216,28 @@ def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
     assert texts(open_page("overview"), "jb-note") == []
 
 
-def test_without_sampled_labels_the_page_tells_how_to_get_them(open_page: OpenPage, figures: FiguresLog) -> None:
+def test_without_sampled_labels_the_page_tells_how_to_get_them(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
     page = open_page("trends", show="Bad, corrected")
     assert any("random_share" in each for each in texts(page, "jb-empty"))
 
 
-def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(12, day=20_000)
     log.say_all(log.version(), ids, groundedness=0.5)
     assert "Criterion" not in open_page("trends").segmented_control(key="show").options
-    scores = {each: {"scores": (DimensionScore("tone", 1 + place % 5, "1-5"),)} for place, each in enumerate(ids[:10])}
-    log.say(log.version("rubric"), scores | {ids[10]: {"scores": (DimensionScore("tone", None, "1-5"),)}})
+    scores = {
+        each: {"scores": (DimensionScore("tone", 1 + place % 5, "1-5"),)}
+        for place, each in enumerate(ids[:10])
+    }
+    log.say(
+        log.version("rubric"),
+        scores | {ids[10]: {"scores": (DimensionScore("tone", None, "1-5"),)}},
+    )
     app = open_page("trends", show="Criterion")
     assert app.selectbox(key="criterion").options == ["tone (rubric)"]
     assert [each for each in texts(app, "jb-cap") if "without" in each] == ["1 without tone"]
@@ -213,4 +245,7 @@ def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page: Open
         drawn = trend(connection, criterion="tone")
     (point,) = drawn.panels[0].points
     assert (drawn.judge, point.estimate.value, point.estimate.n) == ("rubric", 3.0, 10)
-    assert [(each.reason, each.n) for each in drawn.left_out] == [("no_score", 1), ("no_verdict", 1)]
+    assert [(each.reason, each.n) for each in drawn.left_out] == [
+        ("no_score", 1),
+        ("no_verdict", 1),
+    ]

@@ -5,7 +5,9 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.store.engine import Store
 
 
-def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_the_verdicts_of_two_versions_are_listed_by_direction(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     old, new, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
     towards, away, same = log.answers(3)
@@ -33,7 +35,9 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPag
     assert app.dataframe[0].value.iloc[0].tolist()[1:3] == [0, 0]
 
 
-def test_the_verdicts_of_a_run_are_compared_with_those_before_it(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_the_verdicts_of_a_run_are_compared_with_those_before_it(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
     log = GradedLog(sqlite_store)
     version, (first, second) = log.version("rag"), log.answers(2)
     log.say_all(version, [first, second], groundedness=0.1)

@@ -16,7 +16,9 @@ MANY = 120
 def many_flags(page_rows, sqlite_store: Store) -> None:
     """More open flags than a page holds."""
     with sqlite_store.writing() as connection:
-        ids = store_responses(connection, [Response("log", f"m{n:03}", "q", f"answer {n}") for n in range(MANY)]).new
+        ids = store_responses(
+            connection, [Response("log", f"m{n:03}", "q", f"answer {n}") for n in range(MANY)]
+        ).new
         version = ensure_version(connection, JudgeVersion("rag", "rag", "m"))
         low = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.3)) for id_ in ids]
         store_judgments(connection, version, None, low)
@@ -39,7 +41,9 @@ def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "rows"), [("open_flags", "open"), ("responses", "match")])
-def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, name: str, rows: str) -> None:
+def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(
+    page_rows, open_page, name: str, rows: str
+) -> None:
     page = open_page(name, query_type="complex")
     page.button(key=f"{name}_rejudge").click().run()
     assert page.title[0].value == "Runs & alerts"

@@ -23,7 +23,13 @@ from stored_rows import rows_of
 
 VIEW = Path(session.__file__).with_name("views") / "sources.py"
 LOG = [
-    {"id": f"a{n}", "question": f"question {n}", "response": f"answer {n}", "contexts": ["one", "two"], "type": "QA"}
+    {
+        "id": f"a{n}",
+        "question": f"question {n}",
+        "response": f"answer {n}",
+        "contexts": ["one", "two"],
+        "type": "QA",
+    }
     for n in range(4)
 ]
 
@@ -40,7 +46,9 @@ def upload(page_store: Store) -> Upload:
         for field, value in query.items():
             page.query_params[field] = value
         page.run()
-        content = rows if isinstance(rows, bytes) else "\n".join(json.dumps(row) for row in rows).encode()
+        content = (
+            rows if isinstance(rows, bytes) else "\n".join(json.dumps(row) for row in rows).encode()
+        )
         page.file_uploader(key="import_file").set_value((name, content, "text/plain"))
         return page.run()
 
@@ -73,7 +81,9 @@ def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store)
 SAMPLE = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
 
 
-def test_the_verdicts_of_an_export_are_imported_with_its_answers(upload, sqlite_store: Store) -> None:
+def test_the_verdicts_of_an_export_are_imported_with_its_answers(
+    upload, sqlite_store: Store
+) -> None:
     page = upload([SAMPLE])
     facts = dict(words.split(": ") for words in texts(page, "jb-cap") if ": " in words)
     assert "ragas" in facts["Recognised"]
@@ -130,7 +140,9 @@ def test_the_same_file_again_says_since_when_it_is_here(upload) -> None:
 
 def test_other_content_under_a_known_id_differs(upload, sqlite_store: Store) -> None:
     upload(LOG).button(key="import_start").click().run()
-    page = upload([{**LOG[0], "response": "something else"}, {**LOG[1], "id": "new"}], name="other.jsonl")
+    page = upload(
+        [{**LOG[0], "response": "something else"}, {**LOG[1], "id": "new"}], name="other.jsonl"
+    )
     assert "1 of 2" in lead(page)
     assert any(words.startswith("1 different") for words in texts(page, "jb-cap"))
 
@@ -162,7 +174,9 @@ def read_as(page: AppTest, theirs: str, ours: str) -> AppTest:
 OTHER_NAMES = b"nr,Frage,Antwort,Wann\n1,Was?,Das.,03/04/2026\n2,Wo?,Hier.,04/04/2026\n"
 
 
-def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqlite_store: Store) -> None:
+def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(
+    upload, sqlite_store: Store
+) -> None:
     page = upload(OTHER_NAMES, name="log.csv")
     assert "import_start" not in [each.key for each in page.button]
     assert "--map" not in markup(page)
@@ -192,14 +206,18 @@ CONVERSATION = {
 }
 
 
-def test_passages_in_keys_of_messages_are_found_by_their_values(upload, sqlite_store: Store) -> None:
+def test_passages_in_keys_of_messages_are_found_by_their_values(
+    upload, sqlite_store: Store
+) -> None:
     page = upload([CONVERSATION])
     assert "lang (2 times)" in markup(page)
     page.button(key="import_start").click().run()
     assert [row["passages"] for row in rows_of(sqlite_store, RESPONSE)] == [(PASSAGE,)] * 2
 
 
-def test_keys_of_the_messages_of_a_conversation_become_other_fields(upload, sqlite_store: Store) -> None:
+def test_keys_of_the_messages_of_a_conversation_become_other_fields(
+    upload, sqlite_store: Store
+) -> None:
     page = upload([CONVERSATION])
     read_as(page, "lang", "query_type")
     assert "2 of 2" in lead(page)
@@ -207,9 +225,17 @@ def test_keys_of_the_messages_of_a_conversation_become_other_fields(upload, sqli
     assert [row["query_type"] for row in rows_of(sqlite_store, RESPONSE)] == ["de"] * 2
 
 
-def test_verdicts_beside_the_answers_are_announced_and_imported(upload, sqlite_store: Store) -> None:
+def test_verdicts_beside_the_answers_are_announced_and_imported(
+    upload, sqlite_store: Store
+) -> None:
     rows = [
-        {"id": f"v{n}", "question": f"q{n}", "answer": "a", "judge_model": "big", "judge_score": 1 + n}
+        {
+            "id": f"v{n}",
+            "question": f"q{n}",
+            "answer": "a",
+            "judge_model": "big",
+            "judge_score": 1 + n,
+        }
         for n in range(5)
     ]
     page = upload(rows)
@@ -239,7 +265,9 @@ def test_dates_that_may_be_either_are_asked_for(upload, sqlite_store: Store) -> 
 
 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
-    page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
+    page = upload(
+        [{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)]
+    )
     assert "&lt;b&gt;ticket&lt;/b&gt; (3 times), kb (3 times)" in markup(page)
     assert {"Not read", "Ids"} <= {words.partition(": ")[0] for words in texts(page, "jb-cap")}
     assert "Not read" not in markup(upload(LOG))
@@ -274,8 +302,16 @@ WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
         "rows.jsonl",
         "0 of 1",
     ),
-    "no Parquet": (b"PAR1" + bytes(range(256)) * 20, "rows.parquet", "rows.parquet is not a whole Parquet file"),
-    "no gzip": (b"\x1f\x8b" + bytes(range(256)) * 20, "rows.jsonl.gz", "the compressed data are damaged"),
+    "no Parquet": (
+        b"PAR1" + bytes(range(256)) * 20,
+        "rows.parquet",
+        "rows.parquet is not a whole Parquet file",
+    ),
+    "no gzip": (
+        b"\x1f\x8b" + bytes(range(256)) * 20,
+        "rows.jsonl.gz",
+        "the compressed data are damaged",
+    ),
 }
 
 
@@ -291,9 +327,13 @@ def test_a_wrong_file_of_any_kind_gives_a_sentence(upload, kind: str, case: str)
 
 def test_grades_find_their_answers(upload) -> None:
     upload(LOG).button(key="import_start").click().run()
-    grades = [{"response_id": "a1", "annotator": "Jon", "groundedness": 0.5, "quality": 2, "note": "half"}]
+    grades = [
+        {"response_id": "a1", "annotator": "Jon", "groundedness": 0.5, "quality": 2, "note": "half"}
+    ]
     page = upload(
-        [*grades, {"response_id": "nobody", "annotator": "Jon", "quality": 1}], "grades.jsonl", kind="People's grades"
+        [*grades, {"response_id": "nobody", "annotator": "Jon", "quality": 1}],
+        "grades.jsonl",
+        kind="People's grades",
     )
     assert "1 of 2" in lead(page)
     page.button(key="import_start").click().run()
@@ -322,7 +362,9 @@ def test_nothing_is_imported_without_a_name(sqlite_store: Store, upload) -> None
     page = AppTest.from_file(VIEW, default_timeout=60)
     page.session_state["reviewer_name"] = ""
     page.run()
-    page.file_uploader(key="import_file").set_value(("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain"))
+    page.file_uploader(key="import_file").set_value(
+        ("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain")
+    )
     page.run()
     page.button(key="import_start").click().run()
     assert "your name" in problems(page)
@@ -343,7 +385,12 @@ def test_hostile_rows_stay_text(upload) -> None:
 PAIR = {"id": "p1", "question": "which?", "answer_a": "left", "answer_b": "right"}
 RECORDED = {
     "Pairs of answers": (
-        {**PAIR, "judge": "j", "verdict_order_ab": {"depth": "a"}, "human": [{"annotator": "ada", "preference": "b"}]},
+        {
+            **PAIR,
+            "judge": "j",
+            "verdict_order_ab": {"depth": "a"},
+            "human": [{"annotator": "ada", "preference": "b"}],
+        },
         "1 row",
     ),
     "Verdicts on pairs": (
@@ -359,7 +406,15 @@ RECORDED = {
         "1 question",
     ),
     "Repeated scores": (
-        {"id": "r", "question": "?", "answer": "a", "rubric": "care", "scale": "1-5", "model": "m", "samples": [5, 4]},
+        {
+            "id": "r",
+            "question": "?",
+            "answer": "a",
+            "rubric": "care",
+            "scale": "1-5",
+            "model": "m",
+            "samples": [5, 4],
+        },
         "1 answer",
     ),
 }
@@ -381,14 +436,21 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
 
 
 def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Store) -> None:
-    page = upload([{"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}} for n in range(3)])
+    page = upload(
+        [
+            {"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}}
+            for n in range(3)
+        ]
+    )
     assert {"input.question", "run.text"} <= set(box(page, "Column").options)
     read_as(page, "input.question", "query")
     read_as(page, "run.text", "answer")
     assert "3 of 3" in lead(page)
 
 
-def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload, sqlite_store: Store) -> None:
+def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(
+    upload, sqlite_store: Store
+) -> None:
     upload(LOG).button(key="import_start").click().run()
     with sqlite_store.writing() as connection:
         person = {"origin": "page", "name": "Ann", "created_at": datetime.now(UTC)}
@@ -402,7 +464,9 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload
         return page.run().selectbox(key="import_undo_number").set_value(1).run()
 
     page = chosen()
-    withdraws, kept = (words for words in texts(page, "jb-cap") if "3 answers" in words or "decided" in words)
+    withdraws, kept = (
+        words for words in texts(page, "jb-cap") if "3 answers" in words or "decided" in words
+    )
     assert "review" not in withdraws
     assert "1 " in kept
     page.button(key="import_undo").click().run()
@@ -411,6 +475,10 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload
     assert responses(sqlite_store) == 1
     assert not page.selectbox(key="kind").disabled
     with sqlite_store.reading() as connection:
-        undo = connection.execute(select(EVENT.c.actor).where(EVENT.c.kind == "undo_import")).scalars().all()
+        undo = (
+            connection.execute(select(EVENT.c.actor).where(EVENT.c.kind == "undo_import"))
+            .scalars()
+            .all()
+        )
     assert undo == ["Mara"]
     assert "3 of 4" in lead(upload(LOG))

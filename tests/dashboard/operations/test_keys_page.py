@@ -6,7 +6,9 @@ from judgeboard.store.engine import Store
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 
 
-def test_a_key_is_created_shown_once_used_and_revoked(open_page: OpenPage, page_rows, page_store: Store) -> None:
+def test_a_key_is_created_shown_once_used_and_revoked(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
     app = open_page("sources", part="Keys")
     assert not app.dataframe
     # A key needs a name.

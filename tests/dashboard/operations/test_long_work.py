@@ -28,19 +28,29 @@ def start(store: Store, *, asked: int, ago: timedelta = timedelta(), kind: str =
     now = utc_now() - ago
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag", model="m"))
-        row = {"kind": kind, "judge_version_id": version.id, "filter": {}, "actor": "Mara", "selected": 700}
+        row = {
+            "kind": kind,
+            "judge_version_id": version.id,
+            "filter": {},
+            "actor": "Mara",
+            "selected": 700,
+        }
         run = insert_run(connection, row | {"started_at": now})
         add_to_share(connection, run.id, "worker", [StepRecord(Status.OK)] * asked, now)
     return run.id
 
 
-def test_the_chip_shows_what_runs_now_and_leads_to_runs(page_rows, page_store: Store, open_page) -> None:
+def test_the_chip_shows_what_runs_now_and_leads_to_runs(
+    page_rows, page_store: Store, open_page
+) -> None:
     assert chips(open_page("trends")) == []
     run_id = start(page_store, asked=120)
     page = open_page("trends")
     (chip,) = chips(page)
     assert chip.endswith("120 of 700")
-    page.session_state[f"seen_run_{run_id}"] = FirstSeen(page.session_state[f"seen_run_{run_id}"].at - 60, 60)
+    page.session_state[f"seen_run_{run_id}"] = FirstSeen(
+        page.session_state[f"seen_run_{run_id}"].at - 60, 60
+    )
     (chip,) = chips(page.run())
     assert "120 of 700" in chip
     assert "10 min" in chip
@@ -52,7 +62,9 @@ def test_the_chip_shows_what_runs_now_and_leads_to_runs(page_rows, page_store: S
     assert chips(open_page("runs")) == []
 
 
-def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(page_rows, page_store: Store, open_page) -> None:
+def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(
+    page_rows, page_store: Store, open_page
+) -> None:
     start(page_store, asked=5, ago=timedelta(minutes=3))
     ended = start(page_store, asked=5)
     with page_store.writing() as connection:
@@ -64,11 +76,19 @@ def test_an_import_shows_its_file_until_it_ends(page_rows, page_store: Store, op
     before = utc_now() - timedelta(minutes=10)
     with page_store.writing() as connection:
         batch = start_batch(
-            connection, file="a_*b*.jsonl", sha256=None, importer="x", kind="responses", actor="Mara", now=before
+            connection,
+            file="a_*b*.jsonl",
+            sha256=None,
+            importer="x",
+            kind="responses",
+            actor="Mara",
+            now=before,
         )
     assert chips(open_page("trends")) == [], "it broke off"
     with page_store.writing() as connection:
-        store_responses(connection, [Response("log", "new", "q?", "a")], batch_id=batch, now=utc_now())
+        store_responses(
+            connection, [Response("log", "new", "q?", "a")], batch_id=batch, now=utc_now()
+        )
     assert chips(open_page("trends")) == [r"Importing a\_\*b\*\.jsonl"]
     with page_store.writing() as connection:
         finish_batch(connection, batch, {}, utc_now())

@@ -80,7 +80,9 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoi
     assert markup(page).index("Old · rag v1") < markup(page).index("New · rag v2")
 
 
-def test_each_claim_is_judged_if_the_toggle_is_on(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
+def test_each_claim_is_judged_if_the_toggle_is_on(
+    page_rows, open_page, sqlite_store: Store, endpoint
+) -> None:
     page = open_page("rejudge", text="plain-0")
     page.text_input(key=f"ask_model_{CHAT}").set_value("gpt-4o-mini").run()
     page.text_input(key=f"ask_base_url_{CHAT}").set_value(endpoint.url).run()
@@ -132,7 +134,9 @@ def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store: Store) -> No
     assert text_with(page, "Cancelled", "0 of", cls="jb-note")
 
 
-def test_a_refused_key_is_said_with_the_fix(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
+def test_a_refused_key_is_said_with_the_fix(
+    page_rows, open_page, sqlite_store: Store, endpoint
+) -> None:
     endpoint.reply = failure(401, "bad key")
     job_id = ask(sqlite_store, rag(endpoint))
     with working(sqlite_store):
@@ -152,14 +156,19 @@ def test_what_judges_and_endpoints_say_stays_text(
     with sqlite_store.writing() as connection:
         version = ensure_version(connection, make_judge(**asked).version)
         before = Verdict(Status.OK, groundedness=0.9, reasoning=EVIL)
-        store_judgments(connection, version, None, [NewJudgment(page_rows.responses["good"], 0, 0, before)])
+        store_judgments(
+            connection, version, None, [NewJudgment(page_rows.responses["good"], 0, 0, before)]
+        )
     done = ask(sqlite_store, asked, where=RowFilter(ids=("good",)))
     with working(sqlite_store):
         ended(sqlite_store, done)
         endpoint.reply = failure(403, EVIL)
         refused = ask(sqlite_store, rag(endpoint, domain="other"))
         ended(sqlite_store, refused)
-    pages = open_page("verdicts", run=job_progress(sqlite_store, done).run_id), open_page("rejudge", job=refused)
+    pages = (
+        open_page("verdicts", run=job_progress(sqlite_store, done).run_id),
+        open_page("rejudge", job=refused),
+    )
     for page in pages:
         assert "<script>" not in markup(page)
         assert "window.hacked" in markup(page)
@@ -203,7 +212,9 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     page = address.set_value("").run()
     assert destination in shown(page)
     assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder
-    page = page.text_input(key=f"ask_base_url_{words}").set_value("https://api.example.com/v1").run()
+    page = (
+        page.text_input(key=f"ask_base_url_{words}").set_value("https://api.example.com/v1").run()
+    )
     assert text_with(page, host, "api.example.com (openai)", cls="jb-note")
     assert page.button(key="rejudge_start").disabled
     assert page.button(key="rejudge_try").disabled
@@ -222,11 +233,15 @@ def test_where_only_the_host_is_known_the_address_is_asked_for(
     store_answers(sqlite_store, 2)
     judge_pending(sqlite_store, make_judge(**rag(endpoint)), where=RowFilter(text="number-0"))
     with sqlite_store.writing() as connection:
-        connection.execute(update(RUN).values(provider=None, base_url=None))  # as an earlier release stored it
+        connection.execute(
+            update(RUN).values(provider=None, base_url=None)
+        )  # as an earlier release stored it
         version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
     page = open_page("rejudge", text="number-")
     words = f"{version.title} · {version.model}"
     page = page.selectbox(key="ask_version").set_value(words).run()
     assert text_with(page, endpoint.url.split("/")[2], cls="jb-note")
-    assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder + shown(page)
+    assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder + shown(
+        page
+    )
     assert all(button.disabled for button in page.button if button.key == "rejudge_start")

@@ -68,7 +68,9 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -
     assert why.startswith("HTTP 400")
 
 
-def test_the_failed_are_asked_again(mixed_run: str, open_page, sqlite_store: Store, endpoint) -> None:
+def test_the_failed_are_asked_again(
+    mixed_run: str, open_page, sqlite_store: Store, endpoint
+) -> None:
     page = open_page("runs")
     assert page.button(key="run_judge").label == "Retry 3 answers"
     endpoint.server.script = lambda _request, _number: verdict()
@@ -81,7 +83,9 @@ def test_the_failed_are_asked_again(mixed_run: str, open_page, sqlite_store: Sto
     assert [button.label for button in page.button if button.key == "run_judge"] == []
 
 
-def test_a_job_that_goes_on_is_said_with_the_way_to_it(page_rows, open_page, sqlite_store: Store) -> None:
+def test_a_job_that_goes_on_is_said_with_the_way_to_it(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     with working(sqlite_store):
         ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
     waiting = ask(sqlite_store, {"kind": "lexical"})
@@ -98,7 +102,11 @@ def test_the_whole_reason_of_a_stopped_run_stands_below_the_table(
     endpoint.reply = failure(401, "bad key")
     with working(sqlite_store):
         stopped = ended(sqlite_store, ask(sqlite_store, rag(endpoint)))
-    (note,) = [part for part in unescape(markup(open_page("runs"))).split("<div") if "This run is stopped:" in part]
+    (note,) = [
+        part
+        for part in unescape(markup(open_page("runs"))).split("<div")
+        if "This run is stopped:" in part
+    ]
     assert "jb-note" in note
     assert len(stopped.why or "") > 60
     assert (stopped.why or "").rstrip(".") in note
@@ -142,7 +150,12 @@ def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent() -> None:
 
 
 def _line(asked: int, **run: Any) -> RunLine:
-    given = {"kind": "judge", "state": RunState.DONE, "why_stopped": None, "started_at": NOW - timedelta(minutes=5)}
+    given = {
+        "kind": "judge",
+        "state": RunState.DONE,
+        "why_stopped": None,
+        "started_at": NOW - timedelta(minutes=5),
+    }
     stored: Any = SimpleNamespace(**(given | run))
     counts: Any = SimpleNamespace(asked=asked)
     return RunLine(stored, counts, None, NOW)

@@ -42,7 +42,11 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_stor
     ("key", "value", "why"),
     [
         ("low_groundedness", math.nan, "Low groundedness below: enter a number from 0 to 1."),
-        ("low_groundedness", 1e308, "Low groundedness below: enter a number from 0 to 1, not 1e+308."),
+        (
+            "low_groundedness",
+            1e308,
+            "Low groundedness below: enter a number from 0 to 1, not 1e+308.",
+        ),
         ("low_groundedness", -0.5, "Low groundedness below: enter a number from 0 to 1, not -0.5."),
         ("feedback_gap", math.inf, "User and judge differ by: enter a number from 0.25 to 3."),
         ("feedback_gap", None, "User and judge differ by: enter a number from 0.25 to 3."),
@@ -62,13 +66,19 @@ def test_a_threshold_out_of_its_range_is_said_and_not_stored(
     assert page.button(key="settings_save").label == "Save 2 changes"
 
 
-def test_checks_of_answers_are_defined_on_the_page_and_applied(page_rows, open_page, sqlite_store: Store) -> None:
+def test_checks_of_answers_are_defined_on_the_page_and_applied(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     page = open_page("settings")
-    page.text_area(key="setting_checks").set_value("checks:\n- {name: long, length: {min_wods: 900}}").run()
+    page.text_area(key="setting_checks").set_value(
+        "checks:\n- {name: long, length: {min_wods: 900}}"
+    ).run()
     page.button(key="settings_save").click().run()
     assert text_with(page, "line 2", "checks[0].length", cls="jb-note")
     assert in_force(sqlite_store, "checks")[1] == "default"
-    page.text_area(key="setting_checks").set_value("checks:\n- {name: long, length: {min_words: 900}}").run()
+    page.text_area(key="setting_checks").set_value(
+        "checks:\n- {name: long, length: {min_words: 900}}"
+    ).run()
     page.button(key="settings_save").click().run()
     assert in_force(sqlite_store, "checks")[1:] == ("stored", "Mara")
     page.button(key="settings_apply").click().run()
@@ -107,7 +117,9 @@ def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
     assert page.number_input(key="setting_random_share").value == 0.02
 
 
-def test_the_environment_wins_and_says_so(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_wins_and_says_so(
+    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
     page = open_page("settings")
     field = page.number_input(key="setting_low_quality")
@@ -132,7 +144,14 @@ def test_the_project_file_wins_over_a_stored_value_and_names_its_line(
 
 def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("settings")
-    fields = (page.number_input, page.checkbox, page.multiselect, page.text_input, page.text_area, page.selectbox)
+    fields = (
+        page.number_input,
+        page.checkbox,
+        page.multiselect,
+        page.text_input,
+        page.text_area,
+        page.selectbox,
+    )
     shown = {each.key.removeprefix("setting_") for kind in fields for each in kind if each.key}
     assert {*SETTING_KEYS} <= shown
     page.multiselect(key="setting_low_groundedness_by_type").set_value(["odd=0.3"]).run()
@@ -143,14 +162,21 @@ def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) 
 def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Store) -> None:
     evil = "Judge it.\n<script>x</script>\nReply."
     with sqlite_store.writing() as connection:
-        old = ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 512}, "Judge.\nReply."))
+        old = ensure_version(
+            connection, JudgeVersion("rag", "rag", "m", {"max_output": 512}, "Judge.\nReply.")
+        )
         ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 64}, evil))
     page = open_page("versions")
     assert "&lt;script&gt;x&lt;/script&gt;" in markup(page)
     page.selectbox(key=f"versions_other_{old.id + 1}").set_value(old.id).run()
     assert f"From {old.title} to rag v3" in markup(page)
     difference = next(each.value for each in page.code if each.language == "diff")
-    assert difference.splitlines()[1:] == ["-Judge.", "+Judge it.", "+<script>x</script>", " Reply."]
+    assert difference.splitlines()[1:] == [
+        "-Judge.",
+        "+Judge it.",
+        "+<script>x</script>",
+        " Reply.",
+    ]
     assert "<script>" not in markup(page)
     params = next(table.value for table in page.dataframe if "Differs" in table.value)
     assert params.iloc[0].tolist()[:3] == ["max_output", "512", "64"]
@@ -161,7 +187,9 @@ def test_parameters_that_differ_come_first() -> None:
         at = datetime(2026, 3, 2, tzinfo=UTC)
         return StoredVersion(number, "rag", number, "rag", "m", params, None, "scale", "f", at)
 
-    lines = param_lines(version(1, temperature=0, domain="a"), version(2, temperature=0, claims=True))
+    lines = param_lines(
+        version(1, temperature=0, domain="a"), version(2, temperature=0, claims=True)
+    )
     assert lines[:2] == [("domain", "a", None), ("claims", None, "true")]
     assert all(old == new for _, old, new in lines[2:])
 
@@ -171,7 +199,11 @@ ANN, BOB = "ann@example.org", "bob@example.org"
 
 def roles(store: Store) -> dict[str, str]:
     with store.reading() as connection:
-        return {line.person.name: line.role.value for line in list_people(connection) if line.person.origin == "oidc"}
+        return {
+            line.person.name: line.role.value
+            for line in list_people(connection)
+            if line.person.origin == "oidc"
+        }
 
 
 def give_role(page: AppTest, name: str, role: Role) -> None:
@@ -213,11 +245,17 @@ def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> No
     assert roles(sqlite_store) == {ANN: "admin"}
 
 
-def test_the_list_names_everybody_with_role_and_when_they_were_here(page_rows, open_page, sqlite_store: Store) -> None:
+def test_the_list_names_everybody_with_role_and_when_they_were_here(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
     page = open_page("people", part="Accounts")
     rows = {row["Name"]: row for row in page.dataframe[0].value.to_dict("records")}
-    assert (rows[ANN]["Role"], rows[ANN]["Origin"], rows[ANN]["Last seen"]) == ("lead", "sign-in", "–")
+    assert (rows[ANN]["Role"], rows[ANN]["Origin"], rows[ANN]["Last seen"]) == (
+        "lead",
+        "sign-in",
+        "–",
+    )
     assert rows["Mara"]["Role"] == "–"  # people sign in now
     assert rows["Mara"]["Origin"] != rows[ANN]["Origin"]
     assert rows["Mara"]["Last seen"] != "–"
@@ -225,7 +263,12 @@ def test_the_list_names_everybody_with_role_and_when_they_were_here(page_rows, o
 
 def test_details_of_an_event_are_words_not_json(page_rows, open_page, sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
-        record_event(connection, "set_setting", "Ada", details={"people": ["Jon", "Mara"], "settings": {}, "item": 5})
+        record_event(
+            connection,
+            "set_setting",
+            "Ada",
+            details={"people": ["Jon", "Mara"], "settings": {}, "item": 5},
+        )
     details = open_page("events").dataframe[0].value["Details"][0]
     assert details.split(" · ") == ["people Jon, Mara", "item 5"]
 
@@ -235,7 +278,9 @@ def test_events_are_listed_newest_first(page_rows, open_page, sqlite_store: Stor
         for number in range(120):
             record_event(connection, "set_setting", "Ada", details={"number": number})
     listed = open_page("events").dataframe[0].value
-    assert listed["Details"][:120].tolist() == [f"number {number}" for number in reversed(range(120))]
+    assert listed["Details"][:120].tolist() == [
+        f"number {number}" for number in reversed(range(120))
+    ]
     assert set(listed["What"][:120]) == {"set setting"}
 
 

@@ -38,7 +38,11 @@ from oidc_provider import COOKIE_SECRET
 from stored_rows import rows_of
 
 ANN = "ann@example.org"
-PROVIDER = {"client_id": "c", "client_secret": "s", "server_metadata_url": "https://id.example.org/.well-known/x"}
+PROVIDER = {
+    "client_id": "c",
+    "client_secret": "s",
+    "server_metadata_url": "https://id.example.org/.well-known/x",
+}
 SHARED = {"redirect_uri": "https://case.example.org/oauth2callback", "cookie_secret": COOKIE_SECRET}
 
 SignedIn = Callable[..., AppTest]
@@ -76,7 +80,10 @@ def open_signed_in(who: dict[str, Any]) -> SignedIn:
 
 def told(store: Store) -> list[tuple[str, str]]:
     with store.reading() as connection:
-        return [(event.kind, event.actor) for event in latest_events(connection, EventFilter(), limit=20)]
+        return [
+            (event.kind, event.actor)
+            for event in latest_events(connection, EventFilter(), limit=20)
+        ]
 
 
 def test_one_provider_and_several_by_name_are_asked() -> None:
@@ -87,7 +94,9 @@ def test_one_provider_and_several_by_name_are_asked() -> None:
 
 @pytest.mark.parametrize("path", ["", "/judgeboard", "/tools/judge-1"])
 def test_the_path_of_the_redirect_address_is_that_of_the_pages(path: str) -> None:
-    auth = checked_auth(SHARED | PROVIDER | {"redirect_uri": f"https://case.example.org{path}/oauth2callback"})
+    auth = checked_auth(
+        SHARED | PROVIDER | {"redirect_uri": f"https://case.example.org{path}/oauth2callback"}
+    )
     assert (auth.prefix, auth.host, auth.fault) == (path, "case.example.org", None)
 
 
@@ -99,8 +108,14 @@ def test_the_path_of_the_redirect_address_is_that_of_the_pages(path: str) -> Non
         ({"my_okta": PROVIDER}, "not contain an underscore"),
         ({"redirect_uri": "https://case.example.org/"}, "/oauth2callback"),
         ({"redirect_uri": "case.example.org/oauth2callback"}, "the address of this server"),
-        ({"redirect_uri": "https://case.example.org//oauth2callback"}, "the address of this server"),
-        ({"redirect_uri": "https://case.example.org/?to=/oauth2callback"}, "the address of this server"),
+        (
+            {"redirect_uri": "https://case.example.org//oauth2callback"},
+            "the address of this server",
+        ),
+        (
+            {"redirect_uri": "https://case.example.org/?to=/oauth2callback"},
+            "the address of this server",
+        ),
         ({"cookie_secret": "guess me"}, "32 random characters"),
     ],
 )
@@ -127,7 +142,9 @@ def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_lets_nobody_in(
         serving.serve(str(sqlite_store.engine.url.database))
 
 
-def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_secrets_that_cannot_be_read_let_nobody_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     broken = tmp_path / "secrets.toml"
     broken.write_text("[auth\ncookie_secret = ")
     before = st.get_option("secrets.files")
@@ -139,7 +156,9 @@ def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("verified", [None, False, "false", 1, "yes"])
-def test_an_address_that_is_not_verified_is_not_taken(who: dict[str, Any], verified: object) -> None:
+def test_an_address_that_is_not_verified_is_not_taken(
+    who: dict[str, Any], verified: object
+) -> None:
     who.update(email=ANN, email_verified=verified)
     with pytest.raises(BadInput, match="verified"):
         verified_address()
@@ -183,7 +202,11 @@ def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
 
 
 def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+    page_rows,
+    open_signed_in,
+    who: dict[str, Any],
+    sqlite_store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(seam, "_ended", SignIns())
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
@@ -200,7 +223,11 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
 
 
 def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+    page_rows,
+    open_signed_in,
+    who: dict[str, Any],
+    sqlite_store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(session, "claims", lambda: who)
     who.update(email=ANN, email_verified=True, nonce="first")
@@ -216,7 +243,11 @@ def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
 
 
 def test_a_run_of_a_page_reads_who_signed_in_at_its_begin_and_not_for_each_part(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+    page_rows,
+    open_signed_in,
+    who: dict[str, Any],
+    sqlite_store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
     who.update(email=ANN, email_verified=True)
@@ -247,7 +278,9 @@ def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch
     assert [person in ended for person in people] == [False, False, True, True]
 
 
-def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, sqlite_store: Store) -> None:
+def test_nobody_sees_a_page_before_signing_in(
+    page_rows, open_signed_in, sqlite_store: Store
+) -> None:
     page = open_signed_in("open_flags", okta=PROVIDER)
     first, second = (button.label for button in page.button)
     assert first == "Sign in"
@@ -340,7 +373,9 @@ STARTS = {
 
 
 @pytest.fixture(scope="module")
-def demo_of_auditor(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, AllRows]]:
+def demo_of_auditor(
+    demo: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Store, AllRows]]:
     """The demo with an auditor and one more queue, and its rows, which none of the auditor's presses changes."""
     path = tmp_path_factory.mktemp("auditor") / "demo.db"
     shutil.copyfile(demo, path)
@@ -354,7 +389,10 @@ def demo_of_auditor(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.mark.parametrize(
     ("name", "query"),
     [
-        *((view, {}) for view in sorted({view for tabs in PAGES.values() for view in tabs} - MANAGED)),
+        *(
+            (view, {})
+            for view in sorted({view for tabs in PAGES.values() for view in tabs} - MANAGED)
+        ),
         ("queues", {"queue": "flagged"}),
         ("rejudge", {"response": "1"}),
     ],
@@ -388,7 +426,11 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
 
 def all_rows(store: Store) -> AllRows:
     """Return the rows of all tables but those that note visits, and changes of figures."""
-    tables = [table for table in METADATA.sorted_tables if table.name not in {"change", "event", "visit", "reviewer"}]
+    tables = [
+        table
+        for table in METADATA.sorted_tables
+        if table.name not in {"change", "event", "visit", "reviewer"}
+    ]
     with store.reading() as connection:
         return {table.name: connection.execute(select(table)).all() for table in tables}
 
@@ -501,15 +543,21 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
     assert not labels & {"Confirm", "Dismiss", "Unsure", "Yes", "No", "Rejudge this answer"}
     add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
     who.update(email="bob@example.org")
-    assert {"Confirm", "Dismiss", "Unsure"} <= {button.label for button in open_signed_in("item").button}
+    assert {"Confirm", "Dismiss", "Unsure"} <= {
+        button.label for button in open_signed_in("item").button
+    }
 
 
-def test_a_viewers_page_stores_no_draft(page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store) -> None:
+def test_a_viewers_page_stores_no_draft(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in("item")
     change_role(sqlite_store, ANN, Role.VIEWER, "cli:root")
-    next(button for button in page.button if (button.key or "").startswith("quality3")).click().run()
+    next(
+        button for button in page.button if (button.key or "").startswith("quality3")
+    ).click().run()
     assert why_not(Action.REVIEW, Role.VIEWER) in markup(page)
     draft_writer().flush()
     assert rows_of(sqlite_store, DRAFT) == []

@@ -53,7 +53,14 @@ def numbers_in(words: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("micro", "words"),
-    [(None, "unknown"), (0, "$ 0"), (27, "$ 0.000027"), (1400, "$ 0.0014"), (56_000, "$ 0.056"), (4_070_000, "$ 4.07")],
+    [
+        (None, "unknown"),
+        (0, "$ 0"),
+        (27, "$ 0.000027"),
+        (1400, "$ 0.0014"),
+        (56_000, "$ 0.056"),
+        (4_070_000, "$ 4.07"),
+    ],
 )
 def test_money(micro: int | None, words: str) -> None:
     assert money(micro) == words
@@ -61,7 +68,14 @@ def test_money(micro: int | None, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.2, "under 1 s"), (6.2, "6 s"), (59.6, "1 min"), (98, "1 min 38 s"), (7500, "2 h 5 min"), (3599.7, "1 h")],
+    [
+        (0.2, "under 1 s"),
+        (6.2, "6 s"),
+        (59.6, "1 min"),
+        (98, "1 min 38 s"),
+        (7500, "2 h 5 min"),
+        (3599.7, "1 h"),
+    ],
 )
 def test_duration(seconds: float, words: str) -> None:
     assert duration(seconds) == words
@@ -85,9 +99,13 @@ def test_an_estimate_says_what_is_known_and_no_more() -> None:
     offline = lead(CallEstimate(400, 0, 0.01, None, None, priced=True))
     assert numbers_in(offline) == ["400"]
     assert "offline" in offline
-    assert "offline" not in lead(CallEstimate(400, None, None, None, None, priced=False))  # it calls a host
+    assert "offline" not in lead(
+        CallEstimate(400, None, None, None, None, priced=False)
+    )  # it calls a host
     assert not numbers_in(lead(CallEstimate(0, 0, None, None, None, priced=True)))
-    assert "Continues run 14" in details(CallEstimate(23, None, None, None, "m", priced=True, continues=14))
+    assert "Continues run 14" in details(
+        CallEstimate(23, None, None, None, "m", priced=True, continues=14)
+    )
 
 
 def test_a_running_job_says_how_far_it_is() -> None:
@@ -112,14 +130,25 @@ def test_a_running_job_says_how_far_it_is() -> None:
         ({"state": "waiting", "worker_alive": False}, "Start one: `judgeboard worker`"),
         ({"state": "stopping"}, "waiting for the running calls"),
         ({"state": "cancelled"}, "Cancelled at 38 of 61."),
-        ({"state": "stopped", "why": "HTTP 401: check the key"}, "Stopped at 38 of 61: HTTP 401: check the key."),
+        (
+            {"state": "stopped", "why": "HTTP 401: check the key"},
+            "Stopped at 38 of 61: HTTP 401: check the key.",
+        ),
         ({"state": "failed", "run_id": None, "why": "no key"}, "Could not start: no key."),
-        ({"state": "failed", "why": "it ended unexpectedly"}, "Stopped at 38 of 61: it ended unexpectedly."),
-        ({"state": "done", "finished_at": START + timedelta(seconds=15)}, "Done in 15 s. 2 answers without a usable"),
+        (
+            {"state": "failed", "why": "it ended unexpectedly"},
+            "Stopped at 38 of 61: it ended unexpectedly.",
+        ),
+        (
+            {"state": "done", "finished_at": START + timedelta(seconds=15)},
+            "Done in 15 s. 2 answers without a usable",
+        ),
         ({"state": "done"}, "23 answers not reached"),
     ],
 )
-def test_every_state_says_what_goes_on_or_what_to_do(changes: dict[str, object], words: str) -> None:
+def test_every_state_says_what_goes_on_or_what_to_do(
+    changes: dict[str, object], words: str
+) -> None:
     assert words in state_words(job(**changes))
 
 
@@ -141,7 +170,9 @@ def test_rows_narrow_the_filter_of_the_page() -> None:
 APPLY = "Run `judgeboard flags apply`."
 
 
-def test_a_command_names_the_database_unless_it_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_names_the_database_unless_it_is_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("JUDGEBOARD_DB", raising=False)
     assert "--db" not in str(commands(APPLY))
     path = "/logs/may log.db"
@@ -156,7 +187,11 @@ def test_a_command_names_the_database_unless_it_is_the_default(monkeypatch: pyte
 
 def test_rules_that_do_not_fit_are_counted() -> None:
     rules = "low_groundedness", "feedback_gap", "low_quality", "feedback_gap"
-    assert rules_words(rules).lower().split(" · ") == ["low groundedness", "feedback gap", "low quality"]
+    assert rules_words(rules).lower().split(" · ") == [
+        "low groundedness",
+        "feedback gap",
+        "low quality",
+    ]
     assert rules_words(rules, 42).lower().split(" · ") == ["low groundedness", "feedback gap +1"]
     # One rule is always named.
     assert rules_words(rules, 5) == "Low groundedness +2"

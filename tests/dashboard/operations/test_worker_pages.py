@@ -33,7 +33,13 @@ from judgeboard.tools.push import add_target, push_due, target_progress
 from judgeboard_dashboard.evidence import as_label
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
-CHAT = {"kind": "rag", "name": "chat", "model": "qwen3-4b", "provider": "openai", "base_url": "http://gpu:8000/v1"}
+CHAT = {
+    "kind": "rag",
+    "name": "chat",
+    "model": "qwen3-4b",
+    "provider": "openai",
+    "base_url": "http://gpu:8000/v1",
+}
 
 
 def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: OpenPage) -> None:
@@ -79,7 +85,9 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     assert target_progress(page_store)[0].state == "paused"
 
 
-def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_rows, page_store: Store) -> None:
+def test_a_judging_rule_is_added_paused_and_removed(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
     app = open_page("judging")
     assert not app.dataframe
     app.text_input(key="judging_name").set_value(" live ")
@@ -97,7 +105,12 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     # It is said once.
     assert what not in shown(app.run())
     [rule] = rule_progress(page_store)
-    assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == ("live", 5, ("poor_rating",), "Mara")
+    assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == (
+        "live",
+        5,
+        ("poor_rating",),
+        "Mara",
+    )
     assert rule.where.sources == (source,)
     app = open_page("judging")
     table = app.dataframe[0].value
@@ -184,10 +197,21 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     assert text_with(app, note("unset_webhooks", variables=["SLACK_URL"]).text, cls="jb-wrong")
     with page_store.reading() as connection:
         [rule] = list_alert_rules(connection)
-    assert (rule.name, rule.condition, rule.destinations, rule.by) == ("flags", "open_flags", rule.destinations, "Mara")
+    assert (rule.name, rule.condition, rule.destinations, rule.by) == (
+        "flags",
+        "open_flags",
+        rule.destinations,
+        "Mara",
+    )
     app = press(open_page("alerts"), "alert_test")
     [[_, name, kind, state, why, to, attempts]] = table_rows(open_page("alerts"), "Message")
-    assert (name, kind, to, state, attempts) == ("flags", "test", "slack:env:SLACK_URL", "failed", 1)
+    assert (name, kind, to, state, attempts) == (
+        "flags",
+        "test",
+        "slack:env:SLACK_URL",
+        "failed",
+        1,
+    )
     assert "SLACK_URL" in why
     later = datetime.now(UTC)
     with page_store.writing() as connection:
@@ -226,7 +250,9 @@ def test_a_new_alert_rule_says_whether_a_worker_evaluates_it_and_its_name_is_tex
     assert "judgeboard worker" not in added("`late`")
 
 
-def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: OpenPage, page_store: Store) -> None:
+def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
+    open_page: OpenPage, page_store: Store
+) -> None:
     log = GradedLog(page_store)
     ids = log.answers(12, day=20_000)
     log.say_all(log.version(), ids, groundedness=1.0)
@@ -237,7 +263,9 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: Ope
     app = app.selectbox(key="alert_when").set_value("level").run()
     assert text_with(app, CONDITIONS[AlertCondition.LEVEL].words)
     *measures, of_rubric = app.selectbox(key="alert_measure").options
-    assert [words.lower() for words in measures] == [MEASURES[each].words.lower() for each in LEVEL_MEASURES]
+    assert [words.lower() for words in measures] == [
+        MEASURES[each].words.lower() for each in LEVEL_MEASURES
+    ]
     assert of_rubric == "completeness (rubric)"
     app = app.selectbox(key="alert_measure").set_value("completeness (rubric)").run()
     # A level has no threshold of its own.
@@ -255,7 +283,9 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: Ope
     log.say_all(log.version("rubric"), ids[9:], scores=(DimensionScore("completeness", 2, "1-5"),))
     check(page_store)
     [[_, name, sentence, _]] = table_rows(open_page("alerts"), "Since")
-    words = "Mean score for completeness of rubric in the last 12 answers: 2.00 (threshold: below 3.5)."
+    words = (
+        "Mean score for completeness of rubric in the last 12 answers: 2.00 (threshold: below 3.5)."
+    )
     assert (name, sentence) == ("complete", words)
 
 
@@ -263,7 +293,11 @@ def test_only_the_level_of_the_chosen_rule_is_computed(
     open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("first", "second", "third"):
-        add_alert_rule(page_store, WrittenRule(name=name, when="level", to=("slack:env:SLACK_URL",), below=0.7), "Mara")
+        add_alert_rule(
+            page_store,
+            WrittenRule(name=name, when="level", to=("slack:env:SLACK_URL",), below=0.7),
+            "Mara",
+        )
     computed: list[str] = []
 
     def recorded(_connection: Connection, rule: AlertRule) -> list[str]:
@@ -297,6 +331,8 @@ def test_an_alert_form_names_the_addresses_that_are_set_and_takes_a_window_of_da
     assert (level.measure, level.days, level.answers) == ("low_share", 1, None)
 
 
-def test_the_addresses_that_are_set_are_named_to_leads_alone(open_page: OpenPage, page_rows, monkeypatch) -> None:
+def test_the_addresses_that_are_set_are_named_to_leads_alone(
+    open_page: OpenPage, page_rows, monkeypatch
+) -> None:
     monkeypatch.setenv("TEAMS_URL", "https://example.org/S3CRET")
     assert "TEAMS_URL" not in shown(open_page("alerts", reviewer=""))

@@ -13,7 +13,9 @@ class CitedJudge:
     priced = True  # its calls have a known cost: none
 
     def __init__(self, options: JudgeOptions) -> None:
-        self.version = JudgeVersion(name=options.name or "cited", kind="cited", params={"formula": 1})
+        self.version = JudgeVersion(
+            name=options.name or "cited", kind="cited", params={"formula": 1}
+        )
 
     async def judge(self, item: JudgeInput) -> Verdict:
         sentences = re.findall(r"[^.!?]+[.!?]", item.answer) or [item.answer]

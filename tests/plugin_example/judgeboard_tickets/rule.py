@@ -19,7 +19,9 @@ def too_long(signals: Signals, thresholds: Thresholds) -> Reason | None:
     words = len(signals.texts.answer.split()) if signals.texts else 0
     if not most or words <= most:
         return None
-    return Reason("too_long", (words - most) / words, details={"words": words}, params={"most_words": most})
+    return Reason(
+        "too_long", (words - most) / words, details={"words": words}, params={"most_words": most}
+    )
 
 
 TOO_LONG = Rule(

@@ -22,10 +22,14 @@ def access(address: str, environment: Mapping[str, str]) -> Access:
 def send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         scores = {score.name: score.value for score in item.scores}
-        http.send("POST", f"/tickets/{item.external_id}/scores", {"by": item.author, "scores": scores})
+        http.send(
+            "POST", f"/tickets/{item.external_id}/scores", {"by": item.author, "scores": scores}
+        )
 
 
 TICKETS = Tool(
-    exports=(Export("a ticket system", "tickets", (Keys("ticket", "customer", "bot"),), read_ticket),),
+    exports=(
+        Export("a ticket system", "tickets", (Keys("ticket", "customer", "bot"),), read_ticket),
+    ),
     target=Target("tickets", ("TICKETS_URL",), access, send),
 )

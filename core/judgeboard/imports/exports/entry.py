@@ -24,8 +24,9 @@ from judgeboard.traces.attributes import parsed_object
 class Entry:
     """An answer with its verdicts, grades and audits, as rows for the imports of these kinds.
 
-    Verdicts, grades and audits have no id; they belong to the answer. Without an answer, ``reason`` says why,
-    and the row with which it comes is rejected. ``of_session`` names scores of the session, which are not read.
+    Verdicts, grades and audits have no id; they belong to the answer. Without an answer, ``reason``
+    says why, and the row with which it comes is rejected. ``of_session`` names scores of the
+    session, which are not read.
     """
 
     answer: dict[str, Any] | None
@@ -40,7 +41,9 @@ Entries = Iterator[tuple[Row, Entry]]
 """Entries, each with the row that it begins at."""
 
 
-def each_row(read: Callable[[dict[str, Any]], Iterable[Entry]]) -> Callable[[Iterable[Row]], Entries]:
+def each_row(
+    read: Callable[[dict[str, Any]], Iterable[Entry]],
+) -> Callable[[Iterable[Row]], Entries]:
     """Return a reader of files in which every row stands for itself."""
 
     def entries(rows: Iterable[Row]) -> Entries:
@@ -59,7 +62,9 @@ class ContentIds:
 
     def of(self, answer: Mapping[str, Any]) -> str:
         """Return the id of an answer."""
-        content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
+        content = json.dumps(
+            [answer.get(name) for name in ("query", "answer", "context", "messages")]
+        )
         id_ = blake2b(content.encode(), digest_size=16).hexdigest()
         self._copies[id_] += 1
         return id_ if self._copies[id_] == 1 else f"{id_}-{self._copies[id_]}"
@@ -92,7 +97,11 @@ def named(values: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 # An answer in another tool has its own source and kind; these words mean other things there.
-_FIELDS = {name: called for name, called in ResponseImport.columns.items() if name not in {"source", "kind"}}
+_FIELDS = {
+    name: called
+    for name, called in ResponseImport.columns.items()
+    if name not in {"source", "kind"}
+}
 
 
 def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
@@ -107,7 +116,11 @@ def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
         theirs = next((simple[name] for name in called if name in simple), None)
         if theirs is not None and fields.get(field) in (None, left[theirs]):
             row[field] = left.pop(theirs)
-    metadata = left | parsed_object(row.pop("metadata", None)) | parsed_object(fields.pop("metadata", None))
+    metadata = (
+        left
+        | parsed_object(row.pop("metadata", None))
+        | parsed_object(fields.pop("metadata", None))
+    )
     row |= {name: value for name, value in fields.items() if value is not None}
     return row | ({"metadata": metadata} if metadata else {})
 
@@ -130,9 +143,9 @@ def verdict_row(
 ) -> list[dict[str, Any]]:
     """Return the verdict of a judge as a list with one row; an empty list if there are no scores.
 
-    Scores between 0 and 1, and those on one of the ``scales`` (by name of the score), become scores by name, or the
-    groundedness or quality. A text becomes the label if its name is that of a label. The other scores are kept as the
-    judge's reply, because their scale is not known.
+    Scores between 0 and 1, and those on one of the ``scales`` (by name of the score), become scores
+    by name, or the groundedness or quality. A text becomes the label if its name is that of a
+    label. The other scores are kept as the judge's reply, because their scale is not known.
     """
     values = without_nothing(scores)
     if not values and error is None:
@@ -146,7 +159,11 @@ def verdict_row(
             row[part] = as_stored
     if not row.keys() & {"groundedness", "quality", "label", "scores"}:
         row |= {"status": "error", "error": error or "no score between 0 and 1"}
-    texts = [f"{name}: {text}" for name, text in (reasons or {}).items() if isinstance(text, str) and text.strip()]
+    texts = [
+        f"{name}: {text}"
+        for name, text in (reasons or {}).items()
+        if isinstance(text, str) and text.strip()
+    ]
     return [row | ({"reasoning": "\n".join(texts)} if texts else {})]
 
 
@@ -160,7 +177,9 @@ def _part_of_verdict(name: str, value: Any, scale: str | None) -> tuple[str, Any
             return "raw", value
         if simple in VerdictImport.columns["groundedness"]:
             return "groundedness", as_share
-        is_quality = scale == "1-4" and isinstance(value, int) and simple in VerdictImport.columns["quality"]
+        is_quality = (
+            scale == "1-4" and isinstance(value, int) and simple in VerdictImport.columns["quality"]
+        )
         return ("quality", value) if is_quality else ("scores", {"value": value, "scale": scale})
     if number is not None:
         if simple in VerdictImport.columns["groundedness"]:
@@ -176,20 +195,25 @@ _GRADED = ("label", "groundedness", "quality", "spans", *GRADE_TEXTS, "failure_m
 def grade_row(annotator: Any, answers: Mapping[str, Any], at: Any = None) -> list[dict[str, Any]]:
     """Return the grade of a person as a list with one row; an empty list without answers.
 
-    ``answers`` has the answers by question. An answer to a question with the name of a part of a grade becomes this
-    part, if it has its type. The other answers are kept in the note.
+    ``answers`` has the answers by question. An answer to a question with the name of a part of a
+    grade becomes this part, if it has its type. The other answers are kept in the note.
     """
     row: dict[str, Any] = {}
     notes: list[str] = []
     for name, value in without_nothing(answers).items():
-        part = next((part for part in _GRADED if simple_name(name) in GradeImport.columns[part]), None)
+        part = next(
+            (part for part in _GRADED if simple_name(name) in GradeImport.columns[part]), None
+        )
         if part == "note" and isinstance(value, str):
             notes.insert(0, value)
         elif part is not None and part not in row and _fits(part, value):
             row[part] = value
         else:
             notes.append(f"{name}: {json_text(value)}")
-    if not row.keys() - {"spans", *GRADE_TEXTS}:  # the importer needs a grade, and a text alone is none
+    if not row.keys() - {
+        "spans",
+        *GRADE_TEXTS,
+    }:  # the importer needs a grade, and a text alone is none
         return []
     if notes:
         row["note"] = "\n".join(notes)
@@ -206,7 +230,11 @@ def _fits(part: str, value: Any) -> bool:
 
 def milliseconds(seconds: Any) -> int | None:
     """Return a duration in whole milliseconds; None if it is no number."""
-    return round(seconds * 1000) if isinstance(seconds, int | float) and math.isfinite(seconds) else None
+    return (
+        round(seconds * 1000)
+        if isinstance(seconds, int | float) and math.isfinite(seconds)
+        else None
+    )
 
 
 _THUMBS = {"thumb", "thumbs", "like", "liked"}
@@ -216,7 +244,11 @@ _FEEDBACK = _THUMBS | {"user", "feedback", "up", "down"}
 def user_feedback(name: str, value: Any, comment: str | None = None) -> dict[str, Any] | None:
     """Return the user's feedback in a score with such a name: thumbs (0 or 1) or stars (1 to 5); else None."""
     beside = {"comment": comment} if comment else {}
-    if simple_name(name) in ResponseImport.columns["stars"] and type(value) in {int, float} and 1 <= value <= 5:
+    if (
+        simple_name(name) in ResponseImport.columns["stars"]
+        and type(value) in {int, float}
+        and 1 <= value <= 5
+    ):
         return {"stars": value, **beside}
     words = set(simple_name(name).split("_"))
     # Other kinds of feedback may have scales that begin with 0 or 1.

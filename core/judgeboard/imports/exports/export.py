@@ -1,7 +1,7 @@
 """The exports of other tools: how they are recognised, and how the rows of one kind are read.
 
-A file is recognised by its content, never by its name: its records by their keys, and where they do not tell, by their
-values.
+A file is recognised by its content, never by its name: its records by their keys, and where they do
+not tell, by their values.
 """
 
 from collections import Counter
@@ -23,8 +23,9 @@ from judgeboard.text import counted
 class Keys:
     """The keys, or columns, that a record must have.
 
-    Of several names in parentheses, the record needs one. It must have none of the keys ``without``. If other records
-    have such keys too, ``holds`` decides; it is asked only about records with the keys.
+    Of several names in parentheses, the record needs one. It must have none of the keys
+    ``without``. If other records have such keys too, ``holds`` decides; it is asked only about
+    records with the keys.
     """
 
     def __init__(
@@ -41,7 +42,11 @@ class Keys:
     def fit(self, row: Mapping[str, Any]) -> bool:
         """Whether a record has the keys."""
         keys = row.keys()
-        if not keys >= self._every or any(map(keys.isdisjoint, self._one_of)) or not keys.isdisjoint(self._without):
+        if (
+            not keys >= self._every
+            or any(map(keys.isdisjoint, self._one_of))
+            or not keys.isdisjoint(self._without)
+        ):
             return False
         return self._holds is None or self._holds(row)
 
@@ -50,10 +55,11 @@ class Keys:
 class Export:
     """What a tool exports: the keys by which its records are recognised, and what reads them.
 
-    A record with any of the ``keys`` is one of the tool. ``read`` makes entries of rows, or ``shape`` makes rows
-    of answers that are read by their columns. ``source`` is the source of the answers, unless another one is
-    chosen: ids of different tools do not meet. With ``of_traces``, the id of an answer is that of its trace, which may
-    also be received or pulled. With ``of_scores``, there are no answers: the scores belong to stored answers.
+    A record with any of the ``keys`` is one of the tool. ``read`` makes entries of rows, or
+    ``shape`` makes rows of answers that are read by their columns. ``source`` is the source of the
+    answers, unless another one is chosen: ids of different tools do not meet. With ``of_traces``,
+    the id of an answer is that of its trace, which may also be received or pulled. With
+    ``of_scores``, there are no answers: the scores belong to stored answers.
     """
 
     title: str
@@ -74,24 +80,33 @@ def known_exports() -> tuple[Export, ...]:
 
     A row of an answer may also have the few keys of a score, and would lose its answer.
     """
-    return tuple(sorted((export for tool in tools() for export in tool.exports), key=lambda each: each.of_scores))
+    return tuple(
+        sorted(
+            (export for tool in tools() for export in tool.exports), key=lambda each: each.of_scores
+        )
+    )
 
 
 KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")
 
 
-def recognised(rows: Sequence[Mapping[str, Any]], kind: str, *, with_mapping: bool = False) -> Export | None:
+def recognised(
+    rows: Sequence[Mapping[str, Any]], kind: str, *, with_mapping: bool = False
+) -> Export | None:
     """Return the export with these first rows, None if they are of none.
 
-    The rows decide together: one of them may be empty or damaged. It is an export if more rows look like it than have
-    the required fields of the kind in columns of their own. ``with_mapping``, it is one whose columns can be mapped.
+    The rows decide together: one of them may be empty or damaged. It is an export if more rows look
+    like it than have the required fields of the kind in columns of their own. ``with_mapping``, it
+    is one whose columns can be mapped.
     """
     if kind not in (*KINDS_OF_EXPORTS, "audits", "feedback"):
         return None
     exports = [export for export in known_exports() if export.shape is not None or not with_mapping]
     looks = [next((export for export in exports if export.matches(row)), None) for row in rows]
     counts = Counter(export for export in looks if export is not None)
-    plain = sum(look is None and has_needed(row, kind) for row, look in zip(rows, looks, strict=True))
+    plain = sum(
+        look is None and has_needed(row, kind) for row, look in zip(rows, looks, strict=True)
+    )
     export, times = next(iter(counts.most_common(1)), (None, 0))
     return None if times <= plain else export
 
@@ -107,8 +122,8 @@ def has_needed(row: Mapping[str, Any], kind: str) -> bool:
 class ExportedRow(Row):
     """A row with what the export has beside it.
 
-    ``answer`` is the row of the answer to which a row of another kind belongs. A row is ``judged`` if its answer has a
-    verdict or a grade.
+    ``answer`` is the row of the answer to which a row of another kind belongs. A row is ``judged``
+    if its answer has a verdict or a grade.
     """
 
     answer: dict[str, Any] | None = None
@@ -132,7 +147,10 @@ class ExportRows:
     def messages(self) -> Iterator[str]:
         """Yield what people should know of the rows so far."""
         if self._of_session:
-            names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in self._of_session.most_common(30))
+            names = ", ".join(
+                f"{name} ({counted(times, 'time')})"
+                for name, times in self._of_session.most_common(30)
+            )
             yield f"not read, because they are about sessions and not about answers: {names}"
 
     def rows(self, items: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
@@ -146,7 +164,9 @@ class ExportRows:
             self._of_session.update(entry.of_session)
             answer: dict[str, Any] | None = None
             for kind, values in self._with_id(entry):
-                if kind == "responses" and "external_id" in entry.answer:  # another id is made of the content
+                if (
+                    kind == "responses" and "external_id" in entry.answer
+                ):  # another id is made of the content
                     answer = values
                 if kind != self._kind:
                     self.others[kind] += 1
@@ -175,7 +195,10 @@ class ExportRows:
         answer = dict(entry.answer or {})
         if self._export.of_scores:
             if "feedback" in answer:
-                yield "feedback", {"external_id": answer["external_id"], "feedback": answer["feedback"]}
+                yield (
+                    "feedback",
+                    {"external_id": answer["external_id"], "feedback": answer["feedback"]},
+                )
             yield from self._beside(entry, answer["external_id"])
             return
         own_id = answer.pop("external_id", None)
@@ -186,7 +209,11 @@ class ExportRows:
 
     @staticmethod
     def _beside(entry: Entry, own_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        for kind, rows in (("verdicts", entry.verdicts), ("audits", entry.audits), ("grades", entry.grades)):
+        for kind, rows in (
+            ("verdicts", entry.verdicts),
+            ("audits", entry.audits),
+            ("grades", entry.grades),
+        ):
             for values in rows:
                 yield kind, {"external_id": own_id, **values}
 
@@ -212,6 +239,8 @@ class AnswersOfExport:
             return Rejected(line, *fault, row)
         values = self._columns.unfolded(row)
         try:
-            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual, judged=True))
+            return self._kind.build(
+                Cells(values, *self._columns.plan(values), self._textual, judged=True)
+            )
         except Unusable as error:
             return Rejected(line, error.field, error.reason, row)

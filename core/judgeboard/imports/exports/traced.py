@@ -20,7 +20,10 @@ from judgeboard.traces.spans import LogRecord, Span
 EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
 SENT_BY, OWN = "sent_by", "judgeboard"
 """The entry in the metadata of every score that Judgeboard sends; such scores are not read."""
-BY, PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push otlp` sends
+BY, PUSHED = (
+    "judgeboard.evaluator",
+    "judgeboard.id",
+)  # the second is on what `judgeboard push otlp` sends
 _LABELS = frozenset({"grounded", "hallucinated"})
 _UNSPECIFIED = "unspecified"
 _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next smaller unit
@@ -30,8 +33,9 @@ _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next 
 class Score:
     """A score on a trace: a number, a text, or true or false. ``by`` is a judge, or a person if ``human``.
 
-    ``scale`` is like "1-5"; None if it is not known. A score ``of_session`` is not about one answer, and is not read.
-    ``at_ns`` is the time of a record beside a trace, in nanoseconds since 1970; 0 if it is not known.
+    ``scale`` is like "1-5"; None if it is not known. A score ``of_session`` is not about one
+    answer, and is not read. ``at_ns`` is the time of a record beside a trace, in nanoseconds since
+    1970; 0 if it is not known.
     """
 
     name: str
@@ -50,8 +54,8 @@ class Score:
 class Trace:
     """The spans and log records of one trace with its scores; ``row`` is its first row.
 
-    ``metadata`` is added to that of the answer. ``reason`` says why it may have no answer, if the tool knows that
-    better than its spans.
+    ``metadata`` is added to that of the answer. ``reason`` says why it may have no answer, if the
+    tool knows that better than its spans.
     """
 
     row: Row
@@ -86,7 +90,13 @@ def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], 
             fault = fault_in(row.values)
             trace = None if fault else read(row)
             if trace is None:
-                yield row, Entry(None, reason=": ".join(fault) if fault else "a span and its trace need an id")
+                yield (
+                    row,
+                    Entry(
+                        None,
+                        reason=": ".join(fault) if fault else "a span and its trace need an id",
+                    ),
+                )
                 continue
             earlier = traces.setdefault(trace.spans[0].trace_id, trace)
             if earlier is not trace:
@@ -99,11 +109,13 @@ def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], 
     return entries
 
 
-def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> Callable[[Iterable[Row]], Entries]:
+def each_score(
+    read: Callable[[Mapping[str, Any]], tuple[str, Score] | str],
+) -> Callable[[Iterable[Row]], Entries]:
     """Return a reader of files in which a row has one score, with the id of its trace or span, or why it has none.
 
-    Scores are kept in memory until the end of the file, because those of a trace are one verdict or grade. Those that
-    Judgeboard sent are left out.
+    Scores are kept in memory until the end of the file, because those of a trace are one verdict or
+    grade. Those that Judgeboard sent are left out.
     """
 
     def entries(rows: Iterable[Row]) -> Entries:
@@ -160,10 +172,17 @@ def entry_of(trace: Trace) -> Entry:
     answer = {name: value for name, value in row.items() if value is not None}
     if trace.metadata:
         answer["metadata"] = trace.metadata | answer.get("metadata", {})
-        if answer["query_type"] == _UNSPECIFIED and isinstance(kind := trace.metadata.get("query_type"), str):
+        if answer["query_type"] == _UNSPECIFIED and isinstance(
+            kind := trace.metadata.get("query_type"), str
+        ):
             answer["query_type"] = kind
     beside = scored(trace.scores)
-    return Entry({**(beside.answer or {}), **answer}, beside.verdicts, beside.grades, of_session=beside.of_session)
+    return Entry(
+        {**(beside.answer or {}), **answer},
+        beside.verdicts,
+        beside.grades,
+        of_session=beside.of_session,
+    )
 
 
 def scored(scores: Iterable[Score]) -> Entry:
@@ -179,7 +198,11 @@ def scored(scores: Iterable[Score]) -> Entry:
         feedback = user_feedback(score.name, score.value, score.reason)
         if feedback is not None:
             answer.setdefault("feedback", []).append(feedback)
-        elif score.human and score.name in {*REFERENCE, "expected_response"} and isinstance(score.value, str):
+        elif (
+            score.human
+            and score.name in {*REFERENCE, "expected_response"}
+            and isinstance(score.value, str)
+        ):
             answer.setdefault("reference", score.value)
         else:
             (people if score.human else judges).setdefault(score.by, []).append(score)
@@ -219,7 +242,9 @@ def nanoseconds(value: Any) -> int:
 
 def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the metadata of a trace without the tool's own entries, which begin with ``prefix``."""
-    return {name: value for name, value in parsed_object(values).items() if not name.startswith(prefix)}
+    return {
+        name: value for name, value in parsed_object(values).items() if not name.startswith(prefix)
+    }
 
 
 # Results of evaluations, as OpenTelemetry has them
@@ -243,7 +268,11 @@ def log_record(score: Score, trace_id: str, span_id: str, pushed: Any = None) ->
 
 def is_undated_score(record: Span | LogRecord) -> TypeGuard[LogRecord]:
     """Whether a record is a score without a time."""
-    return isinstance(record, LogRecord) and not record.at_ns and record.event.startswith((EVALUATION, LINKED))
+    return (
+        isinstance(record, LogRecord)
+        and not record.at_ns
+        and record.event.startswith((EVALUATION, LINKED))
+    )
 
 
 def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
@@ -252,7 +281,11 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
     Of scores with the same time, the last one is that which came last.
     """
     events = [(log.at_ns, log.event, _fields(log), log.resource) for log in logs]
-    events += [(each.at_ns, each.name, each.attributes, span.resource) for span in spans for each in span.events]
+    events += [
+        (each.at_ns, each.name, each.attributes, span.resource)
+        for span in spans
+        for each in span.events
+    ]
     events += [(span.ended_ns, LINKED, span.attributes, span.resource) for span in spans]
     scores: dict[tuple[str, str, bool], Score] = {}
     for at_ns, event, fields, resource in sorted(events, key=itemgetter(0)):

@@ -15,16 +15,34 @@ from judgeboard.traces.documents import passages_in
 
 # Keys of the chat format itself, which are kept with the messages of later turns.
 _FORMAT = frozenset(
-    {"role", "content", "name", "type", "object", "tool_calls", "tool_call_id", "function_call", "refusal"}
+    {
+        "role",
+        "content",
+        "name",
+        "type",
+        "object",
+        "tool_calls",
+        "tool_call_id",
+        "function_call",
+        "refusal",
+    }
     | {"weight", "audio", "annotations"}
 )
 _TOOLS = frozenset({"tool", "function"})
 # A trace or a sample is the whole conversation.
-_OF_MANY_TURNS = frozenset({"trace_id", "context_trace_id", "sample_id", "span_id", "context_span_id", "run_id"})
-_IDS = ("message_id", "msg_id", *(name for name in known_names.RESPONSE_ID if name not in _OF_MANY_TURNS))
+_OF_MANY_TURNS = frozenset(
+    {"trace_id", "context_trace_id", "sample_id", "span_id", "context_span_id", "run_id"}
+)
+_IDS = (
+    "message_id",
+    "msg_id",
+    *(name for name in known_names.RESPONSE_ID if name not in _OF_MANY_TURNS),
+)
 _FIELDS = {name: ours for ours, called in ResponseImport.columns.items() for name in called}
 _FIELDS |= dict.fromkeys(_IDS, "external_id")
-_OF_REPLY = frozenset({"external_id", "thumbs", "stars", "feedback", "reference", "generator_model", "generator_cost"})
+_OF_REPLY = frozenset(
+    {"external_id", "thumbs", "stars", "feedback", "reference", "generator_model", "generator_cost"}
+)
 
 
 def field_of(name: str) -> str | None:
@@ -35,16 +53,19 @@ def field_of(name: str) -> str | None:
 def completed(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return columns with those ``others`` that have neither their names nor their fields; texts have no other name."""
     fields = {*columns, *map(field_of, columns)} - {None, "query", "answer", "messages"}
-    return {name: value for name, value in others.items() if fields.isdisjoint((name, field_of(name)))} | {**columns}
+    return {
+        name: value for name, value in others.items() if fields.isdisjoint((name, field_of(name)))
+    } | {**columns}
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A reply with a text and its question.
 
-    ``number`` counts the turns of the conversation from 1. ``before`` are the messages before the reply. ``columns``
-    are the keys of its messages, and ``own_id`` is the id of its message. ``digest`` is a hash of the texts of user and
-    assistant up to the reply: a reply that is logged again, in the history of a later request, has the same one.
+    ``number`` counts the turns of the conversation from 1. ``before`` are the messages before the
+    reply. ``columns`` are the keys of its messages, and ``own_id`` is the id of its message.
+    ``digest`` is a hash of the texts of user and assistant up to the reply: a reply that is logged
+    again, in the history of a later request, has the same one.
     """
 
     number: int
@@ -63,9 +84,9 @@ class Turn:
 def turns_in(messages: Sequence[Mapping[str, Any]], conversation: str) -> Iterator[Turn]:
     """Yield the turns of a conversation. Turns of conversations with different ids have different digests.
 
-    An assistant's message without a text (calls of tools) is no reply, nor is one that announces a call of a tool and
-    is followed by another before the user speaks again. Without passages of its own, a turn has the results of its
-    tools as passages.
+    An assistant's message without a text (calls of tools) is no reply, nor is one that announces a
+    call of a tool and is followed by another before the user speaks again. Without passages of its
+    own, a turn has the results of its tools as passages.
     """
     number, asked = 0, None
     digest = blake2b(conversation.encode("utf-8", "surrogatepass"), digest_size=8)
@@ -93,7 +114,11 @@ def turns_in(messages: Sequence[Mapping[str, Any]], conversation: str) -> Iterat
 def last_reply(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return question, answer and earlier messages of the last message, if it is a reply; else nothing."""
     turn = next((turn for turn in turns_in(messages, "") if turn.ends(messages)), None)
-    return {} if turn is None else {"query": turn.question, "answer": turn.answer, "messages": turn.before}
+    return (
+        {}
+        if turn is None
+        else {"query": turn.question, "answer": turn.answer, "messages": turn.before}
+    )
 
 
 def _is_step(messages: Sequence[Mapping[str, Any]], place: int) -> bool:
@@ -116,13 +141,23 @@ def _columns(messages: Sequence[Mapping[str, Any]], own_id: Any) -> dict[str, An
         own: dict[str, Any] = {}
         for name, value in message.items():
             field = field_of(name)
-            of_other = field in _OF_REPLY if message is not messages[-1] else (field, value) == ("external_id", own_id)
+            of_other = (
+                field in _OF_REPLY
+                if message is not messages[-1]
+                else (field, value) == ("external_id", own_id)
+            )
             if name in known_names.METADATA:
                 metadata |= parsed_object(value)
-            elif name not in _FORMAT and not of_other and (value not in (None, "", [], {}) or (field and value == [])):
+            elif (
+                name not in _FORMAT
+                and not of_other
+                and (value not in (None, "", [], {}) or (field and value == []))
+            ):
                 own[name] = value
         columns = completed(own, columns)
-    results = [text_of(message.get("content")) for message in messages if message.get("role") in _TOOLS]
+    results = [
+        text_of(message.get("content")) for message in messages if message.get("role") in _TOOLS
+    ]
     if any(results):
         passages = [passage for text in results if text.strip() for passage in _passages(text)]
         columns = completed(columns, {"context": passages})
@@ -134,8 +169,12 @@ def _passages(text: str) -> list[dict[str, Any]]:
     passages = passages_in(text)
     if passages is None or any(passage.text is None for passage in passages):
         return [{"text": text}]
-    own = ({"id": each.id, "score": each.score, "source": each.source, **each.metadata} for each in passages)
+    own = (
+        {"id": each.id, "score": each.score, "source": each.source, **each.metadata}
+        for each in passages
+    )
     return [
-        {"text": passage.text} | {name: value for name, value in details.items() if value is not None}
+        {"text": passage.text}
+        | {name: value for name, value in details.items() if value is not None}
         for passage, details in zip(passages, own, strict=True)
     ]

@@ -11,7 +11,16 @@ from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.judges.judge import Judge
-from judgeboard.judges.prompt import chat, fence_token, fenced, fill, load_prompt, numbered, read_prompt, with_sections
+from judgeboard.judges.prompt import (
+    chat,
+    fence_token,
+    fenced,
+    fill,
+    load_prompt,
+    numbered,
+    read_prompt,
+    with_sections,
+)
 from judgeboard.judges.replies import NOTE, TEXT, Form
 from judgeboard.llm.asking import Reading, UnusableReply, ask, unsent_requests
 from judgeboard.llm.chat import ChatRequest, Message
@@ -65,20 +74,36 @@ class Case(NamedTuple):
     @property
     def reason(self) -> str:
         """The reason that a person recorded for the difference."""
-        return NO_REASON if self.review is None else (self.review.grade.why_differs or NO_REASON).replace("_", " ")
+        return (
+            NO_REASON
+            if self.review is None
+            else (self.review.grade.why_differs or NO_REASON).replace("_", " ")
+        )
 
 
 class CandidateCalls:
     """Asks for candidates and for their verdicts, within one cost limit."""
 
     def __init__(
-        self, spec: Mapping[str, Any], endpoint: ModelEndpoint, options: RunOptions, *, max_output: int = MAX_OUTPUT
+        self,
+        spec: Mapping[str, Any],
+        endpoint: ModelEndpoint,
+        options: RunOptions,
+        *,
+        max_output: int = MAX_OUTPUT,
     ) -> None:
-        self._spec, self._endpoint, self._options, self._max_output = spec, endpoint, options, max_output
+        self._spec, self._endpoint, self._options, self._max_output = (
+            spec,
+            endpoint,
+            options,
+            max_output,
+        )
         self.cost_micro: int | None = 0
         if options.get("max_cost") is not None:
             require_price(options["max_cost"], priced=endpoint.priced, model=endpoint.model)
-            require_price(options["max_cost"], priced=self._judge({}).priced, model=spec.get("model"))
+            require_price(
+                options["max_cost"], priced=self._judge({}).priced, model=spec.get("model")
+            )
 
     def _judge(self, changes: Mapping[str, Any]) -> Judge:
         return make_judge(**{**self._spec, **changes})
@@ -121,7 +146,9 @@ class CandidateCalls:
         if estimate is not None:
             on_estimate(estimate)
 
-    async def propose(self, number: int, version: StoredVersion, cases: Sequence[Case]) -> Candidate:
+    async def propose(
+        self, number: int, version: StoredVersion, cases: Sequence[Case]
+    ) -> Candidate:
         """Ask for a candidate; each number shows other cases."""
         current, section = read_prompt(version.prompt or ""), CRITERIA[version.kind]
 
@@ -129,7 +156,9 @@ class CandidateCalls:
             reading = _FORM.parse(text)
             values = reading.value.values
             try:
-                prompt = with_sections(current, f"# {section}\n{values['instructions']}", "the instructions")
+                prompt = with_sections(
+                    current, f"# {section}\n{values['instructions']}", "the instructions"
+                )
             except BadInput as error:
                 raise UnusableReply(str(error)) from None
             if prompt.text == current.text:
@@ -144,13 +173,17 @@ class CandidateCalls:
             subject=f"candidate {number}",
         )
         repair = load_prompt("align").sections["Repair"]
-        asked = await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
+        asked = await ask(
+            self._endpoint, request, parse, repair=lambda error: fill(repair, error=error)
+        )
         self._spent(asked.record)
         if asked.value is None:
             return Candidate(number=number, refused=asked.record.error or asked.record.status.value)
         return Candidate(number=number, why=asked.value[0], prompt=asked.value[1])
 
-    async def verdicts(self, candidate: Candidate, items: Sequence[JudgeInput], cuts: Cuts) -> dict[int, int]:
+    async def verdicts(
+        self, candidate: Candidate, items: Sequence[JudgeInput], cuts: Cuts
+    ) -> dict[int, int]:
         """Return the candidate's verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) by response id. They are not stored."""
         judge = self._candidate(candidate)
         codes: dict[int, int] = {}
@@ -164,7 +197,9 @@ class CandidateCalls:
         def keep(step: Answered[JudgeInput, Verdict]) -> None:
             self._spent(step.record)
             cut = cuts.of(step.task.query_type)
-            codes[step.task.response_id] = _CODES[side_of(step.result.label, step.result.groundedness, cut)]
+            codes[step.task.response_id] = _CODES[
+                side_of(step.result.label, step.result.groundedness, cut)
+            ]
 
         options = self._options.copy()
         if (most := options.get("max_cost")) is not None:
@@ -176,7 +211,9 @@ class CandidateCalls:
         if runner.stopped_because == INTERRUPTED:
             raise KeyboardInterrupt
         if len(codes) < len(items):
-            raise BadInput(f"stopped: {runner.stopped_because}. No candidate was compared on held-out labels")
+            raise BadInput(
+                f"stopped: {runner.stopped_because}. No candidate was compared on held-out labels"
+            )
         return codes
 
 
@@ -187,9 +224,14 @@ def chosen_cases(cases: Sequence[Case], number: int) -> list[Case]:
         drawn = sampling_number(f"candidate {number}", "", str(case.item.response_id))
         return case.reason == NO_REASON, drawn
 
-    sides = [sorted((case for case in cases if case.bad is bad), key=place) for bad in (True, False)]
+    sides = [
+        sorted((case for case in cases if case.bad is bad), key=place) for bad in (True, False)
+    ]
     half = _CASES // 2
-    taken = [*sides[0][: max(half, _CASES - len(sides[1]))], *sides[1][: max(half, _CASES - len(sides[0]))]]
+    taken = [
+        *sides[0][: max(half, _CASES - len(sides[1]))],
+        *sides[1][: max(half, _CASES - len(sides[0]))],
+    ]
     return sorted(taken[:_CASES], key=lambda case: case.reason)
 
 
@@ -205,14 +247,24 @@ def _messages(instructions: str, cases: Sequence[Case]) -> list[Message]:
             lines.append(f"The judge called this answer {judge}. People call it {people}.")
     sections = load_prompt("align").sections
     task = fill(sections["Task"], fence=token, material="\n\n".join(lines))
-    return chat((sections["Role"], sections["Rules"], fill(sections["Reply"], example=_EXAMPLE)), task)
+    return chat(
+        (sections["Role"], sections["Rules"], fill(sections["Reply"], example=_EXAMPLE)), task
+    )
 
 
 def _texts(number: int, case: Case) -> list[tuple[str, str]]:
     note = None if case.review is None else case.review.grade.note
     passages = (case.item.passages or ())[:_PASSAGES]
-    parts = [("QUESTION", case.item.query), *numbered("PASSAGE", passages), ("ANSWER", case.item.answer)]
-    parts += [(title, text) for title, text in (("JUDGE'S REASON", case.judged.reasoning), ("NOTE", note)) if text]
+    parts = [
+        ("QUESTION", case.item.query),
+        *numbered("PASSAGE", passages),
+        ("ANSWER", case.item.answer),
+    ]
+    parts += [
+        (title, text)
+        for title, text in (("JUDGE'S REASON", case.judged.reasoning), ("NOTE", note))
+        if text
+    ]
     return [(f"CASE {number} {title}", shortened(text, _LONGEST)) for title, text in parts]
 
 
@@ -220,7 +272,9 @@ _WORD = re.compile(r"\w+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _NAME = re.compile(r"[^\s,;()\"'`]+")
 _VERBATIM = 8  # equal words in a row are a quote
-_SHORT = 4  # a text of this many words or more counts as quoted if the prompt contains the whole text
+_SHORT = (
+    4  # a text of this many words or more counts as quoted if the prompt contains the whole text
+)
 
 
 class PromptText:
@@ -234,7 +288,8 @@ class PromptText:
     def contains(self, item: JudgeInput, *ids: str) -> bool:
         """Whether the prompt contains eight words in a row of the answer, its question or its evidence, or an id.
 
-        A shorter text of at least four words must be there completely. ``ids`` are further ids of the answer.
+        A shorter text of at least four words must be there completely. ``ids`` are further ids of
+        the answer.
         """
         texts = (item.query, item.answer, *(item.passages or ()), item.reference or "")
         return any(name in self._names for name in (*ids, *_telling(item.external_id))) or any(

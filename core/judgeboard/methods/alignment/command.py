@@ -26,13 +26,18 @@ if TYPE_CHECKING:
     "judgeboard align --judge-version 'rag v2' --accept 'rag candidate v1'",
 )
 @options.judge_version(
-    required=True, help="Judge version of the kind rag or grade: name (newest version), 'name v3' or fingerprint."
+    required=True,
+    help="Judge version of the kind rag or grade: name (newest version), 'name v3' or fingerprint.",
 )
 @click.option(
-    "--model", help="Chat model that proposes changed instructions. Choose a strong model. Required without --accept."
+    "--model",
+    help="Chat model that proposes changed instructions. Choose a strong model. Required without --accept.",
 )
 @options.with_default(
-    "--candidates", type=click.IntRange(1, 50), default=5, help="Number of changed prompts that the model proposes."
+    "--candidates",
+    type=click.IntRange(1, 50),
+    default=5,
+    help="Number of changed prompts that the model proposes.",
 )
 @click.option(
     "--judge-base-url",
@@ -46,7 +51,10 @@ if TYPE_CHECKING:
 )
 @call_options
 @options.with_default(
-    "--max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens of a proposal."
+    "--max-output",
+    type=click.IntRange(1),
+    default=2048,
+    help="Maximum number of tokens of a proposal.",
 )
 def align_command(
     judge_version: str,
@@ -59,17 +67,18 @@ def align_command(
 ) -> int:
     """Let a model improve the instructions of a judge. Labels of people show whether the judge is better with them.
 
-    An evidence group has the answers to one question from the same passages. Each group has one role: held out (50 % of
-    the groups), develop (30 %) or examples (20 %). Groups drawn by `judgeboard test anchors make` have no role. The
-    model reads the develop answers on which the judge and people differ. It proposes changed instructions, the
-    candidates. Each candidate judges all develop answers. The best candidate then judges the held-out answers, once.
-    The verdicts of candidates are not stored. The page Judges shows the result. If the best candidate is better than
-    the judge, a lead can accept it on that page or with --accept.
+    An evidence group has the answers to one question from the same passages. Each group has one
+    role: held out (50 % of the groups), develop (30 %) or examples (20 %). Groups drawn by
+    `judgeboard test anchors make` have no role. The model reads the develop answers on which the
+    judge and people differ. It proposes changed instructions, the candidates. Each candidate judges
+    all develop answers. The best candidate then judges the held-out answers, once. The verdicts of
+    candidates are not stored. The page Judges shows the result. If the best candidate is better
+    than the judge, a lead can accept it on that page or with --accept.
 
-    Exit code 0: the candidate is better; 1: it is worse; 2: the test cannot decide, and the output says why. The
-    interval and p are corrected for the number of tests on the same held-out labels. In a --replies file, the
-    proposals have the response_ids "candidate 1", "candidate 2" and so on. The verdict of a candidate on the answer a7
-    has the response_id "candidate 1/a7".
+    Exit code 0: the candidate is better; 1: it is worse; 2: the test cannot decide, and the output
+    says why. The interval and p are corrected for the number of tests on the same held-out labels.
+    In a --replies file, the proposals have the response_ids "candidate 1", "candidate 2" and so on.
+    The verdict of a candidate on the answer a7 has the response_id "candidate 1/a7".
     """
     from judgeboard.methods.alignment.run import accept_latest, align
     from judgeboard.runs.addresses import last_address
@@ -79,12 +88,19 @@ def align_command(
 
     if accept is not None:
         context = click.get_current_context()
-        unread = {each.name for each in context.command.params if each.name} - {"judge_version", "accept", "db", "json"}
+        unread = {each.name for each in context.command.params if each.name} - {
+            "judge_version",
+            "accept",
+            "db",
+            "json",
+        }
         refuse_given(context, "--accept makes no model calls", unread)
         store = options.open_store()
         accepted = accept_latest(store, judge_version, accept, options.actor())
         with store.reading() as connection:
-            judgments = sum(count_judgments(connection).get(accepted.id, Counts()).by_status.values())
+            judgments = sum(
+                count_judgments(connection).get(accepted.id, Counts()).by_status.values()
+            )
         has = f"has {counted(judgments, 'judgment')}" if judgments else "has judged nothing yet"
         options.show(accepted, [f"{accept} is accepted: it is {accepted.title}, which {has}."])
         options.suggest("versions", "prompt", accepted.title)
@@ -130,10 +146,20 @@ def _alignment_lines(result: "Alignment") -> Iterator[str]:
         notes.append(note("align_anchors", n=anchors))
     yield from (each.text for each in notes)
     counts = {"Labels": result.labelled, "Reason of people": result.differences}
-    tables = [Table((Column(name), Column("Answers", "count")), tuple(each.items())) for name, each in counts.items()]
+    tables = [
+        Table((Column(name), Column("Answers", "count")), tuple(each.items()))
+        for name, each in counts.items()
+    ]
     if result.candidates:
-        columns = Column("Candidate"), Column("Right on develop", "count"), Column("Refused"), Column("Why")
-        rows = [(str(each.number), each.right, each.refused, each.why) for each in result.candidates]
+        columns = (
+            Column("Candidate"),
+            Column("Right on develop", "count"),
+            Column("Refused"),
+            Column("Why"),
+        )
+        rows = [
+            (str(each.number), each.right, each.refused, each.why) for each in result.candidates
+        ]
         tables.append(Table(columns, ((result.judge, result.right, None, None), *rows)))
         yield f"cost {money(result.cost_micro)}"
     for table in tables:

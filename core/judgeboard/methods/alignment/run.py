@@ -1,7 +1,8 @@
 """Aligns a judge with people: a model proposes changed instructions, and held-out labels decide if they are better.
 
-The model sees labels of the role develop only, and candidates are compared on these. The best candidate is compared
-once with the judge on held-out labels. A candidate that quotes an answer is refused.
+The model sees labels of the role develop only, and candidates are compared on these. The best
+candidate is compared once with the judge on held-out labels. A candidate that quotes an answer is
+refused.
 """
 
 import asyncio
@@ -69,11 +70,12 @@ MOST_LOOKS = 10
 class Alignment:
     """The outcome of aligning a judge version. JSON has the same fields.
 
-    ``labelled`` counts the labelled answers by role, ``differences`` the develop answers on which the judge and people
-    differ, by the reason that people recorded. ``left_out`` counts the labelled answers without a role: ``anchors``
-    have the evidence of an anchor. ``right`` counts the develop answers on which the judge is right.
-    The first of the ``notes`` is the conclusion.
-    ``look`` is the id of the stored look, and ``held_out`` its comparison; both are None without a look.
+    ``labelled`` counts the labelled answers by role, ``differences`` the develop answers on which
+    the judge and people differ, by the reason that people recorded. ``left_out`` counts the
+    labelled answers without a role: ``anchors`` have the evidence of an anchor. ``right`` counts
+    the develop answers on which the judge is right. The first of the ``notes`` is the conclusion.
+    ``look`` is the id of the stored look, and ``held_out`` its comparison; both are None without a
+    look.
     """
 
     judge: str
@@ -125,9 +127,9 @@ async def align_async(
 ) -> Alignment:
     """Let a model propose changed instructions for a judge version, and test the best of them on held-out labels.
 
-    ``model`` and ``judge`` are the endpoint fields of `JudgeOptions` for the model that proposes, and for the judge.
-    ``max_output`` is the maximum number of tokens of a proposal.
-    Raises BadInput if the judge version cannot be asked again or if its prompt contains a held-out answer.
+    ``model`` and ``judge`` are the endpoint fields of `JudgeOptions` for the model that proposes,
+    and for the judge. ``max_output`` is the maximum number of tokens of a proposal. Raises BadInput
+    if the judge version cannot be asked again or if its prompt contains a held-out answer.
     """
     if candidates < 1:
         raise BadInput("--candidates must be at least 1")
@@ -139,13 +141,17 @@ async def align_async(
         labelled, left_out = _labelled(connection, version)
         held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
         of_roles = batches([*held_out.ids.tolist(), *develop.ids.tolist()])
-        items = {id_: item for batch in of_roles for id_, item in judge_inputs(connection, batch).items()}
+        items = {
+            id_: item for batch in of_roles for id_, item in judge_inputs(connection, batch).items()
+        }
         cases = _cases(connection, version, develop, items)
         looks = _looks(connection, held_out)
         check = _LeakCheck(connection, version, items, held_out)
         cuts = thresholds(connection).cuts
     try:
-        check_host(last, version, make_described(spec).address, lambda: counted(len(items), "answer"))
+        check_host(
+            last, version, make_described(spec).address, lambda: counted(len(items), "answer")
+        )
     except OtherHost as change:
         require_confirmed(change, options.get("on_other_host"))
     if not (judge or {}).get("base_url"):
@@ -186,13 +192,19 @@ async def align_async(
                 scored.append(replace(each, right=right))
             result = replace(result, candidates=tuple(scored), cost_micro=asking.cost_micro)
             best = max(
-                (each for each in scored if each.right is not None), key=lambda each: each.right or 0, default=None
+                (each for each in scored if each.right is not None),
+                key=lambda each: each.right or 0,
+                default=None,
             )
             if best is None or (best.right or 0) <= result.right:
                 return replace(result, notes=_no_gain(result, best, len(develop.ids)))
-            codes = await asking.verdicts(best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts)
+            codes = await asking.verdicts(
+                best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts
+            )
             result = replace(result, best=best.number, cost_micro=asking.cost_micro)
-            return _looked(store, version, asking.version_of(best), held_out, develop, codes, result, options)
+            return _looked(
+                store, version, asking.version_of(best), held_out, develop, codes, result, options
+            )
     finally:
         await endpoint.aclose()
 
@@ -200,14 +212,20 @@ async def align_async(
 align = blocking(align_async)
 
 
-def accept_latest(store: Store, which: int | str, candidate: int | str, actor: Actor) -> StoredVersion:
+def accept_latest(
+    store: Store, which: int | str, candidate: int | str, actor: Actor
+) -> StoredVersion:
     """Accept a candidate by the latest look that compared it with a judge version, as `accept_candidate` does.
 
     Raises NotFound if no look compared them.
     """
     with store.reading() as connection:
         version, tested = get_version(connection, which), get_version(connection, candidate)
-        looks = [each.id for each in stored_looks(connection, version.id) if each.look.candidate_id == tested.id]
+        looks = [
+            each.id
+            for each in stored_looks(connection, version.id)
+            if each.look.candidate_id == tested.id
+        ]
     if not looks:
         raise NotFound(f"no look at held-out answers compared {tested.title} with {version.title}")
     return accept_candidate(store, looks[0], actor)
@@ -224,9 +242,14 @@ def accept_candidate(store: Store, look_id: int, actor: Actor) -> StoredVersion:
             raise NotFound(f"no look {look_id} at held-out answers")
         if stored.look.conclusion != Conclusion.BETTER:
             raise BadInput("This candidate was not shown to be better, so it cannot be accepted.")
-        judge, candidate = (get_version(connection, id_) for id_ in (stored.look.version_id, stored.look.candidate_id))
+        judge, candidate = (
+            get_version(connection, id_)
+            for id_ in (stored.look.version_id, stored.look.candidate_id)
+        )
         own = (candidate.params, candidate.prompt, candidate.scale)
-        accepted = ensure_version(connection, JudgeVersion(judge.name, judge.kind, judge.model, *own))
+        accepted = ensure_version(
+            connection, JudgeVersion(judge.name, judge.kind, judge.model, *own)
+        )
         if stored.accepted_id is None:
             record_accepted(connection, look_id, accepted.id, actor_name(actor))
     return accepted
@@ -236,8 +259,8 @@ def accept_candidate(store: Store, look_id: int, actor: Actor) -> StoredVersion:
 class AlignmentPage:
     """The latest look for a judge version, with the prompts before and after, and the answers that changed.
 
-    ``answers`` are the first changed answers that may be seen, by id, with the judge's verdict. ``accepted`` is the
-    title of the judge version that the candidate became.
+    ``answers`` are the first changed answers that may be seen, by id, with the judge's verdict.
+    ``accepted`` is the title of the judge version that the candidate became.
     """
 
     stored: StoredLook
@@ -254,26 +277,40 @@ def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | N
     if not looks:
         return None
     stored, look = looks[0], looks[0].look
-    accepted = None if stored.accepted_id is None else get_version(connection, stored.accepted_id).title
+    accepted = (
+        None if stored.accepted_id is None else get_version(connection, stored.accepted_id).title
+    )
     return AlignmentPage(
         stored,
         len(looks),
         get_version(connection, look.version_id).prompt or "",
         get_version(connection, look.candidate_id).prompt or "",
-        judged_texts(connection, version_id, (*look.mended[:MOST_SHOWN], *look.broken[:MOST_SHOWN])),
+        judged_texts(
+            connection, version_id, (*look.mended[:MOST_SHOWN], *look.broken[:MOST_SHOWN])
+        ),
         accepted,
     )
 
 
-def _spec(connection: Connection, version: StoredVersion, address: EndpointKeywords) -> dict[str, Any]:
+def _spec(
+    connection: Connection, version: StoredVersion, address: EndpointKeywords
+) -> dict[str, Any]:
     """Return the judge fields of a version, at the endpoint ``address`` where it names one."""
     if version.kind not in CRITERIA:
         kinds = " or ".join(CRITERIA)
-        why = "its verdicts are not good or bad" if version.kind in PROMPTS else "it has no prompt to change"
-        raise BadInput(f"{version.title} is of the kind {version.kind}: {why}. Align a judge of the kind {kinds}")
+        why = (
+            "its verdicts are not good or bad"
+            if version.kind in PROMPTS
+            else "it has no prompt to change"
+        )
+        raise BadInput(
+            f"{version.title} is of the kind {version.kind}: {why}. Align a judge of the kind {kinds}"
+        )
     spec = judge_spec(connection, version)
     if spec is None:
-        raise BadInput(f"{version.title} cannot be asked again: its prompt has examples, or another release made it")
+        raise BadInput(
+            f"{version.title} cannot be asked again: its prompt has examples, or another release made it"
+        )
     return spec | {name: value for name, value in address.items() if value is not None}
 
 
@@ -281,29 +318,42 @@ def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled
     """Return the labelled answers with a role, and how many have none, by reason."""
     loaded = LabelledAnswers(connection, version)
     answers = loaded.answers
-    at_anchors = among(answers.evidence_groups, np.array(sorted(reserved_groups(connection)), dtype=np.int64))
+    at_anchors = among(
+        answers.evidence_groups, np.array(sorted(reserved_groups(connection)), dtype=np.int64)
+    )
     at = loaded.labelled & ~at_anchors
     left_out = int((loaded.labelled & at_anchors).sum())
     groups = answers.evidence_groups[at]
     roles = np.array([evidence_role(group).value for group in groups.tolist()], dtype=np.str_)
-    labelled = _Labelled(answers.response_ids[at], answers.verdicts[at], loaded.values[at] == 1, groups, roles)
+    labelled = _Labelled(
+        answers.response_ids[at], answers.verdicts[at], loaded.values[at] == 1, groups, roles
+    )
     return labelled, {"anchors": left_out} if left_out else {}
 
 
 def _cases(
-    connection: Connection, version: StoredVersion, develop: _Labelled, items: Mapping[int, JudgeInput]
+    connection: Connection,
+    version: StoredVersion,
+    develop: _Labelled,
+    items: Mapping[int, JudgeInput],
 ) -> list[Case]:
     """Return the develop answers on which the judge and people differ; one that has a reason comes first."""
     wrong = ~develop.right & (develop.verdicts != UNUSABLE)
     bad = dict(zip(develop.ids[wrong].tolist(), develop.bad[wrong].tolist(), strict=True))
     cases = []
     for batch in batches([id_ for id_ in bad if id_ in items]):
-        texts, reviews = judged_texts(connection, version.id, batch), person_reviews(connection, batch)
+        texts, reviews = (
+            judged_texts(connection, version.id, batch),
+            person_reviews(connection, batch),
+        )
         for id_ in batch:
             explained = sorted(
-                reviews.get(id_, ()), key=lambda review: (review.grade.why_differs is None, not review.grade.note)
+                reviews.get(id_, ()),
+                key=lambda review: (review.grade.why_differs is None, not review.grade.note),
             )
-            cases.append(Case(items[id_], texts[id_], bad[id_], explained[0] if explained else None))
+            cases.append(
+                Case(items[id_], texts[id_], bad[id_], explained[0] if explained else None)
+            )
     return cases
 
 
@@ -312,7 +362,9 @@ def _looks(connection: Connection, held_out: _Labelled) -> int:
     return sum(2 * each.look.held_out >= len(held_out.ids) for each in stored_looks(connection))
 
 
-def _too_little(title: str, held_out: _Labelled, develop: _Labelled, cases: list[Case], looks: int) -> Note | None:
+def _too_little(
+    title: str, held_out: _Labelled, develop: _Labelled, cases: list[Case], looks: int
+) -> Note | None:
     groups = len(np.unique(held_out.groups))
     if groups < MIN_GROUPS:
         return note("align_few_labels", judge=title, groups=groups, least=MIN_GROUPS)
@@ -334,16 +386,25 @@ class _LeakCheck:
     """Refuses prompts that contain a labelled answer: with it, the prompt would know labels that test it."""
 
     def __init__(
-        self, connection: Connection, version: StoredVersion, items: Mapping[int, JudgeInput], held_out: _Labelled
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        items: Mapping[int, JudgeInput],
+        held_out: _Labelled,
     ) -> None:
         columns = select(RESPONSE.c.id, RESPONSE.c.content_hash, RESPONSE.c.evidence_group)
         rows = rows_with(connection, columns, RESPONSE.c.id, list(items))
         self._hashes = {row.id: (row.content_hash, str(row.evidence_group)) for row in rows}
         self._items = items
         self._present = f"{version.prompt}\n{json.dumps(version.params, ensure_ascii=False)}"
-        leaked = self._leaked(PromptText(self._present, load_prompt(PROMPTS[version.kind]).text), held_out.ids.tolist())
+        leaked = self._leaked(
+            PromptText(self._present, load_prompt(PROMPTS[version.kind]).text),
+            held_out.ids.tolist(),
+        )
         if leaked is not None:
-            raise BadInput(f"the prompt of {version.title} contains the held-out answer {leaked!r}: remove it first")
+            raise BadInput(
+                f"the prompt of {version.title} contains the held-out answer {leaked!r}: remove it first"
+            )
 
     def reason(self, prompt: str) -> str | None:
         """Return why a candidate is refused, or None."""
@@ -352,7 +413,9 @@ class _LeakCheck:
 
     def _leaked(self, text: PromptText, ids: Iterable[int]) -> str | None:
         items = (self._items[id_] for id_ in ids if id_ in self._items)
-        leaked = (item for item in items if text.contains(item, *self._hashes.get(item.response_id, ())))
+        leaked = (
+            item for item in items if text.contains(item, *self._hashes.get(item.response_id, ()))
+        )
         return next((item.external_id for item in leaked), None)
 
 

@@ -24,7 +24,9 @@ def anchors_command() -> None:
 
 
 @options.command(
-    "judgeboard test anchors make", "judgeboard test anchors make --n 150 --replace", group=anchors_command
+    "judgeboard test anchors make",
+    "judgeboard test anchors make --n 150 --replace",
+    group=anchors_command,
 )
 @options.with_default(
     "--n",
@@ -33,14 +35,17 @@ def anchors_command() -> None:
     help="Number of anchors. It is approximate, because whole evidence groups are drawn.",
 )
 @options.with_default("--seed", default="anchors", help="Seed of the draw.")
-@click.option("--replace", is_flag=True, help="Replace the current anchors. Their verdicts stay stored.")
+@click.option(
+    "--replace", is_flag=True, help="Replace the current anchors. Their verdicts stay stored."
+)
 def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     """Draw the anchors at random, and store their ids.
 
-    The command draws whole evidence groups. An evidence group has the answers to one question from the same passages.
-    Groups with labels are drawn first. The anchors have about the same shares of query types and of bad answers as all
-    labelled answers. The draw leaves out groups with an answer that is an example in a judge's prompt. It also leaves
-    out groups whose labels `judgeboard align` used.
+    The command draws whole evidence groups. An evidence group has the answers to one question from
+    the same passages. Groups with labels are drawn first. The anchors have about the same shares of
+    query types and of bad answers as all labelled answers. The draw leaves out groups with an
+    answer that is an example in a judge's prompt. It also leaves out groups whose labels
+    `judgeboard align` used.
     """
     from judgeboard.methods.anchors.report import make_anchors
 
@@ -58,12 +63,16 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
 @judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @stored_judge_options
 def anchors_judge(
-    named: str | None, kind: str | None, max_cost: float | None, **chosen: "Unpack[StoredJudgeKeywords]"
+    named: str | None,
+    kind: str | None,
+    max_cost: float | None,
+    **chosen: "Unpack[StoredJudgeKeywords]",
 ) -> int:
     """Judge the anchors, a fixed set of answers, once more. Only `test anchors report` uses these verdicts.
 
-    Give the NAME of the judge in judgeboard.toml, or the same options that you gave `judgeboard judge`. If a run stops
-    early, repeat the command to continue it. The exit codes are those of `judgeboard judge`.
+    Give the NAME of the judge in judgeboard.toml, or the same options that you gave `judgeboard
+    judge`. If a run stops early, repeat the command to continue it. The exit codes are those of
+    `judgeboard judge`.
     """
     from judgeboard.methods.anchors.report import stored_anchors
     from judgeboard.runs.judging import judge_pending, make_judge
@@ -103,8 +112,8 @@ def anchors_judge(
 def anchors_report(judge_version: str | None, looks: int) -> int:
     """Show whether a judge's verdicts on the anchors changed. If they did, the judge drifts.
 
-    The command compares the newest verdicts on the anchors with the first verdicts, and with those of the previous run.
-    Makes no model calls. Exit code 1 if drift is shown, otherwise 0.
+    The command compares the newest verdicts on the anchors with the first verdicts, and with those
+    of the previous run. Makes no model calls. Exit code 1 if drift is shown, otherwise 0.
     """
     from judgeboard.methods.anchors.report import anchor_report
 

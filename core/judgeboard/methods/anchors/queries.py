@@ -41,13 +41,17 @@ def insert_anchor_set(
     ids = tuple(sorted(response_ids))
     row = {"seed": seed, "by": by, "at": now}
     set_id = connection.execute(insert(ANCHOR_SET).returning(ANCHOR_SET.c.id), row).scalar_one()
-    connection.execute(insert(ANCHOR), [{"anchor_set_id": set_id, "response_id": id_} for id_ in ids])
+    connection.execute(
+        insert(ANCHOR), [{"anchor_set_id": set_id, "response_id": id_} for id_ in ids]
+    )
     return AnchorSet(set_id, seed, by, now, ids)
 
 
 def newest_anchors(connection: Connection) -> AnchorSet | None:
     """Return the newest set, without answers that are forgotten; None if there is no set."""
-    newest = connection.execute(select(ANCHOR_SET).order_by(ANCHOR_SET.c.id.desc()).limit(1)).first()
+    newest = connection.execute(
+        select(ANCHOR_SET).order_by(ANCHOR_SET.c.id.desc()).limit(1)
+    ).first()
     if newest is None:
         return None
     answers = select(ANCHOR.c.response_id).join(RESPONSE, RESPONSE.c.id == ANCHOR.c.response_id)
@@ -65,7 +69,9 @@ class AnchorCandidates(Columns):
     query_types: TextColumn
 
 
-def anchor_candidates(connection: Connection, response_ids: Collection[int] | None) -> AnchorCandidates:
+def anchor_candidates(
+    connection: Connection, response_ids: Collection[int] | None
+) -> AnchorCandidates:
     """Return the logged answers with these ids (None: all) that are not forgotten."""
     query = select(RESPONSE.c.id, RESPONSE.c.evidence_group, RESPONSE.c.query_type).where(
         RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None)
@@ -90,7 +96,10 @@ def anchor_runs(
 ) -> list[AnchorRun]:
     """Return the runs, of one version or of all, that judged any of these answers as anchors, the newest first."""
     judged = ANCHOR_JUDGMENT.c
-    counts = func.count().label("asked"), func.count().filter(judged.status == Status.OK.value).label("ok")
+    counts = (
+        func.count().label("asked"),
+        func.count().filter(judged.status == Status.OK.value).label("ok"),
+    )
     query = (
         select(RUN.c.id, RUN.c.judge_version_id, RUN.c.started_at, *counts)
         .join(ANCHOR_JUDGMENT, judged.run_id == RUN.c.id)
@@ -142,8 +151,12 @@ def first_verdicts(
     rows = [row for query in (in_log, as_anchors) for row in connection.execute(query)]
     first = {row[0]: row for row in sorted(rows, key=lambda row: row[1], reverse=True)}
     ids = sorted(first)
-    labels, groundedness, quality = (np.array([first[id_][place] for id_ in ids]) for place in (2, 3, 4))
-    grades = with_scores(labels.astype(np.int64), groundedness.astype(np.float64), quality.astype(np.int64))
+    labels, groundedness, quality = (
+        np.array([first[id_][place] for id_ in ids]) for place in (2, 3, 4)
+    )
+    grades = with_scores(
+        labels.astype(np.int64), groundedness.astype(np.float64), quality.astype(np.int64)
+    )
     return AnchorVerdicts(*grades, np.array(ids, dtype=np.int64))
 
 

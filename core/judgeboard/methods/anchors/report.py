@@ -63,12 +63,15 @@ _UNLABELLED, _GOOD, _BAD = range(3)
 _LISTED = 1_000
 
 
-def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str) -> Result:
+def make_anchors(
+    store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str
+) -> Result:
     """Draw about ``n`` anchors with ``seed``, and store them: whole evidence groups, labelled answers first.
 
-    Query types, and bad and good answers, get shares like those of all labelled answers. Groups with an answer in a
-    judge's prompt are not drawn, and neither are groups with a label that `align` used. Raises BadInput if there is no
-    answer to draw, or if anchors exist and ``replace`` is False.
+    Query types, and bad and good answers, get shares like those of all labelled answers. Groups
+    with an answer in a judge's prompt are not drawn, and neither are groups with a label that
+    `align` used. Raises BadInput if there is no answer to draw, or if anchors exist and ``replace``
+    is False.
     """
     at = utc_now()
     with store.reading() as connection:
@@ -77,8 +80,13 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
         answers = anchor_candidates(connection, labels.response_ids.tolist())
         prompts, aligned = _groups_in_prompts(connection), _groups_of_align(connection)
         seen = among(answers.evidence_groups, prompts)
-        left_out = {"prompt": int(seen.sum()), "align": int((among(answers.evidence_groups, aligned) & ~seen).sum())}
-        chosen = _drawn(answers, labels.kinds(answers.response_ids), np.union1d(prompts, aligned), n, seed)
+        left_out = {
+            "prompt": int(seen.sum()),
+            "align": int((among(answers.evidence_groups, aligned) & ~seen).sum()),
+        }
+        chosen = _drawn(
+            answers, labels.kinds(answers.response_ids), np.union1d(prompts, aligned), n, seed
+        )
         if len(chosen.response_ids) < n:
             others = anchor_candidates(connection, None)
             taken = np.unique(np.concatenate([prompts, answers.evidence_groups]))
@@ -91,9 +99,13 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
         raise BadInput(f"{why} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
         lock_anchor_sets(connection)
-        _check_free(connection, replace=replace)  # another process may have drawn anchors in the meantime
+        _check_free(
+            connection, replace=replace
+        )  # another process may have drawn anchors in the meantime
         anchors = insert_anchor_set(connection, chosen.response_ids.tolist(), seed, by, at)
-        record_event(connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at)
+        record_event(
+            connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at
+        )
     count, groups = len(chosen.response_ids), len(np.unique(chosen.evidence_groups))
     labelled, bad = int((chosen.kinds != _UNLABELLED).sum()), int((chosen.kinds == _BAD).sum())
     made = note("anchors_made", anchors=count, groups=groups, labelled=labelled)
@@ -137,7 +149,9 @@ class _Drawn(NamedTuple):
 
 def _groups_in_prompts(connection: Connection) -> IntArray:
     """Return the evidence groups, ascending, of the answers that any judge version saw as examples."""
-    examples = {id_ for version in list_versions(connection) for id_ in example_responses(version.params)}
+    examples = {
+        id_ for version in list_versions(connection) for id_ in example_responses(version.params)
+    }
     return np.unique(anchor_candidates(connection, examples).evidence_groups)
 
 
@@ -148,11 +162,15 @@ def _groups_of_align(connection: Connection) -> IntArray:
     """
     versions = sorted({each.look.version_id for each in stored_looks(connection)})
     loaded = [LabelledAnswers(connection, get_version(connection, version)) for version in versions]
-    groups = {group for each in loaded for group in each.answers.evidence_groups[each.labelled].tolist()}
+    groups = {
+        group for each in loaded for group in each.answers.evidence_groups[each.labelled].tolist()
+    }
     return np.array(sorted(groups - anchor_groups(connection)), dtype=np.int64)
 
 
-def _drawn(answers: AnchorCandidates, kinds: IntArray, without: IntArray, n: int, seed: str) -> _Drawn:
+def _drawn(
+    answers: AnchorCandidates, kinds: IntArray, without: IntArray, n: int, seed: str
+) -> _Drawn:
     """Return about ``n`` answers of whole groups, none of them in the groups ``without``.
 
     The strata are the query type of a group, and whether most of its answers are bad.
@@ -164,7 +182,10 @@ def _drawn(answers: AnchorCandidates, kinds: IntArray, without: IntArray, n: int
     sizes = np.bincount(rows, minlength=len(distinct))
     mostly_bad = 2 * np.bincount(rows, weights=kinds == _BAD, minlength=len(distinct)) > sizes
     strata = np.unique(2 * answers.query_types.codes[first] + mostly_bad, return_inverse=True)[1]
-    quotas = np.array(allocated(n, np.bincount(strata, weights=sizes).astype(int).tolist(), least=0), dtype=np.int64)
+    quotas = np.array(
+        allocated(n, np.bincount(strata, weights=sizes).astype(int).tolist(), least=0),
+        dtype=np.int64,
+    )
     taken = np.zeros(len(distinct), dtype=np.bool_)
     for group in np.argsort(numbers[first], kind="stable"):
         if quotas[strata[group]] > 0:
@@ -197,11 +218,12 @@ class ChangedAnchor:
 class AnchorReport(Result):
     """The drift of a judge version on the anchors, by its newest ``run`` on them.
 
-    ``about.counts``: ``usable`` of the ``anchors`` got a usable verdict in this run, and ``labelled`` have a label of
-    people. The slices compare it with the first verdicts and with the run before; ``tests_shown`` counts the tests that
-    show drift. All tests share the probability 0.05 / ``looks`` of a false alarm. ``changed`` are the anchors whose
-    verdict is not the first one, by id, at most 1,000. The row ``seen`` is the share of verdicts that must change in
-    one direction for drift to be shown in 80 % of cases.
+    ``about.counts``: ``usable`` of the ``anchors`` got a usable verdict in this run, and
+    ``labelled`` have a label of people. The slices compare it with the first verdicts and with the
+    run before; ``tests_shown`` counts the tests that show drift. All tests share the probability
+    0.05 / ``looks`` of a false alarm. ``changed`` are the anchors whose verdict is not the first
+    one, by id, at most 1,000. The row ``seen`` is the share of verdicts that must change in one
+    direction for drift to be shown in 80 % of cases.
     """
 
     run: int
@@ -212,12 +234,19 @@ class AnchorReport(Result):
 
 
 def _rows(since: str, change: AnchorChange, shown: Sequence[str]) -> Iterator[Row]:
-    counts = {"n": change.n, "to_bad": change.to_bad, "to_good": change.to_good, "tests_shown": len(shown)}
+    counts = {
+        "n": change.n,
+        "to_bad": change.to_bad,
+        "to_good": change.to_good,
+        "tests_shown": len(shown),
+    }
     right = change.agreement
     counts |= {"right_before": right.first_right, "right_now": right.second_right}
     counts |= {"newly_wrong": right.only_first, "newly_right": right.only_second}
     numbers = counts | {f"p_{test}": p for test, p in change.p_values.items()}
-    yield from (Row(name, since, number, None, None, change.n, None) for name, number in numbers.items())
+    yield from (
+        Row(name, since, number, None, None, change.n, None) for name, number in numbers.items()
+    )
     yield Row.of("flip_rate", since, change.flip_rate)
     yield Row.of("right_change", since, right.change)
     yield Row.of("score_change", since, change.score_shift)
@@ -228,9 +257,9 @@ def anchor_report(
 ) -> AnchorReport:
     """Compare the newest verdicts of a judge version on the anchors with its first and with its last verdicts.
 
-    By default, the version is the one that judged the anchors last. ``looks`` is the number of reports that share the
-    probability of 5 % that any of them shows drift by chance. Raises NotFound if there are no anchors, or if the
-    version has not judged them.
+    By default, the version is the one that judged the anchors last. ``looks`` is the number of
+    reports that share the probability of 5 % that any of them shows drift by chance. Raises
+    NotFound if there are no anchors, or if the version has not judged them.
     """
     anchors = stored_anchors(connection)
     version_id = None if judge_version is None else get_version(connection, judge_version).id
@@ -239,24 +268,39 @@ def anchor_report(
         version = None if version_id is None else get_version(connection, version_id)
         command = f"judgeboard test anchors judge {(version and judge_options(version)) or '--judge KIND'}"
         whose = "" if version is None else f" of {version.title}"
-        raise NotFound(f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`")
+        raise NotFound(
+            f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`"
+        )
     newest = runs[0]
     version = get_version(connection, newest.judge_version_id)
     earlier = [run for run in runs[1:] if run.judge_version_id == version.id]
     compare = _Comparing(connection, anchors, newest)
-    parts = [("the first judging", first_verdicts(connection, version.id, anchors.response_ids, newest.id))]
+    parts = [
+        (
+            "the first judging",
+            first_verdicts(connection, version.id, anchors.response_ids, newest.id),
+        )
+    ]
     if earlier:
         since = f"run {earlier[0].id} on {day_words(utc_day(earlier[0].started_at))}"
         parts.append((since, verdicts_of_run(connection, earlier[0].id)))
     changes = [compare.with_earlier(verdicts) for _, verdicts in parts]
     shown = shown_tests(changes, looks)
     tests = sum(len(change.p_values) for change in changes)
-    drift = [code for change, names in zip(changes, shown, strict=True) for code in drift_codes(change, names)]
+    drift = [
+        code
+        for change, names in zip(changes, shown, strict=True)
+        for code in drift_codes(change, names)
+    ]
     seen = seen_share(changes[0].n, tests, looks)
     rows = [Row("seen", ALL, seen, None, None, changes[0].n, None)]
     for (since, _), change, names in zip(parts, changes, shown, strict=True):
         rows += _rows(since, change, names) if change.n else ()
-    counts = {"anchors": len(anchors.response_ids), "labelled": int(compare.labelled.sum()), "usable": newest.ok}
+    counts = {
+        "anchors": len(anchors.response_ids),
+        "labelled": int(compare.labelled.sum()),
+        "usable": newest.ok,
+    }
     return AnchorReport(
         about=About(judges=(version.title,), by="since", unit="anchors", counts=counts),
         headline=_headline(version.title, changes[0].n, drift, seen),
@@ -298,7 +342,9 @@ class _Comparing:
             repeats=self._repeats,
         )
 
-    def changed(self, connection: Connection, verdicts: AnchorVerdicts) -> tuple[ChangedAnchor, ...]:
+    def changed(
+        self, connection: Connection, verdicts: AnchorVerdicts
+    ) -> tuple[ChangedAnchor, ...]:
         """Return the anchors whose newest verdict differs from these."""
         now, before = self._now[0], self._by_id(verdicts)[0]
         rows = np.flatnonzero(is_given(now) & is_given(before) & (now != before))[:_LISTED]
@@ -343,7 +389,10 @@ def _repeats(connection: Connection, version_id: int, cut: float) -> Flips | Non
 
 def drift_codes(change: AnchorChange, shown: Sequence[str]) -> Iterator[str]:
     """Yield what each test that is ``shown`` means."""
-    worse, lower = (each.value is not None and each.value < 0 for each in (change.agreement.change, change.score_shift))
+    worse, lower = (
+        each.value is not None and each.value < 0
+        for each in (change.agreement.change, change.score_shift)
+    )
     codes = {
         "direction": "drift_to_bad" if change.to_bad > change.to_good else "drift_to_good",
         "agreement": "drift_worse" if worse else "drift_better",
@@ -362,9 +411,15 @@ def _headline(title: str, n: int, drift: Sequence[str], seen: float | None) -> N
 
 
 def _caveats(
-    version: StoredVersion, newest: AnchorRun, anchors: int, change: AnchorChange, drift: Sequence[str]
+    version: StoredVersion,
+    newest: AnchorRun,
+    anchors: int,
+    change: AnchorChange,
+    drift: Sequence[str],
 ) -> Iterator[Note]:
-    yield from (note(code, judge=version.title) for code in dict.fromkeys(drift) if code != drift[0])
+    yield from (
+        note(code, judge=version.title) for code in dict.fromkeys(drift) if code != drift[0]
+    )
     if newest.ok < anchors:
         yield note("anchors_unusable", run=newest.id, usable=newest.ok, anchors=anchors)
     if change.n and change.repeats is None and version.model is not None:

@@ -1,13 +1,16 @@
 """Audits: a stronger judge (the supreme judge) reviews the verdicts of a judge, and marks the wrong ones.
 
-The reviews of judgments are in `store/judgment_reviews.py`: they are a signal, which files have too, and raise flags.
+The reviews of judgments are in `store/judgment_reviews.py`: they are a signal, which files have
+too, and raise flags.
 """
 
 from judgeboard.registry.methods import JudgeSection, Registration
 
 REGISTRATION = Registration(
     commands={("Improve", "test", "audit"): f"{__name__}.command:audit_command"},
-    judge_sections=(JudgeSection("judgeboard_dashboard.widgets.audits:audits_section", below=True),),
+    judge_sections=(
+        JudgeSection("judgeboard_dashboard.widgets.audits:audits_section", below=True),
+    ),
     runs={"audit": "Auditing"},
     sample=f"{__name__}.sample:add_sample",
 )

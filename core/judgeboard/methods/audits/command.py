@@ -32,8 +32,17 @@ SHOWN = 5  # maximum number of answers per list
     metavar="NAME",
     help="Name of a judge in judgeboard.toml: the supreme judge uses its model. With --recorded: a judge version.",
 )
-@click.option("--model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it.")
-@click.option("--recorded", is_flag=True, help="Compare with the stored verdicts of --by; make no model calls.")
+@click.option(
+    "--model",
+    "model",
+    metavar="MODEL",
+    help="Name of the supreme judge's model, as its endpoint spells it.",
+)
+@click.option(
+    "--recorded",
+    is_flag=True,
+    help="Compare with the stored verdicts of --by; make no model calls.",
+)
 @click.option(
     "--approach",
     type=click.Choice(["1", "2"]),
@@ -54,7 +63,9 @@ SHOWN = 5  # maximum number of answers per list
     help=f"Share of the verdicts to audit (default: {LIVE_SAMPLE:g}; with --recorded 1).",
 )
 @options.with_default("--seed", type=int, default=0, help="The same seed selects the same answers.")
-@click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
+@click.option(
+    "--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable."
+)
 @asking.endpoint_options
 @asking.asking_options
 @options.where
@@ -76,11 +87,18 @@ def audit_command(
 ) -> int:
     """Let a supreme judge review the verdicts of JUDGE. People's grades show whether the supreme judge is right.
 
-    A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall measure how
-    well the marks find verdicts that differ from people's labels. To continue an interrupted audit, repeat the command.
+    A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and
+    recall measure how well the marks find verdicts that differ from people's labels. To continue an
+    interrupted audit, repeat the command.
     """
     from judgeboard.methods.audits.report import AuditSample
-    from judgeboard.methods.audits.run import audit, audit_recorded, audited_version, make_independent, make_supreme
+    from judgeboard.methods.audits.run import (
+        audit,
+        audit_recorded,
+        audited_version,
+        make_independent,
+        make_supreme,
+    )
 
     if recorded:
         if by is None:
@@ -105,16 +123,24 @@ def audit_command(
     else:
         with store.reading() as connection:
             audited_version(connection, judge_version)
-        make = partial(make_independent, store, judge_version, kind=kind) if by_scores else make_supreme
+        make = (
+            partial(make_independent, store, judge_version, kind=kind)
+            if by_scores
+            else make_supreme
+        )
         supreme = make(**asking.at_last_address(store, make, chosen))
         with asking.run_options(chosen["concurrency"], max_cost) as how:
-            report = audit(store, supreme, judge_version, sample=sample, again=rejudge is not None, **how)
+            report = audit(
+                store, supreme, judge_version, sample=sample, again=rejudge is not None, **how
+            )
     options.show(report, report_lines(report))
     options.suggest("queue", "create", "audited", "--where", "rule=supreme_disagrees")
     return report.account.exit_code
 
 
-def _check(*, recorded: bool, kind: str | None, approach: str | None, chosen: "JudgeKeywords") -> None:
+def _check(
+    *, recorded: bool, kind: str | None, approach: str | None, chosen: "JudgeKeywords"
+) -> None:
     from judgeboard.settings.model import load_settings
 
     if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
@@ -136,7 +162,11 @@ def report_lines(report: "AuditReport") -> Iterator[str]:
     )
     yield from report.lines(("n",))
     yield from ("", *text_lines(rates_table(report)))
-    for name, answers in (("caught", report.caught), ("missed", report.missed), ("accused", report.accused)):
+    for name, answers in (
+        ("caught", report.caught),
+        ("missed", report.missed),
+        ("accused", report.accused),
+    ):
         if answers:
             more = [f"{len(answers) - SHOWN:,} more"] if len(answers) > SHOWN else []
             yield f"{name}: {', '.join([*(each.external_id for each in answers[:SHOWN]), *more])}"

@@ -43,7 +43,9 @@ class LatestReview(NamedTuple):
 _OF_RESPONSE = RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.query_type
 
 
-def audited_judgments(connection: Connection, version_id: int, where: RowFilter) -> list[AuditedJudgment]:
+def audited_judgments(
+    connection: Connection, version_id: int, where: RowFilter
+) -> list[AuditedJudgment]:
     """Return a version's current judgments of logged answers, ordered by response, without forgotten answers."""
     query = (
         select(CURRENT.c.response_id, CURRENT.c.judgment_id, *_OF_RESPONSE)
@@ -61,12 +63,18 @@ def audited_judgments(connection: Connection, version_id: int, where: RowFilter)
 
 def measures_given(connection: Connection, version_id: int) -> frozenset[str]:
     """Return the measures (groundedness, quality, label) that occur in a version's usable verdicts."""
-    counts = select(*(func.count(JUDGMENT.c[name]).label(name) for name in ("groundedness", "quality", "label")))
-    usable = counts.where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.status == Status.OK.value)
+    counts = select(
+        *(func.count(JUDGMENT.c[name]).label(name) for name in ("groundedness", "quality", "label"))
+    )
+    usable = counts.where(
+        JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.status == Status.OK.value
+    )
     return frozenset(name for name, n in connection.execute(usable).one()._asdict().items() if n)
 
 
-def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) -> list[AuditedJudgment]:
+def reviewed_judgments(
+    connection: Connection, judgment_ids: Collection[int]
+) -> list[AuditedJudgment]:
     """Return which of these judgments of logged answers are current for their version, ordered by response."""
     is_current = exists().where(
         CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
@@ -76,20 +84,31 @@ def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) ->
     query = (
         select(JUDGMENT.c.response_id, JUDGMENT.c.id, *_OF_RESPONSE)
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
-        .where(RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None), is_current)
+        .where(
+            RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None), is_current
+        )
     )
-    return sorted(AuditedJudgment._make(row) for row in rows_with(connection, query, JUDGMENT.c.id, judgment_ids))
+    return sorted(
+        AuditedJudgment._make(row)
+        for row in rows_with(connection, query, JUDGMENT.c.id, judgment_ids)
+    )
 
 
 def latest_reviews(
-    connection: Connection, supreme_id: int, audited_id: int, judgment_ids: Collection[int] | None = None
+    connection: Connection,
+    supreme_id: int,
+    audited_id: int,
+    judgment_ids: Collection[int] | None = None,
 ) -> dict[int, LatestReview]:
     """Return a supreme version's latest review of each judgment of the audited version, by judgment id."""
     columns = (JUDGMENT_REVIEW.c[name] for name in LatestReview._fields)
     query = (
         select(*columns)
         .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_REVIEW.c.judgment_id)
-        .where(JUDGMENT_REVIEW.c.judge_version_id == supreme_id, JUDGMENT.c.judge_version_id == audited_id)
+        .where(
+            JUDGMENT_REVIEW.c.judge_version_id == supreme_id,
+            JUDGMENT.c.judge_version_id == audited_id,
+        )
         .order_by(JUDGMENT_REVIEW.c.id)
     )
     rows = rows_with(connection, query, JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
@@ -100,9 +119,17 @@ def audits_done(connection: Connection) -> list[tuple[int, int]]:
     """Return the (audited, supreme) version ids with reviews: those with a usable review first, then the latest."""
     # One lookup per review, because a join would read all judgments.
     columns = JUDGMENT_REVIEW.c
-    audited_version = select(JUDGMENT.c.judge_version_id).where(JUDGMENT.c.id == columns.judgment_id).scalar_subquery()
+    audited_version = (
+        select(JUDGMENT.c.judge_version_id)
+        .where(JUDGMENT.c.id == columns.judgment_id)
+        .scalar_subquery()
+    )
     usable = case((columns.correct.is_not(None), 1), else_=0).label("usable")
-    reviews = select(audited_version.label("audited"), columns.judge_version_id, columns.id, usable).subquery().c
+    reviews = (
+        select(audited_version.label("audited"), columns.judge_version_id, columns.id, usable)
+        .subquery()
+        .c
+    )
     versions = (reviews.audited, reviews.judge_version_id)
     query = select(*versions, func.max(reviews.usable), func.max(reviews.id)).group_by(*versions)
     rows = sorted(connection.execute(query), key=lambda row: (-row[2], -row[3]))
@@ -116,12 +143,17 @@ def verdicts_of(connection: Connection, judgment_ids: Collection[int]) -> dict[i
     judged = select(*(JUDGMENT.c[name] for name in columns)).where(
         JUDGMENT.c.id.in_(judgment_ids), JUDGMENT.c.status == Status.OK.value
     )
-    return {row.id: record_of(Verdict, row, scores=tuple(scores.get(row.id, ()))) for row in connection.execute(judged)}
+    return {
+        row.id: record_of(Verdict, row, scores=tuple(scores.get(row.id, ())))
+        for row in connection.execute(judged)
+    }
 
 
 def count_flagged(connection: Connection, fingerprint: str, response_ids: Collection[int]) -> int:
     """Return how many of these responses have a supreme_disagrees flag for this version that is not superseded."""
     key = f"{SUPREME_DISAGREES}:{fingerprint}"
-    query = select(FLAG.c.response_id).where(FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value)
+    query = select(FLAG.c.response_id).where(
+        FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value
+    )
     of_rule = query.where(FLAG.c.rule == SUPREME_DISAGREES)
     return len(set(connection.execute(of_rule).scalars()) & set(response_ids))

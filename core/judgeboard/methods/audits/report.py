@@ -37,7 +37,8 @@ ACCUSED, RIGHTLY_UNMARKED = "right, marked wrong", "right, not marked"
 class AuditSample:
     """A share (above 0, at most 1) of the answers in ``where``; the same seed selects the same answers.
 
-    Only seed, source and external id decide. So with the same seed, a larger share contains the smaller one.
+    Only seed, source and external id decide. So with the same seed, a larger share contains the
+    smaller one.
     """
 
     share: float = 1.0
@@ -77,10 +78,11 @@ class AuditedAnswer:
 class AuditReport(Result):
     """An audit compared with people. A verdict is wrong if it differs from people's label; a mark predicts this.
 
-    ``about.judges`` are the audited version and the supreme judge. ``about.counts``: ``audited`` verdicts have a usable
-    review, ``marked`` ones are wrong according to it, people ``graded`` some of them, and ``flags_raised`` counts flags
-    on marked verdicts, including decided flags. The slices of the figure ``n`` are the graded verdicts by people's
-    label and mark. ``caught`` are marked wrong verdicts, ``missed`` unmarked wrong ones, ``accused`` marked right ones.
+    ``about.judges`` are the audited version and the supreme judge. ``about.counts``: ``audited``
+    verdicts have a usable review, ``marked`` ones are wrong according to it, people ``graded`` some
+    of them, and ``flags_raised`` counts flags on marked verdicts, including decided flags. The
+    slices of the figure ``n`` are the graded verdicts by people's label and mark. ``caught`` are
+    marked wrong verdicts, ``missed`` unmarked wrong ones, ``accused`` marked right ones.
     """
 
     sample: float
@@ -103,9 +105,10 @@ def audit_report(
 ) -> AuditReport:
     """Return the report on the stored reviews of one version's verdicts by another version.
 
-    For each current verdict of the audited version, the latest review by the supreme version counts. People's majority
-    label is compared with the judge's label, or with the label derived from its groundedness. With ``reviewed_only``,
-    verdicts without a review are left out and do not count as not reached. ``not_comparable`` is for a note.
+    For each current verdict of the audited version, the latest review by the supreme version
+    counts. People's majority label is compared with the judge's label, or with the label derived
+    from its groundedness. With ``reviewed_only``, verdicts without a review are left out and do not
+    count as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
     reviews = queries.latest_reviews(connection, supreme.id, audited.id)
@@ -114,7 +117,9 @@ def audit_report(
         if reviewed_only
         else sample.drawn(queries.audited_judgments(connection, audited.id, sample.where))
     )
-    usable = {judgment_id: review for judgment_id, review in reviews.items() if review.correct is not None}
+    usable = {
+        judgment_id: review for judgment_id, review in reviews.items() if review.correct is not None
+    }
     reviewed = {each.response_id: each for each in drawn if each.judgment_id in usable}
     wrong_by_mark = {id_ for id_, each in reviewed.items() if not usable[each.judgment_id].correct}
     source = PairSource(connection)
@@ -132,14 +137,17 @@ def audit_report(
     ]
 
     caught, missed, accused = (
-        tuple(compress(answers, rows)) for rows in (wrong & marked, wrong & ~marked, ~wrong & marked)
+        tuple(compress(answers, rows))
+        for rows in (wrong & marked, wrong & ~marked, ~wrong & marked)
     )
     flags = queries.count_flagged(connection, audited.fingerprint, wrong_by_mark)
     reason = None if pairs.n else "people graded none of the audited answers"
     if not reviewed:
         reason = "no verdict has a usable review"
     sampled = Counter(reviews[each.judgment_id].inclusion_probability for each in reviewed.values())
-    account = account or account_of_audit(drawn, {id_: review.status for id_, review in reviews.items()})
+    account = account or account_of_audit(
+        drawn, {id_: review.status for id_, review in reviews.items()}
+    )
     counts = {CAUGHT: len(caught), MISSED: len(missed), ACCUSED: len(accused)}
     counts[RIGHTLY_UNMARKED] = int((~wrong & ~marked).sum())
     why_no_precision = reason or "no verdict that people graded is marked"
@@ -153,9 +161,16 @@ def audit_report(
     if account.asked and not reviewed:
         headline = note("audit_unusable", supreme=supreme.title, reviews=account.asked)
     elif not pairs.n:
-        headline = note("audit_ungraded", supreme=supreme.title, marked=len(wrong_by_mark), verdicts=len(reviewed))
+        headline = note(
+            "audit_ungraded",
+            supreme=supreme.title,
+            marked=len(wrong_by_mark),
+            verdicts=len(reviewed),
+        )
     else:
-        headline = note("audit", supreme=supreme.title, caught=len(caught), wrong=len(caught) + len(missed))
+        headline = note(
+            "audit", supreme=supreme.title, caught=len(caught), wrong=len(caught) + len(missed)
+        )
     unflagged, draws = len(wrong_by_mark) - flags, sorted(sampled.items())
     caveats = _caveats(pairs, source.cuts.words, unflagged, not_comparable, sample, draws, rates)
     return AuditReport(
@@ -242,13 +257,20 @@ class DoneAudit(NamedTuple):
 def done_audits(connection: Connection) -> list[DoneAudit]:
     """Return every audit with reviews, the latest first; audits without usable reviews come last."""
     versions = {version.id: version for version in list_versions(connection)}
-    return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in queries.audits_done(connection)]
+    return [
+        DoneAudit(versions[audited], versions[supreme])
+        for audited, supreme in queries.audits_done(connection)
+    ]
 
 
 def audit_caveats(connection: Connection, audit: DoneAudit, report: AuditReport) -> Iterator[Note]:
     """Yield what the supreme judge saw, how many verdicts it reviewed, and what limits the figures."""
     approach = audit.supreme.params.get("approach") if audit.supreme.kind == AUDIT else "alone"
-    yield note({"alone": "audit_of_two_judges", 1: "audit_of_verdicts"}.get(approach, "audit_by_own_scores"))
+    yield note(
+        {"alone": "audit_of_two_judges", 1: "audit_of_verdicts"}.get(
+            approach, "audit_by_own_scores"
+        )
+    )
     n = report.about.counts["audited"]
     yield note("audit_usable", n=n, verdicts=count_verdicts(connection, audit.audited.id))
     if report.account.asked > n and audit.supreme.model is not None:

@@ -9,14 +9,25 @@ from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import JudgeSignal
 from judgeboard.flags.rules import differences_of
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge, Asking, JudgeKeywords
+from judgeboard.judges.judge import (
+    DEFAULT_MAX_OUTPUT,
+    TEMPERATURE,
+    AskedJudge,
+    Asking,
+    JudgeKeywords,
+)
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
 from judgeboard.measure.verdict_changes import side_of
 from judgeboard.methods.audits import queries
 from judgeboard.methods.audits.queries import AuditedJudgment
-from judgeboard.methods.audits.report import AuditReport, AuditSample, account_of_audit, audit_report
+from judgeboard.methods.audits.report import (
+    AuditReport,
+    AuditSample,
+    account_of_audit,
+    audit_report,
+)
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import (
     AskOnceMethod,
@@ -47,8 +58,8 @@ NAME = "supreme"
 def make_supreme(**chosen: Unpack[JudgeKeywords]) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
-    Of ``chosen``, it reads ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of the model. Missing
-    values are read from the environment.
+    Of ``chosen``, it reads ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of
+    the model. Missing values are read from the environment.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(
@@ -64,13 +75,15 @@ def make_independent(
 ) -> IndependentSupreme:
     """Return a supreme judge that scores answers itself (approach 2), or raise NotFound or BadInput.
 
-    The default ``kind`` is the kind of the audited version, or ``rag`` if that kind uses no model. A judge of the
-    audited kind gets the same domain and claims, but not the same examples, so that its opinion is independent.
-    ``chosen`` is as in `make_supreme`.
+    The default ``kind`` is the kind of the audited version, or ``rag`` if that kind uses no model.
+    A judge of the audited kind gets the same domain and claims, but not the same examples, so that
+    its opinion is independent. ``chosen`` is as in `make_supreme`.
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
-    own_kind = kind or (version.kind if version.kind in JUDGES and version.kind not in OFFLINE else "rag")
+    own_kind = kind or (
+        version.kind if version.kind in JUDGES and version.kind not in OFFLINE else "rag"
+    )
     as_audited: JudgeKeywords = {}
     if own_kind == version.kind and own_kind not in OFFLINE:
         domain, claims = version.params.get("domain"), version.params.get("claims")
@@ -96,12 +109,13 @@ def audit_recorded(
 ) -> AuditReport:
     """Audit a judge version with the stored verdicts of another version; makes no model calls and is idempotent.
 
-    If the supreme version used approach 1 or has no verdicts, its stored reviews are reported. Otherwise its current
-    verdict on each answer is compared. With ``by="label"`` a verdict is marked if the labels differ; a missing label is
-    derived from groundedness. With ``by="thresholds"`` it is marked if the rule judges_disagree would flag the
-    difference. The default is ``thresholds`` for a supreme version of approach 2, otherwise ``label``. Approach 1
-    allows no ``by``.
-    Raises BadInput if both versions are the same, the audited one has no verdicts, or ``by`` does not apply.
+    If the supreme version used approach 1 or has no verdicts, its stored reviews are reported.
+    Otherwise its current verdict on each answer is compared. With ``by="label"`` a verdict is
+    marked if the labels differ; a missing label is derived from groundedness. With
+    ``by="thresholds"`` it is marked if the rule judges_disagree would flag the difference. The
+    default is ``thresholds`` for a supreme version of approach 2, otherwise ``label``. Approach 1
+    allows no ``by``. Raises BadInput if both versions are the same, the audited one has no
+    verdicts, or ``by`` does not apply.
     """
     sample = sample or AuditSample()
     with store.reading() as connection:
@@ -110,7 +124,9 @@ def audit_recorded(
             raise BadInput(f"{version.title} cannot audit itself. Name another version with --by.")
         if own.kind == AUDIT and own.params.get("approach") == 1:
             if by is not None:
-                raise BadInput(f"{own.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach.")
+                raise BadInput(
+                    f"{own.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach."
+                )
             return audit_report(connection, version, own, sample)
         if not queries.audited_judgments(connection, own.id, RowFilter()):
             return audit_report(connection, version, own, sample)
@@ -142,7 +158,8 @@ def compare_versions(
     account: RunAccount | None = None,
 ) -> AuditReport:
     """Store for each answer whether two versions' verdicts agree, and report; arguments as in `audit_recorded`."""
-    # Everything is read before the first write, so that other writers wait for at most one batch of marks.
+    # Everything is read before the first write, so that other writers wait for at most one batch of
+    # marks.
     with store.reading() as connection:
         marks, not_comparable, recorded_account = _compare(connection, supreme, audited, sample, by)
     for chunk in batches(marks):
@@ -152,16 +169,23 @@ def compare_versions(
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
         account = account or recorded_account
-        return audit_report(connection, audited, supreme, sample, account, not_comparable=not_comparable)
+        return audit_report(
+            connection, audited, supreme, sample, account, not_comparable=not_comparable
+        )
 
 
 def _compare(
-    connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
+    connection: Connection,
+    supreme: StoredVersion,
+    audited: StoredVersion,
+    sample: AuditSample,
+    by: By,
 ) -> tuple[list[NewJudgmentReview], int, RunAccount]:
     limits = thresholds(connection)
     drawn = sample.drawn(queries.audited_judgments(connection, audited.id, sample.where))
     theirs = {
-        each.response_id: each.judgment_id for each in queries.audited_judgments(connection, supreme.id, sample.where)
+        each.response_id: each.judgment_id
+        for each in queries.audited_judgments(connection, supreme.id, sample.where)
     }
     reviews = queries.latest_reviews(connection, supreme.id, audited.id)
     marks, not_comparable = [], 0
@@ -170,7 +194,11 @@ def _compare(
         verdicts = queries.verdicts_of(connection, both)
         for each in chunk:
             correct = _agree(
-                verdicts[each.judgment_id], verdicts[theirs[each.response_id]], by, limits, each.query_type
+                verdicts[each.judgment_id],
+                verdicts[theirs[each.response_id]],
+                by,
+                limits,
+                each.query_type,
             )
             known = reviews.get(each.judgment_id)
             if correct is None:
@@ -178,15 +206,25 @@ def _compare(
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
                 record = StepRecord(Status.OK)
-                marks.append(NewJudgmentReview(each.response_id, each.judgment_id, ask, correct, record, sample.share))
+                marks.append(
+                    NewJudgmentReview(
+                        each.response_id, each.judgment_id, ask, correct, record, sample.share
+                    )
+                )
     # An answer with a usable verdict counts as ok; otherwise the status of the latest ask counts.
     statuses = {id_: ask.status for id_, ask in latest_asks(connection, supreme.id).items()}
     statuses |= dict.fromkeys(theirs, Status.OK)
-    of_judgments = {each.judgment_id: statuses[each.response_id] for each in drawn if each.response_id in statuses}
+    of_judgments = {
+        each.judgment_id: statuses[each.response_id]
+        for each in drawn
+        if each.response_id in statuses
+    }
     return marks, not_comparable, account_of_audit(drawn, of_judgments)
 
 
-def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds, query_type: str) -> bool | None:
+def _agree(
+    audited: Verdict, supreme: Verdict, by: By, limits: Thresholds, query_type: str
+) -> bool | None:
     """Whether two verdicts agree; None if they have no measure in common."""
     if by == "label":
         cut = limits.cuts.of(query_type)
@@ -205,7 +243,9 @@ def _signal(verdict: Verdict) -> JudgeSignal:
 class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
     kind = AUDIT
 
-    def __init__(self, supreme: AskedJudge, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
+    def __init__(
+        self, supreme: AskedJudge, audited: int | str, sample: AuditSample | None, *, again: bool
+    ) -> None:
         self.judge = supreme
         self.again = again
         self._audited_name = audited
@@ -213,7 +253,9 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         self._audited = get_version(connection, self._audited_name)
-        self._drawn = self._sample.drawn(queries.audited_judgments(connection, self._audited.id, self._sample.where))
+        self._drawn = self._sample.drawn(
+            queries.audited_judgments(connection, self._audited.id, self._sample.where)
+        )
         question = {
             "audited": self._audited.fingerprint,
             "again": self.again,
@@ -267,7 +309,9 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
         mark = await self.judge.review(task.item, task.verdict)
         await keep(Answered(task, mark, mark.record))
 
-    def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Replied[bool]]]) -> None:
+    def save(
+        self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Replied[bool]]]
+    ) -> None:
         marks = [
             NewJudgmentReview(
                 step.task.audited.response_id,
@@ -283,7 +327,9 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         with outcome.store.reading() as connection:
-            return audit_report(connection, self._audited, outcome.version, self._sample, outcome.account)
+            return audit_report(
+                connection, self._audited, outcome.version, self._sample, outcome.account
+            )
 
 
 class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
@@ -297,7 +343,10 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         if not self._drawn or audited_measures & self.judge.measures:
             return selected
         none = "no groundedness, quality or label"
-        theirs, own = (" and ".join(sorted(measures)) or none for measures in (audited_measures, self.judge.measures))
+        theirs, own = (
+            " and ".join(sorted(measures)) or none
+            for measures in (audited_measures, self.judge.measures)
+        )
         raise BadInput(
             f"{self._audited.title} gives {theirs}, the supreme judge gives {own}. There is nothing to compare. "
             "Choose another kind with --judge, or let the supreme judge review the verdicts: --approach 1."
@@ -313,11 +362,17 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]
     ) -> dict[AuditedJudgment, Ask]:
         inputs = judge_inputs(connection, [each.response_id for each, _ in asks])
-        return {each: Ask(inputs[each.response_id], number) for each, number in asks if each.response_id in inputs}
+        return {
+            each: Ask(inputs[each.response_id], number)
+            for each, number in asks
+            if each.response_id in inputs
+        }
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         versions = (outcome.version, self._audited)
-        return compare_versions(outcome.store, *versions, self._sample, "thresholds", outcome.actor, outcome.account)
+        return compare_versions(
+            outcome.store, *versions, self._sample, "thresholds", outcome.actor, outcome.account
+        )
 
 
 async def audit_async(
@@ -331,11 +386,13 @@ async def audit_async(
 ) -> AuditReport:
     """Audit the current verdicts of a judge version with a supreme judge, and compare its marks with people's grades.
 
-    A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers itself; a verdict
-    that differs from its score by the rule judges_disagree is marked (approach 2). A supreme version is asked once
-    about each verdict or answer; ``again`` repeats calls without a usable result. A stopped audit continues, with the
-    answers that were logged at its start. A review keeps its sampling share. The supreme judge is closed at the end.
-    ``options`` are fields of `RunOptions`. Raises BadInput if the two judges have no measure in common (approach 2).
+    A `SupremeJudge` reviews each verdict (approach 1). An `IndependentSupreme` scores the answers
+    itself; a verdict that differs from its score by the rule judges_disagree is marked (approach
+    2). A supreme version is asked once about each verdict or answer; ``again`` repeats calls
+    without a usable result. A stopped audit continues, with the answers that were logged at its
+    start. A review keeps its sampling share. The supreme judge is closed at the end. ``options``
+    are fields of `RunOptions`. Raises BadInput if the two judges have no measure in common
+    (approach 2).
     """
     if isinstance(supreme, SupremeJudge):
         return await run_method(store, _Reviewing(supreme, audited, sample, again=again), **options)

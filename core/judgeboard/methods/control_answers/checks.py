@@ -33,12 +33,15 @@ NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect
 def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     """Warn if the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½.
 
-    This kind of control answer must lower a certain score. If the judge does not give it, another score is compared.
+    This kind of control answer must lower a certain score. If the judge does not give it, another
+    score is compared.
     """
     controls = record.controls.get(kind.name, ControlScores())
     wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
     measures = given_by(controls.before)
-    measure = next((name for name in wanted if name in measures and controls.judged(name).any()), None)
+    measure = next(
+        (name for name in wanted if name in measures and controls.judged(name).any()), None
+    )
     rows = controls.judged(measure) if measure else np.zeros(0, dtype=np.bool_)
     n = int(rows.sum())
     if measure is None or n < LEAST:
@@ -46,40 +49,70 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     before, after = controls.before[measure][rows], controls.after[measure][rows]
     estimate = superiority(before, after, grouping(controls.groups[rows], n))
     warns = estimate.low is None or estimate.low <= CHANCE
-    finding = note("control_unnoticed" if warns else "control_noticed", what=kind.words, measure=measure)
+    finding = note(
+        "control_unnoticed" if warns else "control_noticed", what=kind.words, measure=measure
+    )
     unnoticed = np.argsort(before - after, kind="stable")
     unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
     ids = tuple(controls.control_ids[rows][unnoticed].tolist())
     command = make_and_judge(record, kind.name)
-    return Check(kind.name, state_of(warns=warns), estimate, (finding,), command, share=True, response_ids=ids)
+    return Check(
+        kind.name,
+        state_of(warns=warns),
+        estimate,
+        (finding,),
+        command,
+        share=True,
+        response_ids=ids,
+    )
 
 
 def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     """Warn if the mean change of a score is significantly different from 0.
 
-    Extended from "LLM-as-Judge", AI Engineering Patterns (2026). The interval is the 99 % interval (`stats.alarm`). If
-    there are several scores, the one with the clearest change is shown.
+    Extended from "LLM-as-Judge", AI Engineering Patterns (2026). The interval is the 99 % interval
+    (`stats.alarm`). If there are several scores, the one with the clearest change is shown.
     """
     name = kind.check
     controls = record.controls.get(kind.name, ControlScores())
     changes = {measure: _change(controls, measure) for measure in given_by(controls.before)}
     changes = {measure: change for measure, change in changes.items() if change.n >= LEAST}
     if not changes:
-        n = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
+        n = max(
+            (int(controls.judged(measure).sum()) for measure in given_by(controls.before)),
+            default=0,
+        )
         return _too_few(record, kind, controls, n)
     measure = max(changes, key=lambda each: half_widths(changes[each], 0))
     change = changes[measure]
     warns = surely_above(change, 0) or surely_below(change, 0)
-    finding = note("control_scored_differently" if warns else "control_scored_alike", what=kind.words, measure=measure)
+    finding = note(
+        "control_scored_differently" if warns else "control_scored_alike",
+        what=kind.words,
+        measure=measure,
+    )
     command = make_and_judge(record, kind.name)
-    return Check(name, state_of(warns=warns), change, (finding,), command, response_ids=_moved(controls, measure))
+    return Check(
+        name,
+        state_of(warns=warns),
+        change,
+        (finding,),
+        command,
+        response_ids=_moved(controls, measure),
+    )
 
 
 def _too_few(record: JudgeRecord, kind: ControlKind, controls: ControlScores, n: int) -> Check:
     """Return that too few control answers are judged, with the commands that judge more if the log has more."""
     if controls.suitable is not None and controls.suitable < LEAST:
-        return not_measured(kind.check, None, note("few_suitable", n=controls.suitable, least=LEAST), n=n)
-    why = [note("few_control_verdicts", n=n, least=LEAST) if controls.made else note("no_control_answers")]
+        return not_measured(
+            kind.check, None, note("few_suitable", n=controls.suitable, least=LEAST), n=n
+        )
+    why = [
+        note("few_control_verdicts", n=n, least=LEAST)
+        if controls.made
+        else note("no_control_answers")
+    ]
     if record.version.kind == RECORDED:
         why.append(note("import_control_verdicts"))
     return not_measured(kind.check, make_and_judge(record, kind.name), *why, n=n)
@@ -99,7 +132,9 @@ def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:
 
 
 CHECKS: Mapping[str, TitledCheck] = {
-    kind.check: TitledCheck(kind.title, partial(neutral if kind in NEUTRAL else known_bad, kind=kind))
+    kind.check: TitledCheck(
+        kind.title, partial(neutral if kind in NEUTRAL else known_bad, kind=kind)
+    )
     for kind in (*KNOWN_BAD, *NEUTRAL)
 }
 """The checks by name, in the order of command and page."""

@@ -35,21 +35,34 @@ def controls_command() -> None:
     """Make and judge control answers."""
 
 
-@options.command("judgeboard test controls make --kinds truncated,hedges_removed --n 100", group=controls_command)
+@options.command(
+    "judgeboard test controls make --kinds truncated,hedges_removed --n 100", group=controls_command
+)
 @_kinds
-@options.with_default("--n", type=click.IntRange(1), default=50, help="Number of control answers per kind.")
-@options.with_default("--seed", type=int, default=0, help="Seed of the selection. Another seed selects other answers.")
+@options.with_default(
+    "--n", type=click.IntRange(1), default=50, help="Number of control answers per kind."
+)
+@options.with_default(
+    "--seed", type=int, default=0, help="Seed of the selection. Another seed selects other answers."
+)
 @options.where
 def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     """Make control answers from logged answers. Running it twice adds nothing."""
     from judgeboard.methods.control_answers.run import make_control_answers
 
     made = make_control_answers(
-        options.open_store(), kinds=options.listed(kinds or ""), n=n, seed=seed, where=where, actor=options.actor()
+        options.open_store(),
+        kinds=options.listed(kinds or ""),
+        n=n,
+        seed=seed,
+        where=where,
+        actor=options.actor(),
     )
     lines = []
     for each in made:
-        fewer = "" if each.made + each.known >= n else f"; suitable answers: {each.made + each.known:,}"
+        fewer = (
+            "" if each.made + each.known >= n else f"; suitable answers: {each.made + each.known:,}"
+        )
         known = f", {each.known:,} stored before" if each.known else ""
         lines.append(f"{each.kind}: {each.made:,} made{known}{fewer}")
     if any(each.made + each.known for each in made):
@@ -75,8 +88,9 @@ def judge(
 ) -> int:
     """Judge the control answers and their originals. Originals that this judge has judged already are not judged again.
 
-    To get the same judge version, give NAME, a judge of judgeboard.toml, or the options of your `judgeboard judge`
-    command. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    To get the same judge version, give NAME, a judge of judgeboard.toml, or the options of your
+    `judgeboard judge` command. To continue an interrupted run, repeat the command. For exit codes
+    see `judgeboard judge`.
     """
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers.run import judge_control_answers

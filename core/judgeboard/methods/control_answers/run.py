@@ -42,7 +42,10 @@ def passages_removed(original: Response, _donor: Response) -> Response | None:
 
 def other_answer(original: Response, donor: Response) -> Response | None:
     """Return the question and passages with the answer of ``donor``; None if question or answer are the same."""
-    same = donor.query.split() == original.query.split() or donor.answer.split() == original.answer.split()
+    same = (
+        donor.query.split() == original.query.split()
+        or donor.answer.split() == original.answer.split()
+    )
     return replace(original, answer=donor.answer) if not same and donor.answer.strip() else None
 
 
@@ -58,7 +61,8 @@ def truncated(original: Response, _donor: Response) -> Response | None:
     if len(answer) < _SHORTEST:
         return None
     half = answer[: len(answer) // 2]
-    # Without a space in the last part (some scripts have none), the answer is cut exactly at the half.
+    # Without a space in the last part (some scripts have none), the answer is cut exactly at the
+    # half.
     at = max(half.rfind(" "), half.rfind("\n"))
     kept = _TRAILING.sub("", half[:at] if at > len(half) // 2 else half)
     return replace(original, answer=kept) if kept else None
@@ -90,7 +94,8 @@ def passages_reordered(original: Response, _donor: Response) -> Response | None:
     return replace(original, passages=original.passages[::-1])
 
 
-# Only words that can be removed without changing the grammar; removing "may" from "may be" would not be correct.
+# Only words that can be removed without changing the grammar; removing "may" from "may be" would
+# not be correct.
 _ADVERBS = r"perhaps|maybe|possibly|probably|apparently|presumably|seemingly|arguably|supposedly"
 _OPENINGS = (
     r"I (?:would )?(?:think|believe|guess|suppose|assume|suspect)(?: that)?"
@@ -145,9 +150,10 @@ class Effect(StrEnum):
 class ControlKind:
     """One kind of control answer.
 
-    ``words`` name such answers in a sentence, ``title`` is that of the check that reads them. ``change`` receives an
-    answer and another answer of the log; it returns None if this kind does not apply. ``lowers`` is the score that must
-    be lower for a known-bad answer. ``fault`` names the check if it finds a fault that has a name of its own.
+    ``words`` name such answers in a sentence, ``title`` is that of the check that reads them.
+    ``change`` receives an answer and another answer of the log; it returns None if this kind does
+    not apply. ``lowers`` is the score that must be lower for a known-bad answer. ``fault`` names
+    the check if it finds a fault that has a name of its own.
     """
 
     name: str
@@ -221,7 +227,8 @@ CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for
 
 # The checks need 30 per kind, and some verdicts will fail.
 DEFAULT_N = 50
-# Maximum number of answers to try per kind, so that a long log with few hedges or numbers is not read to its end.
+# Maximum number of answers to try per kind, so that a long log with few hedges or numbers is not
+# read to its end.
 _MOST_TRIED = 20_000
 _AT_ONCE = 500
 
@@ -247,8 +254,9 @@ def make_control_answers(
 ) -> list[MadeControlAnswers]:
     """Make ``n`` control answers of each kind from logged answers and store them; raises BadInput for an unknown kind.
 
-    The seed selects the answers, first one of each evidence group. A call with another seed makes more; a repeated call
-    adds nothing unless the log has new answers. A kind that applies to few answers gives fewer than ``n``.
+    The seed selects the answers, first one of each evidence group. A call with another seed makes
+    more; a repeated call adds nothing unless the log has new answers. A kind that applies to few
+    answers gives fewer than ``n``.
     """
     if n < 1:
         raise BadInput(f"n must be 1 or more, not {n}")
@@ -260,11 +268,22 @@ def make_control_answers(
 
 
 def _make(
-    store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: Actor, *, is_whole: bool
+    store: Store,
+    kind: ControlKind,
+    ids: IntArray,
+    n: int,
+    seed: int,
+    actor: Actor,
+    *,
+    is_whole: bool,
 ) -> MadeControlAnswers:
     with store.reading() as connection:
         suffix = control_id("", kind.name, seed)
-        known = {each.original_id for each in list_controls(connection) if each.external_id.endswith(suffix)}
+        known = {
+            each.original_id
+            for each in list_controls(connection)
+            if each.external_id.endswith(suffix)
+        }
         new: list[Response] = []
         taken = 0
         for original, donor in _with_donors(connection, ids[:_MOST_TRIED]):
@@ -274,7 +293,8 @@ def _make(
             taken += original[0] in known or changed is not None
             if changed is not None:
                 new.append(_control(original, donor, changed, kind, seed))
-    # Where fewer than wanted are suitable, the checks say so: their advice to make more would lead back to them.
+    # Where fewer than wanted are suitable, the checks say so: their advice to make more would lead
+    # back to them.
     tried = is_whole and taken < n
     with store.reading() as connection:
         is_known = not tried or suitable_answers(connection).get(kind.name) == taken
@@ -299,10 +319,13 @@ def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Origi
         yield from zip(part, [*part[1:], *part[:1]], strict=True)
 
 
-def _control(original: _Original, donor: _Original, changed: Response, kind: ControlKind, seed: int) -> Response:
+def _control(
+    original: _Original, donor: _Original, changed: Response, kind: ControlKind, seed: int
+) -> Response:
     (original_id, response), (donor_id, lent) = original, donor
     borrowed = changed.answer not in (response.answer, "") and changed.answer == lent.answer
-    # Store whose answer is repeated here, so that forgetting that response also clears the control answer.
+    # Store whose answer is repeated here, so that forgetting that response also clears the control
+    # answer.
     lender = {ANSWER_OF: donor_id} if borrowed else {}
     return replace(
         changed,
@@ -330,7 +353,9 @@ def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
 
 def _mixed(ids: IntArray, seed: int) -> IntArray:
     """Return one pseudo-random number per id, by SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA, 2014)."""
-    mixed = ids.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
+    mixed = ids.astype(np.uint64) + np.uint64(
+        (seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64)
+    )
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return (mixed ^ (mixed >> np.uint64(31))).view(np.int64)
@@ -344,9 +369,13 @@ def controls_and_originals(connection: Connection, kinds: Collection[str] = ()) 
     chosen = _checked_kinds(kinds)
     made = [each for each in list_controls(connection) if each.kind in chosen]
     if not made:
-        raise BadInput("there are no such control answers yet. To make them: `judgeboard test controls make`")
+        raise BadInput(
+            "there are no such control answers yet. To make them: `judgeboard test controls make`"
+        )
     ids = {each.response_id for each in made} | {each.original_id for each in made}
-    return RowFilter(response_ids=tuple(sorted(ids)), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
+    return RowFilter(
+        response_ids=tuple(sorted(ids)), kinds=(ResponseKind.CONTROL, ResponseKind.LOG)
+    )
 
 
 async def judge_control_answers_async(
@@ -354,8 +383,8 @@ async def judge_control_answers_async(
 ) -> JudgingSummary:
     """Judge the stored control answers and their originals, except those that this judge version has judged already.
 
-    The judge is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if a kind is unknown or has
-    no control answers yet.
+    The judge is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if a
+    kind is unknown or has no control answers yet.
     """
     with store.reading() as connection:
         where = controls_and_originals(connection, kinds)
@@ -368,5 +397,7 @@ judge_control_answers = blocking(judge_control_answers_async)
 def _checked_kinds(kinds: Collection[str]) -> list[str]:
     unknown = sorted(set(kinds) - CONTROL_KINDS.keys())
     if unknown:
-        raise BadInput(f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(CONTROL_KINDS)}")
+        raise BadInput(
+            f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(CONTROL_KINDS)}"
+        )
     return [name for name in CONTROL_KINDS if not kinds or name in kinds]

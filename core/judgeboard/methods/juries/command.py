@@ -32,10 +32,11 @@ def judges_command(members: tuple[str, ...], unit: str, name: str | None, where:
 
     The jury combines the stored verdicts of the judges.
 
-    A, B and C are judge versions: names (the newest version), titles ('rag v3') or fingerprints. Makes no model calls.
-    The verdict of the jury has the median of groundedness, the lower median of quality, and the label of the majority.
-    If the labels tie, the jury has no verdict. With --unit pairs, the preference with the most votes counts, for each
-    order of the answers separately. The verdicts of a jury are stored under a separate judge version.
+    A, B and C are judge versions: names (the newest version), titles ('rag v3') or fingerprints.
+    Makes no model calls. The verdict of the jury has the median of groundedness, the lower median
+    of quality, and the label of the majority. If the labels tie, the jury has no verdict. With
+    --unit pairs, the preference with the most votes counts, for each order of the answers
+    separately. The verdicts of a jury are stored under a separate judge version.
     """
     from judgeboard.cli.compare import comparison_lines
     from judgeboard.methods.juries.run import compare_by_jury, judge_by_jury

@@ -23,16 +23,20 @@ def judge_with_jury(models: str, judging: Judging) -> int:
     if judging.asked.get("model"):
         command = options.same_command(without=["--model"])
         raise BadInput(f"--jury already names the models: remove --model, for example: `{command}`")
-    # One name per member: under a shared name, a later member would become the next version of an earlier one.
+    # One name per member: under a shared name, a later member would become the next version of an
+    # earlier one.
     named = [(model, f"{judging.kind} {model}") for model in listed]
     judges = judging.make_judges(
-        [{**judging.asked, "model": model, "name": name} for model, name in named], judging.named or JURY
+        [{**judging.asked, "model": model, "name": name} for model, name in named],
+        judging.named or JURY,
     )
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
     summaries, report, code, spent = [], None, 0, 0
     for judge in judges:
-        summary = judging.ask(judge, None if max_cost is None else max(0.0, max_cost - spent / 1_000_000))
+        summary = judging.ask(
+            judge, None if max_cost is None else max(0.0, max_cost - spent / 1_000_000)
+        )
         summaries.append(summary)
         code = max(code, summary.exit_code)
         options.show_lines(summary_lines(summary))
@@ -44,10 +48,17 @@ def judge_with_jury(models: str, judging: Judging) -> int:
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}
-    if code < STOPPED and known.issuperset(members):  # a judge without answers has no stored version
+    if code < STOPPED and known.issuperset(
+        members
+    ):  # a judge without answers has no stored version
         seen = options.seen(store)
         report = judge_by_jury(
-            store, members, name=judging.named, where=judging.where, actor=options.actor(), seen=seen
+            store,
+            members,
+            name=judging.named,
+            where=judging.where,
+            actor=options.actor(),
+            seen=seen,
         )
         options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | judging.warnings, ())

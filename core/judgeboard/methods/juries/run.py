@@ -32,7 +32,13 @@ from judgeboard.runs.method import RunAccount
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.chance_corrected import fleiss_kappa
-from judgeboard.stats.estimates import complement, no_interval_sentences, number_words, percent_words, unmeasured
+from judgeboard.stats.estimates import (
+    complement,
+    no_interval_sentences,
+    number_words,
+    percent_words,
+    unmeasured,
+)
 from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
 from judgeboard.store.comparisons import (
@@ -48,7 +54,12 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.grades import GROUNDED, HALLUCINATED, LABELS
-from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, refuse_retired
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    ensure_version,
+    get_version,
+    refuse_retired,
+)
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
 
@@ -57,12 +68,13 @@ from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_
 class JuryReport:
     """The figures of a jury on the answers that all members judged (``items``).
 
-    The ``jury`` and its ``members`` are compared with people on the answers with a verdict of the jury.
-    ``labelled`` counts answers with a label (or one derived from groundedness) from every member; on
-    ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the unanimous answers that people
-    label differently. It describes ``wrong_together_answers`` of them; None: only those that people graded.
-    ``spread`` is the mean distance between the highest and the lowest score of the members.
-    ``split`` counts ties of labels, ``answers`` the answers of the log that match ``where``.
+    The ``jury`` and its ``members`` are compared with people on the answers with a verdict of the
+    jury. ``labelled`` counts answers with a label (or one derived from groundedness) from every
+    member; on ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the
+    unanimous answers that people label differently. It describes ``wrong_together_answers`` of
+    them; None: only those that people graded. ``spread`` is the mean distance between the highest
+    and the lowest score of the members. ``split`` counts ties of labels, ``answers`` the answers of
+    the log that match ``where``.
     """
 
     jury: AgreedWithPeople
@@ -96,9 +108,13 @@ class JuryReport:
         """Return the agreement with people of the jury and its members."""
         columns: Columns[AgreedWithPeople] = {
             Column("Judge", width=150): lambda judge: judge.judge_version,
-            Column("Agreement with people", "share estimate", width=115): lambda judge: judge.accuracy,
+            Column("Agreement with people", "share estimate", width=115): lambda judge: (
+                judge.accuracy
+            ),
             Column("Kappa", "estimate", width=125): lambda judge: judge.kappa,
-            Column("n", "count", width=65, help="Labels behind the figures"): lambda judge: judge.accuracy.n,
+            Column("n", "count", width=65, help="Labels behind the figures"): lambda judge: (
+                judge.accuracy.n
+            ),
             Column("On", width=160): lambda judge: answers_words(judge.accuracy.n, judge.answers),
         }
         return Table.of((self.jury, *self.members), columns)
@@ -109,10 +125,16 @@ class JuryReport:
             "Unanimous": (self.unanimous, percent_words),
             "Unanimous but wrong according to people": (self.wrong_together, percent_words),
             "Fleiss' kappa": (self.fleiss_kappa, number_words),
-            **{f"Mean range of {name}": (each, number_words) for name, each in self.spread.items() if each.n},
+            **{
+                f"Mean range of {name}": (each, number_words)
+                for name, each in self.spread.items()
+                if each.n
+            },
         }
         columns = Column("Members"), Column("Value"), Column("n", "count")
-        return Table(columns, tuple((name, words(each), each.n) for name, (each, words) in figures.items()))
+        return Table(
+            columns, tuple((name, words(each), each.n) for name, (each, words) in figures.items())
+        )
 
     def headline(self) -> Note:
         """Return how many answers have a verdict of the jury."""
@@ -125,8 +147,14 @@ class JuryReport:
     def without_interval(self) -> tuple[str, ...]:
         """Why figures of agreement with people have no interval, in sentences."""
         judges = self.jury, *self.members
-        figures = [(each.judge_version, figure) for each in judges for figure in (each.accuracy, each.kappa)]
-        return tuple(no_interval_sentences([*figures, ("unanimous but wrong", self.wrong_together)]))
+        figures = [
+            (each.judge_version, figure)
+            for each in judges
+            for figure in (each.accuracy, each.kappa)
+        ]
+        return tuple(
+            no_interval_sentences([*figures, ("unanimous but wrong", self.wrong_together)])
+        )
 
 
 def jury_report(
@@ -144,18 +172,24 @@ def jury_report(
 
     The figures with people leave out what is hidden from the viewer of the ``connection``.
     """
-    ratings = AnswerRatings(PairSource(connection, CountedGrades(where=where or RowFilter())), "label")
+    ratings = AnswerRatings(
+        PairSource(connection, CountedGrades(where=where or RowFilter())), "label"
+    )
     source = ratings.source
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cuts)
     groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
     labelled = (labels > 0).all(axis=1)
-    votes = np.stack([(labels[labelled] == code).sum(axis=1) for code in (GROUNDED, HALLUCINATED)], axis=1)
+    votes = np.stack(
+        [(labels[labelled] == code).sum(axis=1) for code in (GROUNDED, HALLUCINATED)], axis=1
+    )
     alike = votes.max(axis=1) == len(members)
     ok = sum(verdict.status is Status.OK for verdict in verdicts.values())
     decided = np.array([id_ for id_ in ids if _is_label(verdicts[id_])], dtype=np.int64)
     # Where all members agree, the label of each of them is that of all.
-    together = agreed_with_people(ratings, members[0], np.array(ids, dtype=np.int64)[labelled][alike])
+    together = agreed_with_people(
+        ratings, members[0], np.array(ids, dtype=np.int64)[labelled][alike]
+    )
     return JuryReport(
         jury=agreed_with_people(ratings, version, decided),
         members=tuple(agreed_with_people(ratings, member, decided) for member in members),
@@ -183,11 +217,16 @@ def jury_report(
 
 def _is_label(verdict: Verdict) -> bool:
     """Return whether a verdict has a label, or a groundedness from which one is derived."""
-    return verdict.status is Status.OK and (verdict.label is not None or verdict.groundedness is not None)
+    return verdict.status is Status.OK and (
+        verdict.label is not None or verdict.groundedness is not None
+    )
 
 
 def _values(
-    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], value: Callable[[Verdict], Any]
+    judged: Mapping[int, Judged],
+    ids: Sequence[int],
+    members: Sequence[StoredVersion],
+    value: Callable[[Verdict], Any],
 ) -> FloatArray:
     """Return one value per answer (row) and member (column); NaN if the verdict has none."""
     rows = [[value(judged[id_].opinions[member.id].verdict) for member in members] for id_ in ids]
@@ -198,9 +237,13 @@ def _labels(
     judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cuts: Cuts
 ) -> tuple[IntArray, IntArray]:
     """Return labels (positions in `LABELS`) by answer and member, and how many are derived per member."""
-    labels = _values(judged, ids, members, lambda verdict: LABELS.index(verdict.label or "")).astype(np.int64)
+    labels = _values(
+        judged, ids, members, lambda verdict: LABELS.index(verdict.label or "")
+    ).astype(np.int64)
     cut = np.array([cuts.of(judged[id_].query_type) for id_ in ids]).reshape(-1, 1)
-    labels, was_cut = with_cut(labels, _values(judged, ids, members, attrgetter("groundedness")), cut)
+    labels, was_cut = with_cut(
+        labels, _values(judged, ids, members, attrgetter("groundedness")), cut
+    )
     return labels, was_cut.sum(axis=0)
 
 
@@ -215,7 +258,8 @@ def _spread(values: FloatArray, groups: IntArray) -> Estimate:
 def combined_preference(votes: Sequence[Preference | None]) -> Preference | None:
     """Return the preference (A, B or tie) with the most votes; None is a member without a usable verdict.
 
-    None is returned without a quorum, more than half of the members, and if two preferences have equally many votes.
+    None is returned without a quorum, more than half of the members, and if two preferences have
+    equally many votes.
     """
     counts = Counter(vote for vote in votes if vote is not None).most_common(2)
     if not has_quorum(sum(vote is not None for vote in votes), len(votes)):
@@ -233,12 +277,17 @@ def compare_by_jury(
 ) -> PairReport:
     """Combine the stored verdicts of several judge versions on pairs, store the result, and report the jury's figures.
 
-    Each order and aspect is combined on its own, by `combined_preference`. A pair and order that not all members
-    compared is left out. Makes no model calls. A stored vote stays, even if a member compares the pair again later.
-    Raises NotFound for an unknown member, and BadInput for fewer than two different members or no common pair.
+    Each order and aspect is combined on its own, by `combined_preference`. A pair and order that
+    not all members compared is left out. Makes no model calls. A stored vote stays, even if a
+    member compares the pair again later. Raises NotFound for an unknown member, and BadInput for
+    fewer than two different members or no common pair.
     """
     with store.writing() as connection:
-        versions = list({each.id: each for each in (get_version(connection, member) for member in members)}.values())
+        versions = list(
+            {
+                each.id: each for each in (get_version(connection, member) for member in members)
+            }.values()
+        )
         rows = load_comparisons(connection, [each.id for each in versions], condition=PLAIN)
         wanted = matching_pairs(connection, where or RowFilter())
         asked: dict[tuple[int, Shown], set[int]] = {}
@@ -246,16 +295,30 @@ def compare_by_jury(
         for row in rows:
             if wanted is not None and row.pair_id not in wanted:
                 continue
-            for shown, was_asked, side in ((Shown.AB, row.asked_ab, row.ab), (Shown.BA, row.asked_ba, row.ba)):
+            for shown, was_asked, side in (
+                (Shown.AB, row.asked_ab, row.ab),
+                (Shown.BA, row.asked_ba, row.ba),
+            ):
                 if was_asked:
                     asked.setdefault((row.pair_id, shown), set()).add(row.version_id)
-                    votes.setdefault((row.pair_id, shown), {}).setdefault(row.aspect, []).append(side)
+                    votes.setdefault((row.pair_id, shown), {}).setdefault(row.aspect, []).append(
+                        side
+                    )
         items = []
         for (pair_id, shown), by_aspect in votes.items():
             if len(asked[pair_id, shown]) == len(versions):
-                full = {aspect: [*sides, *[None] * (len(versions) - len(sides))] for aspect, sides in by_aspect.items()}
-                sides = {aspect: side for aspect, each in full.items() if (side := combined_preference(each))}
-                step = StepRecord(Status.OK) if sides else StepRecord(Status.UNPARSABLE, error=SPLIT)
+                full = {
+                    aspect: [*sides, *[None] * (len(versions) - len(sides))]
+                    for aspect, sides in by_aspect.items()
+                }
+                sides = {
+                    aspect: side
+                    for aspect, each in full.items()
+                    if (side := combined_preference(each))
+                }
+                step = (
+                    StepRecord(Status.OK) if sides else StepRecord(Status.UNPARSABLE, error=SPLIT)
+                )
                 items.append(NewComparison(pair_id, shown, step, sides))
         if not items:
             raise BadInput("no pair was compared by all members in the same order")
@@ -264,7 +327,12 @@ def compare_by_jury(
         if new := [item for item in items if key_of(item) not in known]:
             refuse_retired(connection, version)
             combined_pairs = len({item.pair_id for item in new})
-            record_event(connection, "combine", actor, details={"version": version.id, "pairs": combined_pairs})
+            record_event(
+                connection,
+                "combine",
+                actor,
+                details={"version": version.id, "pairs": combined_pairs},
+            )
             store_comparisons(connection, version, None, new)
     return measure_pairs(store, version.id, where=where)
 
@@ -276,7 +344,9 @@ def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> J
     """
     for each in members:
         if each.kind == JURY:
-            raise BadInput(f"{each.title} is a jury, and a jury cannot be a member of a jury. Name its members instead")
+            raise BadInput(
+                f"{each.title} is a jury, and a jury cannot be a member of a jury. Name its members instead"
+            )
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
         raise BadInput("a jury needs at least two different members, for example: A B C")
@@ -295,22 +365,31 @@ def judge_by_jury(
 ) -> JuryReport:
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    Answers that not all members judged are left out. The figures with people use what may be ``seen`` of the store
-    (default: all). Makes no model calls and is idempotent. Raises NotFound for an unknown member, and BadInput for
-    fewer than two different members.
+    Answers that not all members judged are left out. The figures with people use what may be
+    ``seen`` of the store (default: all). Makes no model calls and is idempotent. Raises NotFound
+    for an unknown member, and BadInput for fewer than two different members.
     """
     with store.writing() as connection:
         named = [get_version(connection, member) for member in members]
         version = ensure_version(connection, jury_version(named, name))
         versions = list({member.id: member for member in named}.values())
         judged = by_version(connection, [member.id for member in versions], where)
-        complete = {id_: each for id_, each in judged.items() if len(each.opinions) == len(versions)}
+        complete = {
+            id_: each for id_, each in judged.items() if len(each.opinions) == len(versions)
+        }
         opinions = {id_: _verdicts(each, versions) for id_, each in sorted(complete.items())}
         verdicts = store_combined(connection, version, opinions, actor)
         left, answers = len(judged) - len(complete), count_answers(connection, where)
     with (seen or store).reading() as connection:
         report = jury_report(
-            connection, version, versions, complete, verdicts, not_reached=left, answers=answers, where=where
+            connection,
+            version,
+            versions,
+            complete,
+            verdicts,
+            not_reached=left,
+            answers=answers,
+            where=where,
         )
     return replace(report, where=(where or RowFilter()).as_dict())
 
@@ -324,10 +403,18 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
     members = stored_members(connection, version)
     known = latest_combined(connection, version.id)
     judged = by_version(connection, [member.id for member in members])
-    complete = {id_: each for id_, each in judged.items() if id_ in known and len(each.opinions) == len(members)}
+    complete = {
+        id_: each
+        for id_, each in judged.items()
+        if id_ in known and len(each.opinions) == len(members)
+    }
     if not complete:
         names = " ".join(f"'{member.title}'" for member in members)
-        raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard compare judges {names}`")
+        raise NotFound(
+            f"{version.title} has no verdicts. To combine: `judgeboard compare judges {names}`"
+        )
     verdicts = {id_: combined(_verdicts(each, members)) for id_, each in complete.items()}
     left, answers = len(judged) - len(complete), count_answers(connection)
-    return jury_report(connection, version, members, complete, verdicts, not_reached=left, answers=answers)
+    return jury_report(
+        connection, version, members, complete, verdicts, not_reached=left, answers=answers
+    )

@@ -29,8 +29,9 @@ MOST_RUNS = 20
 class ShownAttempt:
     """One attempt; number 0 is the original answer.
 
-    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is
-    the cost of answer and judgment. ``kept`` marks the attempt that the method selected.
+    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten.
+    ``cost_micro`` is the cost of answer and judgment. ``kept`` marks the attempt that the method
+    selected.
     """
 
     number: int
@@ -76,25 +77,40 @@ class AttemptSequence:
 
     def selected_by(self, reviewer_id: int) -> int | None:
         """Return the number of the attempt that a person has selected; None if there is none."""
-        return next((selection.number for selection in self.selected if selection.reviewer_id == reviewer_id), None)
+        return next(
+            (
+                selection.number
+                for selection in self.selected
+                if selection.reviewer_id == reviewer_id
+            ),
+            None,
+        )
 
 
 def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
     """Return the attempts that started from an answer or produced it, from the last 20 runs, newest run first."""
     keys = queries.attempts_with(connection, response_id, limit=MOST_RUNS)
-    selections = queries.selected_attempts(connection, [run_id for run_id, *_ in keys]) if keys else []
+    selections = (
+        queries.selected_attempts(connection, [run_id for run_id, *_ in keys]) if keys else []
+    )
     return tuple(_sequence(connection, *key, selections) for key in keys)
 
 
 def _sequence(
-    connection: Connection, run_id: int, subject: str, method: str, selections: Sequence[queries.SelectedAttempt]
+    connection: Connection,
+    run_id: int,
+    subject: str,
+    method: str,
+    selections: Sequence[queries.SelectedAttempt],
 ) -> AttemptSequence:
     run = get_run(connection, run_id)
     stored = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
     rule = None if method == queries.REFLECT else _rule(run)
     kept = _kept(rule, stored)
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
-    last = next((attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None)
+    last = next(
+        (attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None
+    )
     if last is not None:
         attempts = [*_original(connection, last, kept=kept == 0), *attempts]
     # A selection would reveal an attempt that is hidden from this reader.
@@ -107,11 +123,15 @@ def _sequence(
         at=run.started_at,
         attempts=tuple(attempts),
         passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
-        selected=tuple(each for each in selections if (each.run_id, each.subject, each.number) in shown),
+        selected=tuple(
+            each for each in selections if (each.run_id, each.subject, each.number) in shown
+        ),
     )
 
 
-def _original(connection: Connection, attempt: queries.StoredAttempt, *, kept: bool) -> list[ShownAttempt]:
+def _original(
+    connection: Connection, attempt: queries.StoredAttempt, *, kept: bool
+) -> list[ShownAttempt]:
     """Return the answer that attempts started from, with its judgment if it is known; nothing if it does not exist."""
     query = (
         select(
@@ -128,13 +148,17 @@ def _original(connection: Connection, attempt: queries.StoredAttempt, *, kept: b
 
 def _rule(run: StoredRun) -> RefineRule:
     rule = run.question.get("rule", {})
-    return RefineRule(**{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule})
+    return RefineRule(
+        **{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule}
+    )
 
 
 def _kept(rule: RefineRule | None, stored: Sequence[queries.StoredAttempt]) -> int | None:
     if rule is None:
         return 1 if any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored) else 0
-    return rule.selected_number([(attempt.number, attempt.rating) for attempt in stored if attempt.response_id])
+    return rule.selected_number(
+        [(attempt.number, attempt.rating) for attempt in stored if attempt.response_id]
+    )
 
 
 def _attempt(stored: queries.StoredAttempt, *, kept: bool) -> ShownAttempt:
@@ -143,7 +167,9 @@ def _attempt(stored: queries.StoredAttempt, *, kept: bool) -> ShownAttempt:
         stored,
         quality=stored.quality if stored.rating is None else None,
         reasoning=stored.evaluation,
-        cost_micro=total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
+        cost_micro=total_cost(
+            step.cost_micro for step in (stored.answering, stored.judging) if step is not None
+        ),
         kept=kept,
         note=_note(stored),
     )
@@ -173,8 +199,8 @@ def select_attempt(
 ) -> int:
     """Store that a person selects an attempt and return the row's id. The person's earlier selection is replaced.
 
-    Number 0 is the logged answer, None withdraws the selection. A repeated ``request_key`` stores nothing new. Raises
-    NotAllowed, NotFound, BadInput or DecisionRefused.
+    Number 0 is the logged answer, None withdraws the selection. A repeated ``request_key`` stores
+    nothing new. Raises NotAllowed, NotFound, BadInput or DecisionRefused.
     """
     key, at = checked_key(request_key), now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -184,8 +210,14 @@ def select_attempt(
             raise NotFound(f"no attempt {named} in run {run_id}")
         stored = queries.selected_by_key(connection, key)
         if stored is not None:
-            if (stored.reviewer_id, stored.run_id, stored.subject) != (reviewer.id, run_id, subject):
-                raise BadInput("this request key belongs to another request: each request needs its own key")
+            if (stored.reviewer_id, stored.run_id, stored.subject) != (
+                reviewer.id,
+                run_id,
+                subject,
+            ):
+                raise BadInput(
+                    "this request key belongs to another request: each request needs its own key"
+                )
             return stored.id
         before = _own_selection(connection, run_id, subject, reviewer)
         if number is not None:
@@ -193,9 +225,18 @@ def select_attempt(
         elif before is not None:
             selected, change = before.number, {"undone": before.id}
         else:
-            raise DecisionRefused("You have not selected an attempt here. There is nothing to undo.")
+            raise DecisionRefused(
+                "You have not selected an attempt here. There is nothing to undo."
+            )
         row = queries.SelectedAttempt(
-            0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at
+            0,
+            run_id,
+            subject,
+            selected,
+            reviewer.id,
+            reviewer.name,
+            withdrawn=number is None,
+            at=at,
         )
         row_id = queries.insert_selected(
             connection, row, replaces=None if before is None else before.id, request_key=key
@@ -218,4 +259,7 @@ def _own_selection(
     connection: Connection, run_id: int, subject: str, reviewer: Reviewer
 ) -> queries.SelectedAttempt | None:
     selections = queries.selected_attempts(connection, [run_id])
-    return next((each for each in selections if (each.subject, each.reviewer_id) == (subject, reviewer.id)), None)
+    return next(
+        (each for each in selections if (each.subject, each.reviewer_id) == (subject, reviewer.id)),
+        None,
+    )

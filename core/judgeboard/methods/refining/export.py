@@ -34,7 +34,13 @@ def _attempts() -> Select[Any]:
         .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
         .outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
         .outerjoin(
-            GENERATION, and_(*(GENERATION.c[name] == REFINEMENT.c[name] for name in ("run_id", "subject", "number")))
+            GENERATION,
+            and_(
+                *(
+                    GENERATION.c[name] == REFINEMENT.c[name]
+                    for name in ("run_id", "subject", "number")
+                )
+            ),
         )
     )
 

@@ -81,18 +81,18 @@ async def reflect(
 ) -> Reflected:
     """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
 
-    If the second answer or its judgment fails, the original is kept. Without ``passages`` there is no second answer.
-    Missing ``messages`` are rebuilt from query and passages. ``generate`` is a `Generator` or a sync or async function
-    ``messages → text``. ``judge`` is a kind of judge, with ``options`` (fields of `JudgeOptions`), or a judge object,
-    which the caller closes.
+    If the second answer or its judgment fails, the original is kept. Without ``passages`` there is
+    no second answer. Missing ``messages`` are rebuilt from query and passages. ``generate`` is a
+    `Generator` or a sync or async function ``messages → text``. ``judge`` is a kind of judge, with
+    ``options`` (fields of `JudgeOptions`), or a judge object, which the caller closes.
 
-    With ``store``, the kept answer is stored as a logged answer under ``source`` and ``external_id`` (default: a new
-    id), with its verdict: flag rules, judging rules and figures count it. The other answer is stored beside it as an
-    attempt; the item page shows both.
+    With ``store``, the kept answer is stored as a logged answer under ``source`` and
+    ``external_id`` (default: a new id), with its verdict: flag rules, judging rules and figures
+    count it. The other answer is stored beside it as an attempt; the item page shows both.
 
     Raises:
-        BadInput: The options of the judge are invalid, ``messages`` contain no message of the user, or the store has
-            another answer with this id.
+        BadInput: The options of the judge are invalid, ``messages`` contain no message of the user,
+            or the store has another answer with this id.
         EndpointRefused: The judge's endpoint refuses the key, the model or the address.
     """
     response = Response(
@@ -118,7 +118,8 @@ reflect_blocking = from_any_thread(reflect)
 class LiveAnswer:
     """One answer on its way to its reader, as the assistant gave it. Without ``generate``, it is only judged.
 
-    The ``messages`` are as the assistant gave them too; the stored response gets them when they are checked.
+    The ``messages`` are as the assistant gave them too; the stored response gets them when they are
+    checked.
     """
 
     response: Response
@@ -134,10 +135,16 @@ class LiveAnswer:
         ``steps`` has what arrived, also if an error is raised.
         """
         if options and not isinstance(judge, str):
-            raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
+            raise BadInput(
+                f"{', '.join(sorted(options))}: options apply only to a judge given by name"
+            )
         name = "" if self._generator is None else self._generator.endpoint.model
-        task = ReflectTask(Origin(self._item, self.response.source, self._sent), judged=False, run_id=0, model=name)
-        self._judge = generation.judge_for_call(store, judge, options) if isinstance(judge, str) else judge
+        task = ReflectTask(
+            Origin(self._item, self.response.source, self._sent), judged=False, run_id=0, model=name
+        )
+        self._judge = (
+            generation.judge_for_call(store, judge, options) if isinstance(judge, str) else judge
+        )
         try:
             if (method := self._reflecting) is not None:
                 await method.ask(task, self._keep)
@@ -150,7 +157,9 @@ class LiveAnswer:
 
     @cached_property
     def _item(self) -> JudgeInput:
-        return record_of(JudgeInput, self.response, response_id=0, turns=earlier_turns(self.messages))
+        return record_of(
+            JudgeInput, self.response, response_id=0, turns=earlier_turns(self.messages)
+        )
 
     @cached_property
     def _sent(self) -> generation.Messages | None:
@@ -170,7 +179,11 @@ class LiveAnswer:
     @property
     def model(self) -> str | None:
         """The model that made the kept answer, if it is known."""
-        return self._generator.endpoint.model if self._replaced and self._generator else self.response.generator_model
+        return (
+            self._generator.endpoint.model
+            if self._replaced and self._generator
+            else self.response.generator_model
+        )
 
     @property
     def judge_version(self) -> JudgeVersion | None:
@@ -185,7 +198,9 @@ class LiveAnswer:
     def _reflecting(self) -> ReflectMethod | None:
         if self._generator is None or self._judge is None:
             return None
-        return ReflectMethod(self._judge, self._generator, RowFilter(), self.rule, rebuild_messages=False)
+        return ReflectMethod(
+            self._judge, self._generator, RowFilter(), self.rule, rebuild_messages=False
+        )
 
     async def _keep(self, step: ReflectStep) -> bool:
         self.steps.append(step)
@@ -199,13 +214,24 @@ class LiveAnswer:
                 return Reflected(original, "original", before, external_id=id_)
             case [Verdict() as before, Replied() as generated]:
                 outcome, error = outcome_without_second(generated), generated.record.error
-                return Reflected(original, "original", before, outcome=outcome, error=error, external_id=id_)
+                return Reflected(
+                    original, "original", before, outcome=outcome, error=error, external_id=id_
+                )
             case [Verdict() as before, _, SecondAnswer(text, after)]:
                 outcome = outcome_of(before.groundedness, after.groundedness)
                 if outcome is Outcome.KEPT_NEW:
-                    return Reflected(text, "new", before, after, outcome, other=original, external_id=id_)
+                    return Reflected(
+                        text, "new", before, after, outcome, other=original, external_id=id_
+                    )
                 return Reflected(
-                    original, "original", before, after, outcome, other=text, error=after.error, external_id=id_
+                    original,
+                    "original",
+                    before,
+                    after,
+                    outcome,
+                    other=text,
+                    error=after.error,
+                    external_id=id_,
                 )
         raise BadInput("the answer is not judged")
 
@@ -218,7 +244,9 @@ class LiveAnswer:
             served = self._served()
             stored = store_responses(connection, [served])
             if not stored.new:
-                raise BadInput(f"{served.source} has another answer with the id {served.external_id!r}")
+                raise BadInput(
+                    f"{served.source} has another answer with the id {served.external_id!r}"
+                )
             if self._judge is not None and self.steps:
                 self._store_steps(connection, store, self._judge, served, stored.new[0])
 
@@ -243,7 +271,9 @@ class LiveAnswer:
             derived_from=served_id,
         )
 
-    def _store_steps(self, connection: Connection, store: Store, judge: Judge, served: Response, id_: int) -> None:
+    def _store_steps(
+        self, connection: Connection, store: Store, judge: Judge, served: Response, id_: int
+    ) -> None:
         version = ensure_version(connection, judge.version)
         method: ReflectMethod | Judging = self._reflecting or Judging(judge=judge)
         question: dict[str, Any] = {"live": (served.asked_at or utc_now()).date().isoformat()}
@@ -252,7 +282,9 @@ class LiveAnswer:
         else:
             kind = SERVE
         refuse_retired(connection, version)
-        run = run_of_today(connection, kind, version, question, actor="library", destination=method.destination)
+        run = run_of_today(
+            connection, kind, version, question, actor="library", destination=method.destination
+        )
         begun = Begun(store, version, run)
         if isinstance(method, Judging):
             item = replace(self._item, response_id=id_)

@@ -49,28 +49,45 @@ class NewRefinement:
     feedback: str | None = None
 
 
-def insert_refinements(connection: Connection, run_id: int, new: Sequence[NewRefinement], now: datetime) -> None:
+def insert_refinements(
+    connection: Connection, run_id: int, new: Sequence[NewRefinement], now: datetime
+) -> None:
     """Store refinements; one that is already stored (same run, subject and number) does not change."""
     if new:
         rows = [
-            asdict(attempt) | {"run_id": run_id, "feedback": storable_or_none(attempt.feedback), "created_at": now}
+            asdict(attempt)
+            | {"run_id": run_id, "feedback": storable_or_none(attempt.feedback), "created_at": now}
             for attempt in new
         ]
-        connection.execute(insert_or_skip(connection, REFINEMENT, "run_id", "subject", "number"), rows)
+        connection.execute(
+            insert_or_skip(connection, REFINEMENT, "run_id", "subject", "number"), rows
+        )
 
 
-def runs_of_method(connection: Connection, kind: str, version_id: int, method: Mapping[str, Any]) -> tuple[int, ...]:
+def runs_of_method(
+    connection: Connection, kind: str, version_id: int, method: Mapping[str, Any]
+) -> tuple[int, ...]:
     """Return the runs of the same kind, judge version and method (settings of the generator)."""
-    query = select(RUN.c.id, RUN.c.filter).where(RUN.c.kind == kind, RUN.c.judge_version_id == version_id)
+    query = select(RUN.c.id, RUN.c.filter).where(
+        RUN.c.kind == kind, RUN.c.judge_version_id == version_id
+    )
     wanted = json.dumps(method, sort_keys=True)
     runs = connection.execute(query.order_by(RUN.c.id))
-    return tuple(run_id for run_id, question in runs if json.dumps(question.get("method"), sort_keys=True) == wanted)
+    return tuple(
+        run_id
+        for run_id, question in runs
+        if json.dumps(question.get("method"), sort_keys=True) == wanted
+    )
 
 
 def outcome_counts(connection: Connection, run_id: int) -> Counter[str]:
     """Return the number of attempts of a run by outcome."""
-    query = select(REFINEMENT.c.outcome, func.count().label("n")).where(REFINEMENT.c.run_id == run_id)
-    return Counter({row.outcome: row.n for row in connection.execute(query.group_by(REFINEMENT.c.outcome))})
+    query = select(REFINEMENT.c.outcome, func.count().label("n")).where(
+        REFINEMENT.c.run_id == run_id
+    )
+    return Counter(
+        {row.outcome: row.n for row in connection.execute(query.group_by(REFINEMENT.c.outcome))}
+    )
 
 
 def count_calls(connection: Connection, run_id: int) -> int:
@@ -86,7 +103,8 @@ def count_calls(connection: Connection, run_id: int) -> int:
 class StoredAttempt:
     """One attempt; ``answer`` is None if the call failed or it is forgotten, ``judging`` is None before it is judged.
 
-    ``root_response_id`` is the logged answer that the attempts started from, ``judgment_before_id`` its judgment.
+    ``root_response_id`` is the logged answer that the attempts started from, ``judgment_before_id``
+    its judgment.
     """
 
     subject: str
@@ -120,7 +138,10 @@ _ATTEMPTS: Select[Any] = (
     .select_from(GENERATION)
     .outerjoin(RESPONSE, RESPONSE.c.id == GENERATION.c.response_id)
     .outerjoin(
-        REFINEMENT, and_(*(REFINEMENT.c[name] == GENERATION.c[name] for name in ("run_id", "subject", "number")))
+        REFINEMENT,
+        and_(
+            *(REFINEMENT.c[name] == GENERATION.c[name] for name in ("run_id", "subject", "number"))
+        ),
     )
     .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
     .order_by(GENERATION.c.id)
@@ -150,11 +171,18 @@ def _attempt(row: Row[Any]) -> StoredAttempt:
     )
 
 
-def attempts_with(connection: Connection, response_id: int, *, limit: int) -> list[tuple[int, str, str]]:
+def attempts_with(
+    connection: Connection, response_id: int, *, limit: int
+) -> list[tuple[int, str, str]]:
     """Return run, subject and method of attempts from this answer, or that made it, those of the newest run first."""
     query = (
         select(REFINEMENT.c.run_id, REFINEMENT.c.subject, REFINEMENT.c.method)
-        .where(or_(REFINEMENT.c.root_response_id == response_id, REFINEMENT.c.response_id == response_id))
+        .where(
+            or_(
+                REFINEMENT.c.root_response_id == response_id,
+                REFINEMENT.c.response_id == response_id,
+            )
+        )
         .distinct()
         .order_by(REFINEMENT.c.run_id.desc())
         .limit(limit)
@@ -176,26 +204,35 @@ class SelectedAttempt:
     at: datetime
 
 
-_ROWS = select(*columns_of(SelectedAttempt, SELECTED_ATTEMPT), REVIEWER.c.name.label("reviewer")).join(
-    REVIEWER, REVIEWER.c.id == SELECTED_ATTEMPT.c.reviewer_id
-)
+_ROWS = select(
+    *columns_of(SelectedAttempt, SELECTED_ATTEMPT), REVIEWER.c.name.label("reviewer")
+).join(REVIEWER, REVIEWER.c.id == SELECTED_ATTEMPT.c.reviewer_id)
 
 
 def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[SelectedAttempt]:
     """Return the current selected attempts of these runs, newest first."""
     later = SELECTED_ATTEMPT.alias()
     replaced = exists().where(later.c.replaces == SELECTED_ATTEMPT.c.id)
-    query = _ROWS.where(SELECTED_ATTEMPT.c.run_id.in_(run_ids), SELECTED_ATTEMPT.c.withdrawn.is_(False), ~replaced)
-    return [record_of(SelectedAttempt, row) for row in connection.execute(query.order_by(SELECTED_ATTEMPT.c.id.desc()))]
+    query = _ROWS.where(
+        SELECTED_ATTEMPT.c.run_id.in_(run_ids), SELECTED_ATTEMPT.c.withdrawn.is_(False), ~replaced
+    )
+    return [
+        record_of(SelectedAttempt, row)
+        for row in connection.execute(query.order_by(SELECTED_ATTEMPT.c.id.desc()))
+    ]
 
 
 def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt | None:
     """Return the selected attempt that a request stored, or None."""
-    row = connection.execute(_ROWS.where(SELECTED_ATTEMPT.c.request_key == request_key)).one_or_none()
+    row = connection.execute(
+        _ROWS.where(SELECTED_ATTEMPT.c.request_key == request_key)
+    ).one_or_none()
     return None if row is None else record_of(SelectedAttempt, row)
 
 
-def lock_attempts(connection: Connection, run_id: int, subject: str) -> dict[int, int | None] | None:
+def lock_attempts(
+    connection: Connection, run_id: int, subject: str
+) -> dict[int, int | None] | None:
     """Lock a run and return the responses of its attempts by number, 0 for the logged answer; None without attempts."""
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
     made = select(GENERATION.c.number, GENERATION.c.response_id).where(
@@ -204,17 +241,30 @@ def lock_attempts(connection: Connection, run_id: int, subject: str) -> dict[int
     attempts = {row.number: row.response_id for row in connection.execute(made)}
     if not attempts:
         return None
-    roots = select(REFINEMENT.c.root_response_id).where(REFINEMENT.c.run_id == run_id, REFINEMENT.c.subject == subject)
+    roots = select(REFINEMENT.c.root_response_id).where(
+        REFINEMENT.c.run_id == run_id, REFINEMENT.c.subject == subject
+    )
     root = connection.execute(roots.limit(1)).scalar()
-    answered: dict[int, int | None] = {number: id_ for number, id_ in attempts.items() if id_ is not None}
+    answered: dict[int, int | None] = {
+        number: id_ for number, id_ in attempts.items() if id_ is not None
+    }
     return answered if root is None else {0: root} | answered
 
 
-def insert_selected(connection: Connection, new: SelectedAttempt, *, replaces: int | None, request_key: str) -> int:
+def insert_selected(
+    connection: Connection, new: SelectedAttempt, *, replaces: int | None, request_key: str
+) -> int:
     """Store the attempt that a person selects or withdraws, and return the id of the row."""
-    row = {column.name: getattr(new, column.name) for column in columns_of(SelectedAttempt, SELECTED_ATTEMPT)[1:]}
+    row = {
+        column.name: getattr(new, column.name)
+        for column in columns_of(SelectedAttempt, SELECTED_ATTEMPT)[1:]
+    }
     row |= {"replaces": replaces, "request_key": request_key}
-    return int(connection.execute(insert(SELECTED_ATTEMPT).returning(SELECTED_ATTEMPT.c.id), row).scalar_one())
+    return int(
+        connection.execute(
+            insert(SELECTED_ATTEMPT).returning(SELECTED_ATTEMPT.c.id), row
+        ).scalar_one()
+    )
 
 
 REFINE = "refine"
@@ -224,8 +274,8 @@ REFINE = "refine"
 class RefineSelection:
     """The answers that self-refine works on; finished work of ``runs`` (of the same generator) is not repeated.
 
-    ``up_to`` is the highest response id. An answer is finished with an attempt that has ``success_rating`` or more, or
-    the number ``attempts``.
+    ``up_to`` is the highest response id. An answer is finished with an attempt that has
+    ``success_rating`` or more, or the number ``attempts``.
     """
 
     where: RowFilter
@@ -255,11 +305,16 @@ def count_unrefined(connection: Connection, selection: RefineSelection) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _unrefined(connection: Connection, selection: RefineSelection, query: Select[Any]) -> Select[Any]:
+def _unrefined(
+    connection: Connection, selection: RefineSelection, query: Select[Any]
+) -> Select[Any]:
     finished = exists().where(
         REFINEMENT.c.root_response_id == RESPONSE.c.id,
         REFINEMENT.c.run_id.in_(selection.runs),
-        or_(REFINEMENT.c.rating >= selection.success_rating, REFINEMENT.c.number >= selection.attempts),
+        or_(
+            REFINEMENT.c.rating >= selection.success_rating,
+            REFINEMENT.c.number >= selection.attempts,
+        ),
     )
     return query.where(
         RESPONSE.c.id <= selection.up_to,
@@ -277,8 +332,8 @@ NOT_FINAL = ("second_failed", "no_answer")  # the next run tries these again
 class ReflectSelection:
     """The answers that self-reflection works on: with these query types and lengths, and judged bad by a version.
 
-    Without ``query_types``, all types count.
-    ``up_to`` is the highest response id; finished work of ``runs`` (of the same generator) is not repeated.
+    Without ``query_types``, all types count. ``up_to`` is the highest response id; finished work of
+    ``runs`` (of the same generator) is not repeated.
     """
 
     version_id: int
@@ -292,7 +347,9 @@ class ReflectSelection:
     run_id: int | None = None
 
 
-def unreflected(connection: Connection, selection: ReflectSelection, *, after_id: int | None, limit: int) -> list[int]:
+def unreflected(
+    connection: Connection, selection: ReflectSelection, *, after_id: int | None, limit: int
+) -> list[int]:
     """Return the next answers that need a call after ``after_id``, ordered by id."""
     query = _waiting(connection, selection, select(RESPONSE.c.id))
     return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
@@ -302,13 +359,19 @@ def reflect_candidates(
     connection: Connection, selection: ReflectSelection, response_ids: Collection[int]
 ) -> list[tuple[Origin, bool, str | None]]:
     """Return which of these answers need a call, if each is known to be bad, and the new answer of this run."""
-    query = _waiting(connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection)))
+    query = _waiting(
+        connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection))
+    )
     rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids))).all()
     origins = read_origins(connection, [row[0] for row in rows])
-    return [(origins[id_], judgment is not None, text) for id_, judgment, text in rows if id_ in origins]
+    return [
+        (origins[id_], judgment is not None, text) for id_, judgment, text in rows if id_ in origins
+    ]
 
 
-def count_waiting(connection: Connection, selection: ReflectSelection, *, judged: bool | None = None) -> int:
+def count_waiting(
+    connection: Connection, selection: ReflectSelection, *, judged: bool | None = None
+) -> int:
     """Return the number of answers that need a call; ``judged`` counts only answers that are known to be bad."""
     query = _waiting(connection, selection, select(func.count()))
     if judged:
@@ -326,18 +389,24 @@ def count_no_messages(connection: Connection, selection: ReflectSelection) -> in
     return int(connection.execute(query).scalar_one())
 
 
-def _waiting(connection: Connection, selection: ReflectSelection, query: Select[Any]) -> Select[Any]:
+def _waiting(
+    connection: Connection, selection: ReflectSelection, query: Select[Any]
+) -> Select[Any]:
     judged = exists().where(
         JUDGMENT.c.response_id == RESPONSE.c.id, JUDGMENT.c.judge_version_id == selection.version_id
     )
     answerable = RESPONSE.c.messages.is_not(None) | literal(selection.rebuild_messages)
     return _from_log(selection, query).where(
-        *_of_kind(connection, selection), or_(and_(_is_bad(selection), answerable), ~judged), ~_finished(selection)
+        *_of_kind(connection, selection),
+        or_(and_(_is_bad(selection), answerable), ~judged),
+        ~_finished(selection),
     )
 
 
 def _from_log(selection: ReflectSelection, query: Select[Any]) -> Select[Any]:
-    verdict = and_(CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == selection.version_id)
+    verdict = and_(
+        CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == selection.version_id
+    )
     return query.select_from(RESPONSE).outerjoin(CURRENT, verdict)
 
 
@@ -366,7 +435,10 @@ def _new_answer(selection: ReflectSelection) -> ColumnElement[str | None]:
     return (
         select(made.c.answer)
         .join(GENERATION, GENERATION.c.response_id == made.c.id)
-        .where(GENERATION.c.run_id == (selection.run_id or 0), GENERATION.c.subject == cast(RESPONSE.c.id, String))
+        .where(
+            GENERATION.c.run_id == (selection.run_id or 0),
+            GENERATION.c.subject == cast(RESPONSE.c.id, String),
+        )
         .limit(1)
         .correlate(RESPONSE)
         .scalar_subquery()

@@ -91,9 +91,10 @@ class Refinement:
 class RefineRule:
     """When attempts end and which answer is selected; raises BadInput if a value is out of range.
 
-    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), whose example repeats 15 times; the default 3
-    and ``keep`` are our own. Attempts end at a rating of at least ``success_rating`` (1 to 4) or after ``max_repeats``
-    repeats. If no answer was good enough, ``keep`` selects the ``last`` or the ``best`` rated one (the later if equal).
+    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025), whose example repeats 15
+    times; the default 3 and ``keep`` are our own. Attempts end at a rating of at least
+    ``success_rating`` (1 to 4) or after ``max_repeats`` repeats. If no answer was good enough,
+    ``keep`` selects the ``last`` or the ``best`` rated one (the later if equal).
     """
 
     success_rating: int = 4
@@ -153,8 +154,9 @@ async def attempt_until_good(
 ) -> list[Refinement]:
     """Return all attempts, including those ``done`` before. The last of these may still lack its rating.
 
-    Each attempt sends the original messages and the feedback on the previous attempt only. ``answer`` and ``rate``
-    receive its number. ``keep`` receives each attempt twice, answered and then rated; it returns False to stop.
+    Each attempt sends the original messages and the feedback on the previous attempt only.
+    ``answer`` and ``rate`` receive its number. ``keep`` receives each attempt twice, answered and
+    then rated; it returns False to stop.
     """
     attempts = list(done)
     while not rule.over(attempts):
@@ -208,14 +210,17 @@ class Refiner:
     ) -> Refined:
         """Return the answer to ``messages`` (or to one text), refined until it is good enough.
 
-        The rating concerns the user's last message; the feedback is added to it. Errors of both models are raised.
+        The rating concerns the user's last message; the feedback is added to it. Errors of both
+        models are raised.
         """
         checked = generation.checked_messages(messages)
         judge = self._rating_judge()
         evidence = None if passages is None else tuple(passages)
 
         call_id, turns = uuid.uuid4().hex, earlier_turns(checked)
-        item = JudgeInput(0, generation.request_text(checked), "", evidence, external_id=call_id, turns=turns)
+        item = JudgeInput(
+            0, generation.request_text(checked), "", evidence, external_id=call_id, turns=turns
+        )
 
         async def rate(answer: str, _number: int) -> Replied[Rating]:
             return await judge.rate(replace(item, answer=answer))
@@ -225,7 +230,13 @@ class Refiner:
             if self._store is not None:
                 origin = Origin(item, generation.SOURCE, checked)
                 await asyncio.to_thread(
-                    store_live_attempts, self._store, judge, self._chat, self._rule, origin, tuple(attempts)
+                    store_live_attempts,
+                    self._store,
+                    judge,
+                    self._chat,
+                    self._rule,
+                    origin,
+                    tuple(attempts),
                 )
         finally:
             if judge is not self._judge:
@@ -251,7 +262,9 @@ class Refiner:
         if isinstance(self._judge, str):
             judge = generation.judge_for_call(self._store, self._judge, self._options)
             if not isinstance(judge, RatingJudge):
-                raise BadInput(f"self-refine needs a judge that gives feedback: {KIND!r}, not {self._judge!r}")
+                raise BadInput(
+                    f"self-refine needs a judge that gives feedback: {KIND!r}, not {self._judge!r}"
+                )
             return judge
         return RatingJudge(generation.function_endpoint(self._judge))
 
@@ -262,7 +275,9 @@ class Refiner:
         if not isinstance(answer, str):
             raise BadInput(f"the chat call must return a text, not {type(answer).__name__}")
         if not answer.strip():
-            return Replied(None, StepRecord(Status.UNPARSABLE, raw=answer, error="the answer is empty"))
+            return Replied(
+                None, StepRecord(Status.UNPARSABLE, raw=answer, error="the answer is empty")
+            )
         return Replied(answer, StepRecord(Status.OK, raw=storable(answer)[0]))
 
 
@@ -278,15 +293,16 @@ def refine(
 ) -> Refiner:
     """Wrap a chat call with self-refine: a second model rates each answer, and the next attempt gets its feedback.
 
-    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025). Both models are called through sync or async
-    functions ``messages → text``. Tools of the chat call run inside it::
+    Source: Spring AI, "LLM-as-a-Judge with recursive advisors" (2025). Both models are called
+    through sync or async functions ``messages → text``. Tools of the chat call run inside it::
 
         better = judgeboard.refine(my_chat, model="llama-3.1-8b-instruct", base_url="http://localhost:8000/v1")
         result = await better([{"role": "user", "content": "How warm is it in Paris?"}])
 
-    ``judge`` is ``rating`` (a chat model with ``options``: fields of `JudgeOptions`), a `RatingJudge`, or a function
-    whose text is parsed like a model's reply. With ``store``, all attempts of a call are stored as one run when the
-    call ends; the item page shows them. The other arguments are as in `RefineRule`.
+    ``judge`` is ``rating`` (a chat model with ``options``: fields of `JudgeOptions`), a
+    `RatingJudge`, or a function whose text is parsed like a model's reply. With ``store``, all
+    attempts of a call are stored as one run when the call ends; the item page shows them. The other
+    arguments are as in `RefineRule`.
     """
     if options and not isinstance(judge, str):
         raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
@@ -338,15 +354,18 @@ async def refine_pending_async(
 ) -> RefineSummary:
     """Answer questions until each answer is good enough or the limit is reached.
 
-    Without ``prompts`` (from `read_prompts`), the questions of the logged answers in ``where`` are used, with their
-    logged messages or, if there are none, with question and passages. An unfinished run of the same command continues,
-    with the answers that were logged at its start. A logged question is skipped if the same judge version and generator
-    have finished it by this rule. The prompts of a file are answered again unless an unfinished run exists. Both models
-    are closed at the end. ``options`` are fields of `RunOptions`.
+    Without ``prompts`` (from `read_prompts`), the questions of the logged answers in ``where`` are
+    used, with their logged messages or, if there are none, with question and passages. An
+    unfinished run of the same command continues, with the answers that were logged at its start. A
+    logged question is skipped if the same judge version and generator have finished it by this
+    rule. The prompts of a file are answered again unless an unfinished run exists. Both models are
+    closed at the end. ``options`` are fields of `RunOptions`.
     """
     rule = rule or RefineRule()
     if prompts is None:
-        return await run_method(store, _RefineLogged(judge, generator, rule, where or RowFilter()), **options)
+        return await run_method(
+            store, _RefineLogged(judge, generator, rule, where or RowFilter()), **options
+        )
     return await run_method(store, _RefinePrompts(judge, generator, rule, prompts), **options)
 
 
@@ -406,8 +425,12 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         rule = asdict(self._rule) | {"prompt": prompt_hash(load_prompt("generate").text)}
         return {"method": self.made_by, "rule": rule, **prompts}
 
-    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[queries.StoredAttempt]) -> Prompt:
-        return Prompt(subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done))
+    def prompt(
+        self, begun: Begun, subject: str, origin: Origin, done: Sequence[queries.StoredAttempt]
+    ) -> Prompt:
+        return Prompt(
+            subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done)
+        )
 
     def most_calls(self, connection: Connection, begun: Begun) -> int:
         return (self._rule.max_repeats + 1) * self.expected(connection, begun)
@@ -423,12 +446,16 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             return await self.generator.generate(messages, subject=task.recorded_id(number))
 
         async def rate(text: str, number: int) -> Replied[Rating]:
-            return await self.judge.rate(replace(item, answer=text, external_id=task.recorded_id(number)))
+            return await self.judge.rate(
+                replace(item, answer=text, external_id=task.recorded_id(number))
+            )
 
         async def keep_attempt(attempt: Refinement) -> bool:
             return await keep(Answered(task, attempt, attempt.latest))
 
-        await attempt_until_good(answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt)
+        await attempt_until_good(
+            answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt
+        )
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
         now, run_id = utc_now(), begun.run.id
@@ -445,9 +472,14 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             for prompt, attempt in answered
         ]
         store_generations(connection, run_id, generations, now)
-        rows = [_row(prompt, attempt, "no_answer") for prompt, attempt in answered if attempt.answer is None]
+        rows = [
+            _row(prompt, attempt, "no_answer")
+            for prompt, attempt in answered
+            if attempt.answer is None
+        ]
         verdicts = [
-            (prompt.response(attempt), rating_verdict(attempt.rating, attempt.latest)) for prompt, attempt in rated
+            (prompt.response(attempt), rating_verdict(attempt.rating, attempt.latest))
+            for prompt, attempt in rated
         ]
         stored_verdicts = generation.store_verdicts(connection, begun, verdicts, now)
         for (prompt, attempt), stored in zip(rated, stored_verdicts, strict=True):
@@ -464,7 +496,11 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             return RefineSummary(outcome.version.title)
         with outcome.store.reading() as connection:
             attempts = queries.stored_attempts(connection, run.id)
-            ids = external_ids(connection, [int(subject) for subject in attempts]) if "where" in run.question else {}
+            ids = (
+                external_ids(connection, [int(subject) for subject in attempts])
+                if "where" in run.question
+                else {}
+            )
             calls = queries.count_calls(connection, run.id)
         items = []
         for subject, stored in attempts.items():
@@ -488,9 +524,13 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
 class _RefineLogged(_RefineMethod):
     """Self-refine for the questions of logged answers."""
 
-    def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, where: RowFilter) -> None:
+    def __init__(
+        self, judge: RatingJudge, generator: Generator, rule: RefineRule, where: RowFilter
+    ) -> None:
         super().__init__(judge, generator, rule)
-        self._selection = queries.RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
+        self._selection = queries.RefineSelection(
+            where, 0, rule.success_rating, rule.max_repeats + 1
+        )
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         up_to = last_logged_id(connection)
@@ -528,14 +568,22 @@ class _RefineLogged(_RefineMethod):
 class _RefinePrompts(_RefineMethod):
     """Self-refine for the prompts of a file, in the order of the file."""
 
-    def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, prompts: Sequence[Origin]) -> None:
+    def __init__(
+        self, judge: RatingJudge, generator: Generator, rule: RefineRule, prompts: Sequence[Origin]
+    ) -> None:
         super().__init__(judge, generator, rule)
         self._prompts = prompts
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:  # noqa: ARG002 - base class
         # The hash of the prompts' content identifies the run.
         content = [
-            [origin.item.external_id, origin.item.query, origin.item.passages, origin.messages, origin.source]
+            [
+                origin.item.external_id,
+                origin.item.query,
+                origin.item.passages,
+                origin.messages,
+                origin.source,
+            ]
             for origin in self._prompts
         ]
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
@@ -548,29 +596,47 @@ class _RefinePrompts(_RefineMethod):
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Prompt]:
         origins = [self._prompts[key.item_id] for key in keys]
         with begun.store.reading() as connection:
-            unfinished = {prompt.subject: prompt for prompt in self._unfinished(connection, begun, origins)}
+            unfinished = {
+                prompt.subject: prompt for prompt in self._unfinished(connection, begun, origins)
+            }
         subjects = {key: origin.item.external_id for key, origin in zip(keys, origins, strict=True)}
-        return {key: unfinished[subject] for key, subject in subjects.items() if subject in unfinished}
+        return {
+            key: unfinished[subject] for key, subject in subjects.items() if subject in unfinished
+        }
 
     def left(self, connection: Connection, begun: Begun) -> int:
         return len(self._unfinished(connection, begun, self._prompts))
 
-    def _unfinished(self, connection: Connection, begun: Begun, origins: Sequence[Origin]) -> list[Prompt]:
-        subjects = None if origins is self._prompts else [origin.item.external_id for origin in origins]
+    def _unfinished(
+        self, connection: Connection, begun: Begun, origins: Sequence[Origin]
+    ) -> list[Prompt]:
+        subjects = (
+            None if origins is self._prompts else [origin.item.external_id for origin in origins]
+        )
         done = queries.stored_attempts(connection, begun.run.id, subjects)
         prompts = [
-            self.prompt(begun, origin.item.external_id, origin, done.get(origin.item.external_id, ()))
+            self.prompt(
+                begun, origin.item.external_id, origin, done.get(origin.item.external_id, ())
+            )
             for origin in origins
         ]
         return [prompt for prompt in prompts if not self._rule.over(prompt.done)]
 
 
 def store_live_attempts(
-    store: Store, judge: RatingJudge, chat: Chat, rule: RefineRule, origin: Origin, attempts: Sequence[Refinement]
+    store: Store,
+    judge: RatingJudge,
+    chat: Chat,
+    rule: RefineRule,
+    origin: Origin,
+    attempts: Sequence[Refinement],
 ) -> None:
     """Store the attempts of a live `refine` call as a finished run."""
     method = _RefinePrompts(judge, Generator(generation.function_endpoint(chat)), rule, [origin])
-    with generation.live_run(store, method, method.question({"live": origin.item.external_id})) as (connection, begun):
+    with generation.live_run(store, method, method.question({"live": origin.item.external_id})) as (
+        connection,
+        begun,
+    ):
         prompt = method.prompt(begun, origin.item.external_id, origin, ())
         made = [
             stage
@@ -587,12 +653,18 @@ def _refinements(stored: Sequence[queries.StoredAttempt]) -> tuple[Refinement, .
         rating = None
         if attempt.rating is not None:
             rating = Rating(attempt.rating, attempt.evaluation or "", attempt.feedback or "")
-        made.append(Refinement(attempt.number, attempt.answer, attempt.answering, rating, attempt.judging))
+        made.append(
+            Refinement(attempt.number, attempt.answer, attempt.answering, rating, attempt.judging)
+        )
     return tuple(made)
 
 
 def _row(
-    prompt: Prompt, attempt: Refinement, outcome: str, response_id: int | None = None, judgment_id: int | None = None
+    prompt: Prompt,
+    attempt: Refinement,
+    outcome: str,
+    response_id: int | None = None,
+    judgment_id: int | None = None,
 ) -> queries.NewRefinement:
     return queries.NewRefinement(
         method=queries.REFINE,

@@ -43,12 +43,23 @@ _QUESTIONS = 20
     type=options.FILE,
     help="Prompt file instead of logged questions: one prompt per line, as text or JSON (id, prompt or messages).",
 )
-@options.with_default("--success-rating", type=click.IntRange(1, 4), default=4, help="Minimum rating of a good answer.")
 @options.with_default(
-    "--max-repeats", type=click.IntRange(0), default=3, help="Maximum number of attempts after the first."
+    "--success-rating",
+    type=click.IntRange(1, 4),
+    default=4,
+    help="Minimum rating of a good answer.",
 )
 @options.with_default(
-    "--keep", type=click.Choice(["last", "best"]), default="last", help="Answer to keep if none is good enough."
+    "--max-repeats",
+    type=click.IntRange(0),
+    default=3,
+    help="Maximum number of attempts after the first.",
+)
+@options.with_default(
+    "--keep",
+    type=click.Choice(["last", "best"]),
+    default="last",
+    help="Answer to keep if none is good enough.",
 )
 @options.where
 def refine_command(
@@ -62,13 +73,13 @@ def refine_command(
 ) -> int:
     """Answer questions again until the rating is good. Each answer is rated, and the next attempt gets the feedback.
 
-    The item page shows every attempt. To continue an interrupted run, repeat the command. A new run skips logged
-    questions that a finished run has done with the same models and settings. With --prompts, a new run answers all
-    prompts of the file again.
+    The item page shows every attempt. To continue an interrupted run, repeat the command. A new run
+    skips logged questions that a finished run has done with the same models and settings. With
+    --prompts, a new run answers all prompts of the file again.
 
-    For exit codes see `judgeboard judge`. A question without a good answer is not an error. Files for
-    --generator-replies and --replies have one line per attempt. The response_id of a line is the id of the prompt and
-    the number of the attempt, for example a7/1.
+    For exit codes see `judgeboard judge`. A question without a good answer is not an error. Files
+    for --generator-replies and --replies have one line per attempt. The response_id of a line is
+    the id of the prompt and the number of the attempt, for example a7/1.
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
@@ -88,7 +99,9 @@ def refine_command(
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     with asking.run_options(chosen["concurrency"], max_cost) as how:
-        summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
+        summary = refine_pending(
+            store, judge, generator, where=where, prompts=origins, rule=rule, **how
+        )
     options.show(summary, refine_lines(summary), warnings)
     options.suggest("serve")
     return summary.account.exit_code
@@ -102,10 +115,18 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     if summary.account.run_id is None:
         yield note("nothing_to_refine", judge=summary.judge).text
         return
-    yield from asking.account_lines(f"{summary.judge}, run {summary.account.run_id}", summary.account)
+    yield from asking.account_lines(
+        f"{summary.judge}, run {summary.account.run_id}", summary.account
+    )
     yield note("refined", prompts=summary.prompts, passed=summary.passed, calls=summary.calls).text
     rows = (
-        (item.id, number, attempt.rating, shortened(" ".join((attempt.answer or "").split()), _ANSWER), attempt.error)
+        (
+            item.id,
+            number,
+            attempt.rating,
+            shortened(" ".join((attempt.answer or "").split()), _ANSWER),
+            attempt.error,
+        )
         for item in summary.items[:_QUESTIONS]
         for number, attempt in enumerate(item.attempts, start=1)
     )

@@ -15,7 +15,15 @@ from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.methods.refining import queries
 from judgeboard.runs import generation
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
+from judgeboard.runs.method import (
+    Begun,
+    RunAccount,
+    RunOptions,
+    RunOutcome,
+    Selected,
+    id_keys,
+    run_method,
+)
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -42,9 +50,10 @@ class Outcome(StrEnum):
 class ReflectRule:
     """Which answers get a second answer; raises BadInput if a value is out of range.
 
-    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Very short answers are left
-    out, because their context was empty. Only complex questions count, as in the source: for simple and SQL questions,
-    low quality usually means missing data. With empty ``query_types``, all types count.
+    Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Very short
+    answers are left out, because their context was empty. Only complex questions count, as in the
+    source: for simple and SQL questions, low quality usually means missing data. With empty
+    ``query_types``, all types count.
     """
 
     max_quality: int = 2
@@ -62,9 +71,15 @@ class ReflectRule:
 
     def wants_another(self, item: JudgeInput, before: Verdict) -> bool:
         """Whether an answer with this verdict gets a second answer; never if a score is missing."""
-        if len(item.answer) < self.min_chars or (self.query_types and item.query_type not in self.query_types):
+        if len(item.answer) < self.min_chars or (
+            self.query_types and item.query_type not in self.query_types
+        ):
             return False
-        return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
+        return (
+            before.groundedness is not None
+            and before.quality is not None
+            and before.quality <= self.max_quality
+        )
 
 
 def outcome_of(before: float | None, after: float | None) -> Outcome:
@@ -78,9 +93,10 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 class ReflectSummary:
     """The result of a run of self-reflection.
 
-    eligible = no_messages + identical + no_answer + regenerated + the answers not reached; regenerated = kept_new +
-    kept_original. ``kept_original`` includes ``second_failed``: answers without a usable second judgment. ``calls``
-    counts requests to models, including repairs and retries.
+    eligible = no_messages + identical + no_answer + regenerated + the answers not reached;
+    regenerated = kept_new + kept_original. ``kept_original`` includes ``second_failed``: answers
+    without a usable second judgment. ``calls`` counts requests to models, including repairs and
+    retries.
     """
 
     judge: str
@@ -108,14 +124,19 @@ async def reflect_pending_async(
 ) -> ReflectSummary:
     """Generate a second answer for each bad answer of the log, judge it, and store which one is better grounded.
 
-    An answer without a judgment of this version is judged first. An answer without logged messages is skipped; with
-    ``rebuild_messages`` the generator gets its query and passages instead. An unfinished run of the same command
-    continues with the answers that were logged at its start. Answers that have an outcome from the same judge version
-    and generator are skipped, even under another rule. Failed calls are repeated. Both models are closed at the end.
-    ``options`` are fields of `RunOptions`.
+    An answer without a judgment of this version is judged first. An answer without logged messages
+    is skipped; with ``rebuild_messages`` the generator gets its query and passages instead. An
+    unfinished run of the same command continues with the answers that were logged at its start.
+    Answers that have an outcome from the same judge version and generator are skipped, even under
+    another rule. Failed calls are repeated. Both models are closed at the end. ``options`` are
+    fields of `RunOptions`.
     """
     method = ReflectMethod(
-        judge, generator, where or RowFilter(), rule or ReflectRule(), rebuild_messages=rebuild_messages
+        judge,
+        generator,
+        where or RowFilter(),
+        rule or ReflectRule(),
+        rebuild_messages=rebuild_messages,
     )
     return await run_method(store, method, **options)
 
@@ -144,7 +165,11 @@ class ReflectTask:
         if self.origin.messages is not None:
             return self.origin.messages
         item = self.origin.item
-        return generation.rebuilt_messages(item.query, item.passages) if self.rebuild_messages else None
+        return (
+            generation.rebuilt_messages(item.query, item.passages)
+            if self.rebuild_messages
+            else None
+        )
 
     @property
     def response_id(self) -> int:
@@ -182,7 +207,8 @@ def outcome_without_second(generated: Replied[str]) -> Outcome:
     return Outcome.NO_ANSWER if generated.value is None else Outcome.IDENTICAL
 
 
-# The result of a step is the verdict on the original, the generator's reply, or the new answer with its verdict.
+# The result of a step is the verdict on the original, the generator's reply, or the new answer with
+# its verdict.
 ReflectStep = Answered[ReflectTask, Verdict | Replied[str] | SecondAnswer]
 
 
@@ -192,12 +218,23 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
     kind = queries.REFLECT
 
     def __init__(
-        self, judge: Judge, generator: Generator, where: RowFilter, rule: ReflectRule, *, rebuild_messages: bool
+        self,
+        judge: Judge,
+        generator: Generator,
+        where: RowFilter,
+        rule: ReflectRule,
+        *,
+        rebuild_messages: bool,
     ) -> None:
         super().__init__(judge, generator)
         self._rule = rule
         self._selection = queries.ReflectSelection(
-            version_id=0, where=where, rebuild_messages=rebuild_messages, up_to=0, runs=(), **asdict(rule)
+            version_id=0,
+            where=where,
+            rebuild_messages=rebuild_messages,
+            up_to=0,
+            runs=(),
+            **asdict(rule),
         )
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
@@ -224,13 +261,17 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
         """Return the keys of the answers that wait."""
-        return id_keys(begun.store, partial(queries.unreflected, selection=self._selection_of(begun)))
+        return id_keys(
+            begun.store, partial(queries.unreflected, selection=self._selection_of(begun))
+        )
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, ReflectTask]:
         """Return the tasks of these keys."""
         selection, model = self._selection_of(begun), self.generator.endpoint.model
         with begun.store.reading() as connection:
-            candidates = queries.reflect_candidates(connection, selection, [key.item_id for key in keys])
+            candidates = queries.reflect_candidates(
+                connection, selection, [key.item_id for key in keys]
+            )
         return {
             TaskKey(origin.item.response_id): ReflectTask(
                 origin, judged, begun.run.id, model, selection.rebuild_messages, new_answer
@@ -254,7 +295,9 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
         item = task.origin.item
         if not task.judged:
             verdict = await self.judge.judge(item)
-            if not await keep(Answered(task, verdict, verdict)) or not self._rule.wants_another(item, verdict):
+            if not await keep(Answered(task, verdict, verdict)) or not self._rule.wants_another(
+                item, verdict
+            ):
                 return
         messages = task.messages
         if messages is None:
@@ -300,11 +343,15 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             if task.changed(generated) is None
         ]
         verdicts = [(task.response(second.text), second.verdict) for task, second in seconds]
-        for (task, _), stored in zip(seconds, generation.store_verdicts(connection, begun, verdicts, now), strict=True):
+        for (task, _), stored in zip(
+            seconds, generation.store_verdicts(connection, begun, verdicts, now), strict=True
+        ):
             if stored is not None:
                 response_id, judgment = stored
                 first = before.get(task.response_id)
-                outcome = outcome_of(None if first is None else first.groundedness, judgment.groundedness)
+                outcome = outcome_of(
+                    None if first is None else first.groundedness, judgment.groundedness
+                )
                 ended.append((task, outcome, response_id, judgment.judgment_id))
         rows = [
             queries.NewRefinement(
@@ -315,7 +362,9 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
                 outcome=outcome.value,
                 response_id=response_id,
                 judgment_id=judgment_id,
-                judgment_before_id=before[task.response_id].judgment_id if task.response_id in before else None,
+                judgment_before_id=before[task.response_id].judgment_id
+                if task.response_id in before
+                else None,
             )
             for task, outcome, response_id, judgment_id in ended
         ]
@@ -328,11 +377,17 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
     def summarise(self, outcome: RunOutcome) -> ReflectSummary:
         """Return the counts of the run."""
         run = outcome.run
-        selection = self._selection if run is None else self._selection_of(Begun(outcome.store, outcome.version, run))
+        selection = (
+            self._selection
+            if run is None
+            else self._selection_of(Begun(outcome.store, outcome.version, run))
+        )
         with outcome.store.reading() as connection:
             no_messages = queries.count_no_messages(connection, selection)
             if run is None:
-                return ReflectSummary(outcome.version.title, eligible=no_messages, no_messages=no_messages)
+                return ReflectSummary(
+                    outcome.version.title, eligible=no_messages, no_messages=no_messages
+                )
             outcomes = queries.outcome_counts(connection, run.id)
             waiting = queries.count_waiting(connection, selection, judged=True)
             calls = queries.count_calls(connection, run.id)

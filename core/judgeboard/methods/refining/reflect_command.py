@@ -20,14 +20,24 @@ if TYPE_CHECKING:
     "judgeboard refine reflect --generator gpt-4o --model gpt-4o-mini --query-type complex --rebuild-messages",
 )
 @asking.generator_options
-@options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
-@options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
+@options.with_default(
+    "--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers."
+)
+@options.judge_name(
+    "Name of the judge (default: its kind). Each judge name has its own version numbers."
+)
 @asking.judge_options
 @options.with_default(
-    "--max-quality", type=click.IntRange(1, 4), default=2, help="Improve only answers with at most this quality."
+    "--max-quality",
+    type=click.IntRange(1, 4),
+    default=2,
+    help="Improve only answers with at most this quality.",
 )
 @options.with_default(
-    "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
+    "--min-chars",
+    type=click.IntRange(0),
+    default=50,
+    help="Shortest answer to improve, in characters.",
 )
 @click.option(
     "--query-type",
@@ -38,7 +48,9 @@ if TYPE_CHECKING:
     help="Query type of the answers to improve (default: complex). Repeat for more types; `all` means all types.",
 )
 @click.option(
-    "--rebuild-messages", is_flag=True, help="If no messages were logged, build them from query and passages."
+    "--rebuild-messages",
+    is_flag=True,
+    help="If no messages were logged, build them from query and passages.",
 )
 @options.where
 def reflect_command(
@@ -53,8 +65,9 @@ def reflect_command(
 ) -> int:
     """Regenerate bad answers once, and select the better ones. The better answer has the higher groundedness.
 
-    Both answers and both judgments are stored; the item page shows them. Answers without a judgment of this judge are
-    judged first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    Both answers and both judgments are stored; the item page shows them. Answers without a judgment
+    of this judge are judged first. To continue an interrupted run, repeat the command. For exit
+    codes see `judgeboard judge`.
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.kinds import OFFLINE
@@ -73,7 +86,13 @@ def reflect_command(
     rule = ReflectRule(max_quality, min_chars, () if "all" in query_types else query_types)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(
-            store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
+            store,
+            judge,
+            generator,
+            where=where,
+            rule=rule,
+            rebuild_messages=rebuild_messages,
+            **how,
         )
     options.show(summary, reflect_lines(summary), warnings)
     options.suggest("serve")
@@ -88,7 +107,9 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
     if summary.account.run_id is None:
         yield note("nothing_to_regenerate", judge=summary.judge).text
     else:
-        yield from asking.account_lines(f"{summary.judge}, run {summary.account.run_id}", summary.account)
+        yield from asking.account_lines(
+            f"{summary.judge}, run {summary.account.run_id}", summary.account
+        )
         counts = {
             "eligible": summary.eligible,
             "regenerated": summary.regenerated,
@@ -99,6 +120,8 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
             "no new answer": summary.no_answer,
             "calls": summary.calls,
         }
-        yield from text_lines(Table((Column("Answers"), Column("Number", "count")), tuple(counts.items())))
+        yield from text_lines(
+            Table((Column("Answers"), Column("Number", "count")), tuple(counts.items()))
+        )
     if summary.no_messages:
         yield note("no_logged_messages", n=summary.no_messages).text

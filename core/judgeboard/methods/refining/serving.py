@@ -40,7 +40,8 @@ LEAST_RECORDING_S = 1.0
 class ServedAnswer:
     """The ``text`` to show: ``answer`` with its notice, if it has one.
 
-    ``external_id`` is the id for `feedback`. ``reflected`` has the verdicts; it is None if the answer is not judged.
+    ``external_id`` is the id for `feedback`. ``reflected`` has the verdicts; it is None if the
+    answer is not judged.
     """
 
     text: str
@@ -79,19 +80,24 @@ async def serve_answer(
 ) -> ServedAnswer:
     """Return an answer as its reader should see it, and record it. The assistant never fails because of this call.
 
-    1. ``judge`` judges the answer, as in `judge`. None: it is not judged, so there is neither reflection nor notice.
-    2. If ``generate`` is given and ``rule`` wants a second answer, one is made, as in `reflect`. The default rule wants
-       one for answers of quality 1 or 2 with at least 50 characters to questions with the ``query_type`` complex.
-    3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below 0.8 (see `annotate`),
-       and, with ``unchecked_notice``, a disclaimer before an answer that the judge could not judge.
-    4. With ``record``, the answer is recorded with its verdict and the flags that it raises: in ``store``, with the
-       other answer, or without ``store`` on the server, as by `record` and `record_judgment`.
+    1. ``judge`` judges the answer, as in `judge`. None: it is not judged, so there is neither
+       reflection nor notice.
+    2. If ``generate`` is given and ``rule`` wants a second answer, one is made, as in `reflect`.
+       The default rule wants one for answers of quality 1 or 2 with at least 50 characters to
+       questions with the ``query_type`` complex.
+    3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below
+       0.8 (see `annotate`), and, with ``unchecked_notice``, a disclaimer before an answer that the
+       judge could not judge.
+    4. With ``record``, the answer is recorded with its verdict and the flags that it raises: in
+       ``store``, with the other answer, or without ``store`` on the server, as by `record` and
+       `record_judgment`.
 
-    If a step fails, or judging and reflecting take longer than ``within_s`` seconds, the reader gets what there is by
-    then; the logger ``judgeboard`` has the reason. Recording gets the rest of this time, and at least one second; after
-    that it goes on in the background. ``passages`` are as in `record`. The notice that the reader saw is
-    stored in the metadata (``served.notice``: full, warning, disclaimer, unmeasured or unchecked), with
-    ``served.groundedness`` and ``served.reflection``.
+    If a step fails, or judging and reflecting take longer than ``within_s`` seconds, the reader
+    gets what there is by then; the logger ``judgeboard`` has the reason. Recording gets the rest of
+    this time, and at least one second; after that it goes on in the background. ``passages`` are as
+    in `record`. The notice that the reader saw is stored in the metadata (``served.notice``: full,
+    warning, disclaimer, unmeasured or unchecked), with ``served.groundedness`` and
+    ``served.reflection``.
     """
     began = time.monotonic()
     id_ = external_id or uuid.uuid4().hex
@@ -100,7 +106,9 @@ async def serve_answer(
     with _logged(f"the answer {id_} is served as it is"):
         if passages is not None:
             listed = [passages] if isinstance(passages, str) else list(passages)
-        texts = None if listed is None else listed_passages([plain_passage(each) for each in listed])[0]
+        texts = (
+            None if listed is None else listed_passages([plain_passage(each) for each in listed])[0]
+        )
         response = Response(
             source or DEFAULT_SOURCE,
             id_,
@@ -121,7 +129,9 @@ async def serve_answer(
         annotation = annotate_unchecked(answer)
     else:
         annotation = annotate(answer, None if reflected is None else reflected.verdict.groundedness)
-    served = ServedAnswer(annotation.text if notice else answer, answer, annotation.level, id_, reflected)
+    served = ServedAnswer(
+        annotation.text if notice else answer, answer, annotation.level, id_, reflected
+    )
     if not record:
         return served
     with _logged(f"the answer {id_} was not recorded"):
@@ -143,7 +153,11 @@ async def serve_answer(
                 _send_verdict(id_, live.judge_version, served.verdict, source, client)
         elif live is not None:
             live.response = replace(live.response, metadata=facts)
-            left_s = None if within_s is None else max(LEAST_RECORDING_S, within_s - (time.monotonic() - began))
+            left_s = (
+                None
+                if within_s is None
+                else max(LEAST_RECORDING_S, within_s - (time.monotonic() - began))
+            )
             await _recorded(live, store, left_s)
     return served
 
@@ -159,10 +173,15 @@ async def _recorded(live: LiveAnswer, store: Store, within_s: float | None) -> N
     try:
         await asyncio.wait_for(in_own_thread(False, work), within_s)
     except TimeoutError:
-        LOG.warning("the answer %s is not recorded yet: the database is busy. It goes on in the background", id_)
+        LOG.warning(
+            "the answer %s is not recorded yet: the database is busy. It goes on in the background",
+            id_,
+        )
 
 
-def _send_verdict(id_: str, version: JudgeVersion, verdict: Verdict, source: str | None, client: Client | None) -> None:
+def _send_verdict(
+    id_: str, version: JudgeVersion, verdict: Verdict, source: str | None, client: Client | None
+) -> None:
     failed = verdict.status is not Status.OK
     record_judgment(
         id_,
@@ -172,7 +191,9 @@ def _send_verdict(id_: str, version: JudgeVersion, verdict: Verdict, source: str
         groundedness=verdict.groundedness,
         quality=verdict.quality,
         label=verdict.label,
-        scores=None if failed else {score.dimension: _sent_score(score) for score in verdict.scores} or None,
+        scores=None
+        if failed
+        else {score.dimension: _sent_score(score) for score in verdict.scores} or None,
         reasoning=verdict.reasoning,
         claims=None if verdict.claims is None else [asdict(claim) for claim in verdict.claims],
         raw=verdict.raw,
@@ -207,6 +228,8 @@ def _facts(served: ServedAnswer, *, notice: bool) -> dict[str, Any]:
     facts = {
         NOTICE: served.level.value if notice else None,
         SERVED_GROUNDEDNESS: None if verdict is None else verdict.groundedness,
-        SERVED_REFLECTION: None if reflected is None or reflected.outcome is None else reflected.outcome.value,
+        SERVED_REFLECTION: None
+        if reflected is None or reflected.outcome is None
+        else reflected.outcome.value,
     }
     return {name: value for name, value in facts.items() if value is not None}

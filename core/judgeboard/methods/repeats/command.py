@@ -21,25 +21,34 @@ if TYPE_CHECKING:
 )
 @options.judge_version(help="Judge version: name, 'name v3' or fingerprint.")
 @click.option(
-    "--name", metavar="NAME", help="Measure all versions of this judge together, for example several rubrics."
+    "--name",
+    metavar="NAME",
+    help="Measure all versions of this judge together, for example several rubrics.",
 )
 @options.where
 def repeats_command(judge_version: str | None, name: str | None, where: RowFilter) -> int:
     """Measure how far repeats of a judge agree. The repeats are compared with each other and with people.
 
-    Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
+    Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind
+    repeats` imports them.
     """
     from judgeboard.methods.repeats.run import repeats_report
     from judgeboard.store.judge_versions import versions_asked_again
 
     if (judge_version is None) == (name is None):
-        why = "choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions"
+        why = (
+            "choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions"
+        )
         if name is not None:
-            raise BadInput(f"{why}, for example: `{options.same_command(without=['--judge-version'])}`")
+            raise BadInput(
+                f"{why}, for example: `{options.same_command(without=['--judge-version'])}`"
+            )
         with options.open_store().reading() as connection:
             versions = versions_asked_again(connection)
         if not versions:
-            raise BadInput("no judge has repeats yet. To make some: `judgeboard judge --judge lexical --repeats 3`")
+            raise BadInput(
+                "no judge has repeats yet. To make some: `judgeboard judge --judge lexical --repeats 3`"
+            )
         raise MissingOption(why, "--judge-version", versions[0].title)
     with options.seen(options.open_store()).reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name, where=where)

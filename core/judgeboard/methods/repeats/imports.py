@@ -66,9 +66,16 @@ class RepeatImport(ListImport[ImportedRepeats]):
     def build(self, cells: Cells) -> ImportedRepeats:
         """Return the answer of a row with its scores."""
         scale = scale_in("scale", cells.required_text("scale"))
-        scores = listed(cells, "samples", lambda value: None if value is None else scale.checked("samples", value))
+        scores = listed(
+            cells,
+            "samples",
+            lambda value: None if value is None else scale.checked("samples", value),
+        )
         if not scores:
-            raise Unusable("samples", "no samples: give a list of scores, with null for a score that could not be read")
+            raise Unusable(
+                "samples",
+                "no samples: give a list of scores, with null for a score that could not be read",
+            )
         response = Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.required_name("external_id", MAX_ID),
@@ -89,7 +96,9 @@ class RepeatImport(ListImport[ImportedRepeats]):
             )
         return ImportedRepeats(response, judge, rubric, str(scale), tuple(scores), tuple(raws))
 
-    def store(self, connection: Connection, records: Sequence[ImportedRepeats], now: datetime) -> Stored:
+    def store(
+        self, connection: Connection, records: Sequence[ImportedRepeats], now: datetime
+    ) -> Stored:
         """Store what is new. Reject a row if the stored answer, or the stored score of a repeat, differs."""
         rows = RowOutcomes(len(records))
         responses = [record.response for record in records]
@@ -103,7 +112,9 @@ class RepeatImport(ListImport[ImportedRepeats]):
             if index in rows.problems:
                 continue
             response_id = stored.ids[index]
-            by_judge.setdefault((record.judge, record.rubric, record.scale), {})[index] = response_id
+            by_judge.setdefault((record.judge, record.rubric, record.scale), {})[index] = (
+                response_id
+            )
             if response_id in new:
                 new.remove(response_id)
                 rows.new.add(index)
@@ -114,9 +125,13 @@ class RepeatImport(ListImport[ImportedRepeats]):
             scores = recorded_scores(connection, version.id, response_ids.values())
             judgments: list[NewJudgment] = []
             for index, response_id in response_ids.items():
-                judgments += _new_judgments(records[index], response_id, scores, version.name, index, rows)
+                judgments += _new_judgments(
+                    records[index], response_id, scores, version.name, index, rows
+                )
             if judgments:
-                store_judgments(connection, version, self.run(connection, version, now), judgments, now)
+                store_judgments(
+                    connection, version, self.run(connection, version, now), judgments, now
+                )
         return rows.stored()
 
 

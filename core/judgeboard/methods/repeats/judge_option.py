@@ -16,14 +16,18 @@ def judge_repeatedly(repeats: int, judging: Judging) -> int:
     from judgeboard.methods.repeats.run import judge_repeats, repeats_report
 
     if judging.rejudge or len(judging.options) > 1:
-        raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
+        raise BadInput(
+            "--repeats works with one judge and new judgments: remove --jury and --rejudge"
+        )
     (judge,) = judging.make_judges([judging.asked])
     summary = judging.ask(judge, judging.max_cost, partial(judge_repeats, repeats=repeats))
     more: dict[str, Any] = dict(judging.warnings)
     lines = summary_lines(summary)
     if summary.ok:
         with judging.store.reading() as connection:
-            more["repeats"] = report = repeats_report(connection, version=fingerprint(judge.version))
+            more["repeats"] = report = repeats_report(
+                connection, version=fingerprint(judge.version)
+            )
         lines += repeats_lines(report)
     options.show(summary, lines, more)
     return summary.exit_code

@@ -55,13 +55,21 @@ from judgeboard.store.verdicts import by_repeat, repeated_answers
 def repeats_version(version: StoredVersion, repeats: int) -> JudgeVersion:
     """Return the version for combined verdicts of ``repeats`` repeats, for example "rag x3"."""
     params = {"members": [version.fingerprint], "repeats": repeats, "rule": RULE}
-    return JudgeVersion(f"{version.name} x{repeats}", REPEATS, model=version.model, params=params, scale=version.scale)
+    return JudgeVersion(
+        f"{version.name} x{repeats}",
+        REPEATS,
+        model=version.model,
+        params=params,
+        scale=version.scale,
+    )
 
 
 class _RepeatsMethod(VerdictMethod[JudgingSummary]):
     kind = REPEATS
 
-    def __init__(self, judge: Judge, repeats: int, where: RowFilter, limit: int | None, actor: str) -> None:
+    def __init__(
+        self, judge: Judge, repeats: int, where: RowFilter, limit: int | None, actor: str
+    ) -> None:
         self.judge = judge
         self._repeats = repeats
         self._where = where
@@ -74,9 +82,16 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
         check_limit(self._limit)
         up_to = last_logged_id(connection)
         if self._limit is not None:
-            first = next_answers(connection, self._where, after_id=None, up_to=up_to, limit=self._limit)
+            first = next_answers(
+                connection, self._where, after_id=None, up_to=up_to, limit=self._limit
+            )
             up_to = first[-1] if first else 0
-        question = {"where": self._where.as_dict(), "repeats": self._repeats, "limit": self._limit, "up_to": up_to}
+        question = {
+            "where": self._where.as_dict(),
+            "repeats": self._repeats,
+            "limit": self._limit,
+            "up_to": up_to,
+        }
         return question, count_missing(connection, version.id, self._repeats, self._where, up_to)
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
@@ -87,14 +102,20 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Ask]:
         with begun.store.reading() as connection:
-            missing = missing_repeats(connection, begun.version.id, self._repeats, [key.item_id for key in keys])
+            missing = missing_repeats(
+                connection, begun.version.id, self._repeats, [key.item_id for key in keys]
+            )
         tasks = {TaskKey(id_, str(repeat or "")): (id_, repeat) for id_, repeat in missing}
         left = {key: tasks[key] for key in keys if key in tasks}
         items = inputs_to_judge(begun.store, sorted({id_ for id_, _ in left.values()}))
-        return {key: Ask(items[id_], 0, repeat) for key, (id_, repeat) in left.items() if id_ in items}
+        return {
+            key: Ask(items[id_], 0, repeat) for key, (id_, repeat) in left.items() if id_ in items
+        }
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
-        combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)
+        combine_repeats(
+            outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor
+        )
         return JudgingSummary.of_run(outcome)
 
 
@@ -109,18 +130,23 @@ async def judge_repeats_async(
 ) -> JudgingSummary:
     """Ask a judge ``repeats`` times (at least 2) about each answer; store each repeat and the combined verdict.
 
-    Repeat 0 is the verdict of a plain run. Stored repeats are not asked again. Answers with all repeats get a combined
-    verdict. An unfinished run of the same command continues, with the answers that were logged at its start. Only the
-    first ``limit`` answers of the log are used. The judge is closed at the end. ``options`` are fields of `RunOptions`.
+    Repeat 0 is the verdict of a plain run. Stored repeats are not asked again. Answers with all
+    repeats get a combined verdict. An unfinished run of the same command continues, with the
+    answers that were logged at its start. Only the first ``limit`` answers of the log are used. The
+    judge is closed at the end. ``options`` are fields of `RunOptions`.
     """
     actor = options.get("actor", "library")
-    return await run_method(store, _RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options)
+    return await run_method(
+        store, _RepeatsMethod(judge, repeats, where or RowFilter(), limit, actor), **options
+    )
 
 
 judge_repeats = blocking(judge_repeats_async)
 
 
-def combine_repeats(store: Store, version: StoredVersion, repeats: int, *, where: RowFilter, actor: str) -> None:
+def combine_repeats(
+    store: Store, version: StoredVersion, repeats: int, *, where: RowFilter, actor: str
+) -> None:
     """Store the combined verdict of every answer that has all repeats."""
     with store.writing() as connection:
         judged = by_repeat(connection, version.id, where)
@@ -142,8 +168,9 @@ _GRADES: tuple[GradeName, ...] = ("quality", "groundedness", "label")
 class Repeated:
     """One measure over the repeats.
 
-    ``items`` answers have a value in every repeat, ``incomplete`` only in some, ``no_value`` in none. ``accuracy`` is
-    the agreement with people. It describes ``accuracy_answers`` answers; None: only those that people graded.
+    ``items`` answers have a value in every repeat, ``incomplete`` only in some, ``no_value`` in
+    none. ``accuracy`` is the agreement with people. It describes ``accuracy_answers`` answers;
+    None: only those that people graded.
     """
 
     measure: str
@@ -161,7 +188,10 @@ class Repeated:
     @property
     def left_out(self) -> dict[str, int]:
         """The answers that were judged repeatedly but are not among ``items``, by reason."""
-        counts = {"no value in some repeat": self.incomplete, "no value in any repeat": self.no_value}
+        counts = {
+            "no value in some repeat": self.incomplete,
+            "no value in any repeat": self.no_value,
+        }
         return {reason: n for reason, n in counts.items() if n}
 
 
@@ -187,18 +217,28 @@ class RepeatsReport:
         """Return how far the repeats agree with each other and with people, by measure."""
         columns: Columns[Repeated] = {
             Column("Measure", width=110): lambda each: each.measure,
-            Column("All repeats equal", "share estimate", width=115): lambda each: each.self_consistency,
+            Column("All repeats equal", "share estimate", width=115): lambda each: (
+                each.self_consistency
+            ),
             Column("Alpha", "estimate", width=125): lambda each: each.krippendorff_alpha,
             Column("Spread", "estimate", width=125): lambda each: each.spread,
-            Column("ICC(1)", "estimate", width=125, help="Intraclass correlation: reliability of one repeat"): (
-                lambda each: each.icc
-            ),
-            Column("Cronbach's alpha", "estimate", width=125, help="Reliability of the mean of all repeats"): (
-                lambda each: each.cronbach_alpha
-            ),
+            Column(
+                "ICC(1)",
+                "estimate",
+                width=125,
+                help="Intraclass correlation: reliability of one repeat",
+            ): (lambda each: each.icc),
+            Column(
+                "Cronbach's alpha",
+                "estimate",
+                width=125,
+                help="Reliability of the mean of all repeats",
+            ): (lambda each: each.cronbach_alpha),
             Column("Answers", "count", width=65): lambda each: each.items,
             Column("With people", "share estimate", width=115): lambda each: each.accuracy,
-            Column("On", width=160): lambda each: answers_words(each.accuracy.n, each.accuracy_answers),
+            Column("On", width=160): lambda each: answers_words(
+                each.accuracy.n, each.accuracy_answers
+            ),
         }
         return Table.of(self.measures, columns)
 
@@ -212,8 +252,9 @@ def repeats_report(
 ) -> RepeatsReport:
     """Return the agreement of a judge with itself on answers with several repeats (that match ``where``).
 
-    Give one judge ``version``, or a ``name`` to pool the answers of all versions of that judge. Each measure leaves out
-    answers without a value in every repeat. Raises NotFound, which lists the judges with repeats.
+    Give one judge ``version``, or a ``name`` to pool the answers of all versions of that judge.
+    Each measure leaves out answers without a value in every repeat. Raises NotFound, which lists
+    the judges with repeats.
     """
     versions = _versions(connection, version, name)
     where = where or RowFilter()
@@ -223,7 +264,13 @@ def repeats_report(
         raise NotFound(f"{title} has no repeats of the answers that match: {describe(where)}")
     if not repeated.answers:
         asked = judge_options(versions[0])
-        code = "import_repeats" if versions[0].kind == RECORDED else "no_repeats" if asked is None else "judge_repeats"
+        code = (
+            "import_repeats"
+            if versions[0].kind == RECORDED
+            else "no_repeats"
+            if asked is None
+            else "judge_repeats"
+        )
         raise NotFound(note(code, judge=title, options=asked or "").text)
     source = PairSource(connection, CountedGrades(where=where))
     measures = []
@@ -235,7 +282,11 @@ def repeats_report(
             if grade not in by_grade:
                 by_grade[grade] = _agreed(source, versions, grade)
             accuracy, described = by_grade[grade]
-        measures.append(record_of(Repeated, each, items=len(each.rows), accuracy=accuracy, accuracy_answers=described))
+        measures.append(
+            record_of(
+                Repeated, each, items=len(each.rows), accuracy=accuracy, accuracy_answers=described
+            )
+        )
     if not measures:
         raise NotFound(f"{title} has no usable verdict in any repeat")
     temperature = temperature_of(versions)
@@ -246,7 +297,11 @@ def repeats_report(
         repeats=max(len(answer.opinions) for answer in repeated.answers),
         answers=len(repeated.answers),
         account=RunAccount.of(
-            Counter(opinion.verdict.status for each in repeated.answers for opinion in each.opinions.values())
+            Counter(
+                opinion.verdict.status
+                for each in repeated.answers
+                for opinion in each.opinions.values()
+            )
         ),
         temperature=temperature,
         main=measures[0],
@@ -255,19 +310,27 @@ def repeats_report(
     )
 
 
-def _versions(connection: Connection, version: int | str | None, name: str | None) -> list[StoredVersion]:
+def _versions(
+    connection: Connection, version: int | str | None, name: str | None
+) -> list[StoredVersion]:
     if version is None:
         versions = [each for each in list_versions(connection) if each.name == name]
         if versions:
             return versions
-        raise not_found(connection, name or "", versions_asked_again(connection), _ASKED_AGAIN, what="judge")
+        raise not_found(
+            connection, name or "", versions_asked_again(connection), _ASKED_AGAIN, what="judge"
+        )
     try:
         return [get_version(connection, version)]
     except NotFound:
-        raise not_found(connection, version, versions_asked_again(connection), _ASKED_AGAIN) from None
+        raise not_found(
+            connection, version, versions_asked_again(connection), _ASKED_AGAIN
+        ) from None
 
 
-def _agreed(source: PairSource, versions: Sequence[StoredVersion], grade: GradeName) -> tuple[Estimate, int | None]:
+def _agreed(
+    source: PairSource, versions: Sequence[StoredVersion], grade: GradeName
+) -> tuple[Estimate, int | None]:
     """Return the agreement of repeat 0, the current verdict, with people, and how many answers it describes.
 
     None: it describes the graded answers alone.
@@ -286,8 +349,8 @@ def _agreed(source: PairSource, versions: Sequence[StoredVersion], grade: GradeN
 def version_report(connection: Connection, version: StoredVersion) -> RepeatsReport:
     """Return the agreement of a version's repeats; stores nothing.
 
-    If the version combines repeats, its member's repeats are used; for a recorded judge, the repeats of all rubrics.
-    Raises NotFound if there is nothing to show.
+    If the version combines repeats, its member's repeats are used; for a recorded judge, the
+    repeats of all rubrics. Raises NotFound if there is nothing to show.
     """
     if version.kind == RECORDED:
         return repeats_report(connection, name=version.name)

@@ -51,14 +51,19 @@ FIGURES = (
     "judgeboard compare ssr --recorded --judge-version ssr",
     rows="rows",
 )
-@click.option("--pairs", "file", type=options.FILE, help="Import this file of pairs and judge them.")
+@click.option(
+    "--pairs", "file", type=options.FILE, help="Import this file of pairs and judge them."
+)
 @click.option(
     "--recorded",
     is_flag=True,
     help="Make no model calls; use the stored samples (the judge's own answers to the questions).",
 )
 @options.judge_version(help="With --recorded: the judge version.")
-@click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
+@click.option(
+    "--source",
+    help="Source of the pairs, if the file has none. With --recorded: measure this source only.",
+)
 @click.option(
     "--k",
     type=click.IntRange(1),
@@ -85,7 +90,9 @@ FIGURES = (
 )
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs of the file.")
 @click.option(
-    "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
+    "--rejudge",
+    type=click.Choice(["failed"]),
+    help="Repeat failed samples and comparisons without a usable verdict.",
 )
 @options.judge_name("Name of the judge (default: ssr).")
 @model_options
@@ -108,9 +115,10 @@ def ssr_command(
 ) -> int:
     """Compare pairs with selective self-reference (SSR-Judge).
 
-    The judge answers each question k times; these answers are the samples. If enough samples agree, the judge sees its
-    own answer when it compares the pair. That answer is shown as the correct one. The number of calls and their maximum
-    cost are shown first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    The judge answers each question k times; these answers are the samples. If enough samples agree,
+    the judge sees its own answer when it compares the pair. That answer is shown as the correct
+    one. The number of calls and their maximum cost are shown first. To continue an interrupted run,
+    repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.methods.self_reference.report import measure_self_reference
     from judgeboard.methods.self_reference.run import checked_conditions, self_refer
@@ -139,7 +147,9 @@ def ssr_command(
         pair_ids = pairs_in_file(store, file, source=source, actor=options.actor()).pair_ids[:limit]
         again = rejudge is not None
         with run_options(chosen["concurrency"], max_cost) as how:
-            result = self_refer(store, judge, pair_ids, tau=tau, conditions=compared, again=again, **how)
+            result = self_refer(
+                store, judge, pair_ids, tau=tau, conditions=compared, again=again, **how
+            )
     options.show(result, result_lines(result))
     options.suggest("serve")
     return result.account.exit_code
@@ -152,7 +162,9 @@ def _sampled_version(store: "Store", judge_version: str | None) -> int | None:
     if judge_version is None:
         return None
     with store.reading() as connection:
-        return choose_version(connection, judge_version, sampling_versions(connection), "sampled answers").id
+        return choose_version(
+            connection, judge_version, sampling_versions(connection), "sampled answers"
+        ).id
 
 
 def _asked_judge(

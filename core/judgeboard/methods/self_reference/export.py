@@ -14,21 +14,29 @@ _SAMPLE_COLUMNS = (
     *PAIR_COLUMNS,
     Column("judge"),
     Column("judge_version"),
-    *(Column(name, ColumnType.JSON) for name in ("samples", "correct", "statuses", "models", "raw")),
+    *(
+        Column(name, ColumnType.JSON)
+        for name in ("samples", "correct", "statuses", "models", "raw")
+    ),
 )
 
 
 def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-    # The position of a sample is its number, so samples after a missing one (in an unfinished run) are left out.
+    # The position of a sample is its number, so samples after a missing one (in an unfinished run)
+    # are left out.
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():
         of_version = SAMPLE.c.judge_version_id == version_id
-        sampled = select(PAIR.c.id.label(ROW_KEY)).where(PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version)))
+        sampled = select(PAIR.c.id.label(ROW_KEY)).where(
+            PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version))
+        )
         for chunk in read_chunks(connection, sampled.where(*where)):
             ids = [row[ROW_KEY] for row in chunk]
             samples: dict[int, list[Row[Any]]] = {}
             query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))
-            for sample in connection.execute(query.order_by(SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.ask)):
+            for sample in connection.execute(
+                query.order_by(SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.ask)
+            ):
                 of_pair = samples.setdefault(sample.pair_id, [])
                 if sample.number == len(of_pair):
                     of_pair.append(sample)
@@ -36,7 +44,12 @@ def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[di
                     of_pair[-1] = sample
             for pair_id, item in pair_items(connection, ids).items():
                 if of_pair := samples[pair_id]:
-                    yield {**item, "judge": name, "judge_version": fingerprint, **_sample_lists(of_pair)}
+                    yield {
+                        **item,
+                        "judge": name,
+                        "judge_version": fingerprint,
+                        **_sample_lists(of_pair),
+                    }
 
 
 def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:

@@ -22,7 +22,13 @@ from judgeboard.imports.lists import ListImport, listed
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in
 from judgeboard.imports.preferences import preference_word
 from judgeboard.imports.recorded import RecordedJudge, recorded_version, store_recorded
-from judgeboard.methods.self_reference.queries import NewSample, SampleKey, StoredSample, store_samples, stored_samples
+from judgeboard.methods.self_reference.queries import (
+    NewSample,
+    SampleKey,
+    StoredSample,
+    store_samples,
+    stored_samples,
+)
 from judgeboard.store.comparisons import NewComparison
 
 _CONDITIONS = {"A": "plain", "B": "reference"}
@@ -42,9 +48,10 @@ class ImportedSamples:
 class SampleImport(ListImport[ImportedSamples]):
     """Sampled answers and their model's comparisons, with one judge version and one run per model and file.
 
-    A null in ``samples`` is a sample without a readable answer. ``correct`` tells which samples are right. ``verdicts``
-    has the model's preferences in both orders for the conditions A (no reference) and B (always its own answer as
-    reference). A null in ``verdicts`` is a comparison without a usable verdict.
+    A null in ``samples`` is a sample without a readable answer. ``correct`` tells which samples are
+    right. ``verdicts`` has the model's preferences in both orders for the conditions A (no
+    reference) and B (always its own answer as reference). A null in ``verdicts`` is a comparison
+    without a usable verdict.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -72,30 +79,42 @@ class SampleImport(ListImport[ImportedSamples]):
         answers = listed(cells, "samples", _answer)
         if not answers:
             raise Unusable(
-                "samples", "no samples: give a list of answers, with null for an answer that could not be read"
+                "samples",
+                "no samples: give a list of answers, with null for an answer that could not be read",
             )
         n = len(answers)
-        named = self.beside(cells, "models", lambda value: value if isinstance(value, str) else None, n)
+        named = self.beside(
+            cells, "models", lambda value: value if isinstance(value, str) else None, n
+        )
         models = named or [None] * n
         rights = self.beside(cells, "correct", _correct, n) or [None] * n
         raws = self.beside(cells, "raw", json_text, n) or [None] * n
         listed_statuses = self.beside(cells, "statuses", _status, n)
-        statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
+        statuses = listed_statuses or [
+            Status.UNPARSABLE if answer is None else Status.OK for answer in answers
+        ]
         if any(
-            answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)
+            answer is not None and status is not Status.OK
+            for answer, status in zip(answers, statuses, strict=True)
         ):
             raise Unusable("statuses", "only a sample with the status ok has an answer")
         return tuple(
-            NewSample(0, number, answer, StepRecord(status, raw=raw, model_reported=model), correct=right)
+            NewSample(
+                0, number, answer, StepRecord(status, raw=raw, model_reported=model), correct=right
+            )
             for number, (answer, model, raw, status, right) in enumerate(
                 zip(answers, models, raws, statuses, rights, strict=True)
             )
         )
 
-    def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
+    def store(
+        self, connection: Connection, records: Sequence[ImportedSamples], now: datetime
+    ) -> Stored:
         """Store what is new. Reject a row if the stored answer of a sample differs."""
         rows = RowOutcomes(len(records))
-        ids = import_pairs(connection, [record.pair for record in records], self.batch_id, now, rows)
+        ids = import_pairs(
+            connection, [record.pair for record in records], self.batch_id, now, rows
+        )
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index, (record, pair_id) in enumerate(zip(records, ids, strict=True)):
             if pair_id is not None:
@@ -108,7 +127,9 @@ class SampleImport(ListImport[ImportedSamples]):
                 for sample in records[index].tries:
                     key = SampleKey(pair_id, sample.number)
                     if key not in known:
-                        known[key] = StoredSample(sample.answer, sample.record.status.value, correct=sample.correct)
+                        known[key] = StoredSample(
+                            sample.answer, sample.record.status.value, correct=sample.correct
+                        )
                         new.append(replace(sample, pair_id=pair_id))
                         rows.new.add(index)
                     elif not _equals(known[key], sample):
@@ -160,7 +181,9 @@ def _comparisons(cells: Cells) -> tuple[NewComparison, ...]:
             verdict = orders.get(shown)
             preferences = {} if verdict is None else {OVERALL: preference_word("verdicts", verdict)}
             step = StepRecord(Status.OK if preferences else Status.UNPARSABLE)
-            comparisons.append(NewComparison(0, shown, step, preferences, condition=_CONDITIONS[name]))
+            comparisons.append(
+                NewComparison(0, shown, step, preferences, condition=_CONDITIONS[name])
+            )
     return tuple(comparisons)
 
 

@@ -28,15 +28,18 @@ _NUMBER = re.compile(
 def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
     """Return a key that equal answers share; None if there is no answer.
 
-    With options the key is the option's letter; any other text counts as no answer. Without options it is the text in
-    NFC and lower case, with single spaces, one form of numbers (1000.5 for 1,000.50) and no final full stop.
+    With options the key is the option's letter; any other text counts as no answer. Without options
+    it is the text in NFC and lower case, with single spaces, one form of numbers (1000.5 for
+    1,000.50) and no final full stop.
     """
     if answer is None:
         return None
     if options and letters_of(options):
         match = _LONE.fullmatch(answer.strip())
         return match[1].upper() if match and match[1].upper() in letters_of(options) else None
-    text = " ".join(unicodedata.normalize("NFC", answer).casefold().replace("\N{MINUS SIGN}", "-").split())
+    text = " ".join(
+        unicodedata.normalize("NFC", answer).casefold().replace("\N{MINUS SIGN}", "-").split()
+    )
     return _NUMBER.sub(lambda match: _spelled(match[0]), text.removesuffix(".").rstrip()) or None
 
 
@@ -82,7 +85,8 @@ def samples_needed(tau: float, of: int) -> int:
 class Majority:
     """The most common answer of ``of`` samples. ``agree`` samples gave it; ``answer`` is the text of the first of them.
 
-    ``answer`` and ``key`` are None if no sample has an answer. If ``tie``, another answer is equally common.
+    ``answer`` and ``key`` are None if no sample has an answer. If ``tie``, another answer is
+    equally common.
     """
 
     answer: str | None
@@ -110,9 +114,10 @@ class NoPair(ValueError):
 def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return a row of a pair file: the correct option and a wrong one. Seed and id decide which one and the order.
 
-    ``row`` has ``id`` or ``question_id``, ``question``, ``options`` (a list), the correct option as ``reference`` or
-    ``answer`` (letter or text) or ``answer_index`` (from 0), and optionally ``category`` or ``query_type``. So have the
-    rows of MMLU-Pro. Raises NoPair if the question makes no pair.
+    ``row`` has ``id`` or ``question_id``, ``question``, ``options`` (a list), the correct option as
+    ``reference`` or ``answer`` (letter or text) or ``answer_index`` (from 0), and optionally
+    ``category`` or ``query_type``. So have the rows of MMLU-Pro. Raises NoPair if the question
+    makes no pair.
     """
     external_id = row.get("id") if row.get("id") is not None else row.get("question_id")
     question, options = row.get("question"), row.get("options")
@@ -123,7 +128,9 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
         raise NoPair("its options are not a list of texts")
     right = _right(row, options)
-    same = {option for option in options if answer_key(option, None) == answer_key(options[right], None)}
+    same = {
+        option for option in options if answer_key(option, None) == answer_key(options[right], None)
+    }
     wrong = [place for place, option in enumerate(options) if option not in same]
     if not wrong:
         raise NoPair("it has no wrong option")
@@ -148,18 +155,26 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
 def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
     correct_option = row.get("reference") if row.get("reference") is not None else row.get("answer")
     index = row.get("answer_index")
-    if index is not None and (isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(options)):
-        raise NoPair(f"its answer_index {str(index)[:60]} is not the number of one of its {len(options)} options")
+    if index is not None and (
+        isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(options)
+    ):
+        raise NoPair(
+            f"its answer_index {str(index)[:60]} is not the number of one of its {len(options)} options"
+        )
     if correct_option is None and index is not None:
         return index
     if not isinstance(correct_option, str):
         raise NoPair("its correct option (reference or answer) is not a text")
     letter = reference_key(correct_option, options)
     if letter not in letters_of(options):
-        raise NoPair(f"its correct option {correct_option[:60]!r} is not one of its {len(options)} options")
+        raise NoPair(
+            f"its correct option {correct_option[:60]!r} is not one of its {len(options)} options"
+        )
     place = letters_of(options).index(letter)
     if index not in (None, place):
-        raise NoPair(f"its correct option {correct_option[:60]!r} and its answer_index {index} are different options")
+        raise NoPair(
+            f"its correct option {correct_option[:60]!r} and its answer_index {index} are different options"
+        )
     return place
 
 
@@ -168,7 +183,8 @@ def pairs_of_questions(
 ) -> tuple[list[dict[str, Any]], list[tuple[int, str]]]:
     """Return a row of a pair file for each question, and line and reason of each question that makes none.
 
-    ``questions`` is a file with rows for `pair_of_question`. Raises BadInput if it is unreadable or gives no pair.
+    ``questions`` is a file with rows for `pair_of_question`. Raises BadInput if it is unreadable or
+    gives no pair.
     """
     pairs: list[dict[str, Any]] = []
     left_out: list[tuple[int, str]] = []

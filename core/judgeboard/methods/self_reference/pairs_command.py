@@ -54,23 +54,32 @@ LISTED = 5
 @limit_options
 @price_options
 def make_pairs_command(
-    questions: str, seed: int, output: Path | None, max_cost: float | None, **chosen: "Unpack[GeneratorKeywords]"
+    questions: str,
+    seed: int,
+    output: Path | None,
+    max_cost: float | None,
+    **chosen: "Unpack[GeneratorKeywords]",
 ) -> int:
     """Make pairs from multiple-choice questions. A pair has the correct option and a random wrong one.
 
-    With --generator, two calls per question write answers that argue for these options. The columns concludes_a and
-    concludes_b have the option with which each answer concludes. A pair is left out if one of these conclusions cannot
-    be read, or if not exactly one of the two is right. The number of calls and their maximum cost are shown first. In a
-    file for --generator-replies, the response_id of a line is the id of the question and the letter of the option, for
-    example 70/A. If no pair is made, no file is written, and the exit code is 1. For other exit codes see `judgeboard
-    judge`.
+    With --generator, two calls per question write answers that argue for these options. The columns
+    concludes_a and concludes_b have the option with which each answer concludes. A pair is left out
+    if one of these conclusions cannot be read, or if not exactly one of the two is right. The
+    number of calls and their maximum cost are shown first. In a file for --generator-replies, the
+    response_id of a line is the id of the question and the letter of the option, for example 70/A.
+    If no pair is made, no file is written, and the exit code is 1. For other exit codes see
+    `judgeboard judge`.
     """
     from judgeboard.formats.files import write_whole
     from judgeboard.methods.self_reference.own_answers import pair_line, pairs_of_questions
 
     if chosen["generator"] is None:
         for_a_model = chosen.keys() - {"generator"} | {"max_cost", "yes"}
-        refuse_given(click.get_current_context(), "make-pairs calls a model only with --generator", for_a_model)
+        refuse_given(
+            click.get_current_context(),
+            "make-pairs calls a model only with --generator",
+            for_a_model,
+        )
     rows, unmade = pairs_of_questions(questions, seed=seed)
     exit_code, left_out = 0, Counter[str]()
     if chosen["generator"] is not None:
@@ -84,7 +93,9 @@ def make_pairs_command(
     else:
         nothing = f"; {output} was not written"
     questions_left_out = counted(len(unmade) + left_out.total(), "question")
-    click.echo(f"{counted(len(rows), 'pair')} made, {questions_left_out} left out{nothing}", err=True)
+    click.echo(
+        f"{counted(len(rows), 'pair')} made, {questions_left_out} left out{nothing}", err=True
+    )
     for line, reason in unmade[:LISTED]:
         click.echo(f"  line {line}: {reason}", err=True)
     for reason, times in left_out.most_common():
@@ -92,7 +103,9 @@ def make_pairs_command(
     return exit_code or (0 if rows else 1)
 
 
-def _written(pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None) -> "WrittenPairs":
+def _written(
+    pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None
+) -> "WrittenPairs":
     """Return the pairs with answers of the generator, and print its calls."""
     from judgeboard.methods.self_reference.written_answers import write_answers
 
@@ -100,9 +113,16 @@ def _written(pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost:
     with run_options(chosen["concurrency"], max_cost) as how:
         written = write_answers(pairs, generator, **how)
     account = written.account
-    cost = f"cost {account.cost_words}" if generator.endpoint.host is not None else "all from recorded answers"
+    cost = (
+        f"cost {account.cost_words}"
+        if generator.endpoint.host is not None
+        else "all from recorded answers"
+    )
     click.echo(f"{counted(account.asked, 'call')}, {cost}", err=True)
     if account.why_stopped is not None:
         not_made = f"{counted(account.not_reached, 'call')} not made"
-        click.echo(f"stopped: {account.why_stopped}; {not_made}. The same command makes all calls again.", err=True)
+        click.echo(
+            f"stopped: {account.why_stopped}; {not_made}. The same command makes all calls again.",
+            err=True,
+        )
     return written

@@ -112,7 +112,9 @@ def load_samples(connection: Connection, version_id: int) -> list[SampledQuestio
     samples: dict[int, list[StoredSample]] = {}
     for (pair_id, _), sample in sorted(stored_samples(connection, version_id).items()):
         samples.setdefault(pair_id, []).append(sample)
-    query = select(PAIR.c.id.label("pair_id"), *columns_of(SampledQuestion, PAIR)).order_by(PAIR.c.id)
+    query = select(PAIR.c.id.label("pair_id"), *columns_of(SampledQuestion, PAIR)).order_by(
+        PAIR.c.id
+    )
     return [
         record_of(
             SampledQuestion,
@@ -145,7 +147,9 @@ def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[Stor
 
 def sampling_versions(connection: Connection) -> list[StoredVersion]:
     """Return the judge versions that sampled answers to questions, the newest sample first."""
-    latest = select(SAMPLE.c.judge_version_id, func.max(SAMPLE.c.id)).group_by(SAMPLE.c.judge_version_id)
+    latest = select(SAMPLE.c.judge_version_id, func.max(SAMPLE.c.id)).group_by(
+        SAMPLE.c.judge_version_id
+    )
     newest = dict(connection.execute(latest).all())
     versions = [version for version in list_versions(connection) if version.id in newest]
     return sorted(versions, key=lambda version: -newest[version.id])
@@ -153,5 +157,7 @@ def sampling_versions(connection: Connection) -> list[StoredVersion]:
 
 def most_samples(connection: Connection, version_id: int) -> int:
     """Return the highest number of samples that a version has for one question."""
-    samples = select(func.coalesce(func.max(SAMPLE.c.number) + 1, 0)).where(SAMPLE.c.judge_version_id == version_id)
+    samples = select(func.coalesce(func.max(SAMPLE.c.number) + 1, 0)).where(
+        SAMPLE.c.judge_version_id == version_id
+    )
     return int(connection.execute(samples).scalar_one())

@@ -51,7 +51,9 @@ def load_items(
     compared = comparisons.compared_pairs(connection, version_id)
     questions = comparisons.question_groups(connection)
     for question in load_samples(connection, version_id):
-        if source not in {None, question.source} or (wanted is not None and question.pair_id not in wanted):
+        if source not in {None, question.source} or (
+            wanted is not None and question.pair_id not in wanted
+        ):
             continue
         asked = compared.get(question.pair_id, ())
         loaded.steps.update(Status(status) for status in question.statuses)
@@ -67,16 +69,29 @@ def load_items(
         else:
             majority = own_answers.majority(question.answers[:k], question.options)
             plain, reference = (
-                orders.get((condition, question.pair_id), figures.NOT_ASKED) for condition in (PLAIN, REFERENCE)
+                orders.get((condition, question.pair_id), figures.NOT_ASKED)
+                for condition in (PLAIN, REFERENCE)
             )
             references = {reference for _, reference in asked if reference is not None}
             if any(not _same_answer(each, majority, question.options) for each in references):
                 loaded.counts["other_reference"] += 1
                 reference = figures.NOT_ASKED  # these verdicts are none of condition B
             rights = _right_samples(question, k)
-            right = None if majority.answer is None else rights[question.answers.index(majority.answer)]
-            item = figures.Item(question.pair_id, question.query_type, question.gold, majority, right, plain, reference)
-            loaded.items.append(replace(item, question=questions[question.pair_id], samples_right=rights))
+            right = (
+                None if majority.answer is None else rights[question.answers.index(majority.answer)]
+            )
+            item = figures.Item(
+                question.pair_id,
+                question.query_type,
+                question.gold,
+                majority,
+                right,
+                plain,
+                reference,
+            )
+            loaded.items.append(
+                replace(item, question=questions[question.pair_id], samples_right=rights)
+            )
     return loaded
 
 
@@ -85,10 +100,15 @@ def _right_samples(question: SampledQuestion, k: int) -> tuple[bool | None, ...]
     correct = own_answers.reference_key(question.reference, question.options)
     keys = (own_answers.answer_key(answer, question.options) for answer in question.answers[:k])
     by_key = [None if correct is None else key == correct for key in keys]
-    return tuple(of_key if stated is None else stated for stated, of_key in zip(question.correct, by_key, strict=False))
+    return tuple(
+        of_key if stated is None else stated
+        for stated, of_key in zip(question.correct, by_key, strict=False)
+    )
 
 
-def _same_answer(reference: str, majority: own_answers.Majority, options: tuple[str, ...] | None) -> bool:
+def _same_answer(
+    reference: str, majority: own_answers.Majority, options: tuple[str, ...] | None
+) -> bool:
     if majority.answer is None:
         return False
     same_words = reference == own_answers.as_reference(majority.answer, options)
@@ -100,7 +120,9 @@ def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrd
     aspects = {row.aspect for row in rows}
     aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
     return {
-        (row.condition, row.pair_id): figures.TwoOrders(row.ab, row.ba, asked=row.asked_ab or row.asked_ba)
+        (row.condition, row.pair_id): figures.TwoOrders(
+            row.ab, row.ba, asked=row.asked_ab or row.asked_ba
+        )
         for row in rows
         if row.aspect == aspect
     }
@@ -110,9 +132,10 @@ def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrd
 class SelfReferenceResult(Result):
     """The figures of self-reference over the items of one judge version.
 
-    The gate is on if ``needed`` of ``k`` samples agree. The rows have the accuracy in each condition (``without``: A,
-    ``always``: B, ``selective``: C), of all pairs and by gate and own answer. ``parts`` are results of their own:
-    verdicts by condition, levels of agreement, other gates, categories, and gates tuned by category.
+    The gate is on if ``needed`` of ``k`` samples agree. The rows have the accuracy in each
+    condition (``without``: A, ``always``: B, ``selective``: C), of all pairs and by gate and own
+    answer. ``parts`` are results of their own: verdicts by condition, levels of agreement, other
+    gates, categories, and gates tuned by category.
     """
 
     k: int
@@ -133,10 +156,11 @@ def measure_self_reference(
 ) -> SelfReferenceResult:
     """Measure the stored samples and comparisons of a judge version; makes no model calls.
 
-    ``judge_version`` is optional if only one version has samples. The first ``k`` samples count (default: as many as
-    the version takes, or 5). The gate is on if the agreement is at least ``tau`` (above 0, at most 1). ``account`` is
-    that of a run (default: the stored steps).
-    Raises NotFound, or BadInput if ``tau`` is invalid or, without ``pair_ids``, no question has ``k`` samples.
+    ``judge_version`` is optional if only one version has samples. The first ``k`` samples count
+    (default: as many as the version takes, or 5). The gate is on if the agreement is at least
+    ``tau`` (above 0, at most 1). ``account`` is that of a run (default: the stored steps). Raises
+    NotFound, or BadInput if ``tau`` is invalid or, without ``pair_ids``, no question has ``k``
+    samples.
     """
     with store.reading() as connection:
         version = chosen_version(connection, judge_version)
@@ -148,7 +172,9 @@ def measure_self_reference(
                 raise BadInput(f"{version.title} has no samples of these questions")
             why = paragraph(note(code, n=n) for code, n in loaded.counts.items())
             most = most_samples(connection, version.id)
-            raise BadInput(f"no question has {sample_count} samples of {version.title}, the most is --k {most}. {why}")
+            raise BadInput(
+                f"no question has {sample_count} samples of {version.title}, the most is --k {most}. {why}"
+            )
     return result_of(version, loaded, sample_count, needed, account)[0]
 
 
@@ -163,7 +189,9 @@ def result_of(
     accuracy = figures.accuracy(items, items.selective(needed), everywhere)
     result = SelfReferenceResult(
         about=About(judges=(version.title,), by="slice", unit="pairs" if asked else "questions"),
-        headline=_headline(accuracy, next((row.estimate for row in rows if row.figure == "gain_without"), None)),
+        headline=_headline(
+            accuracy, next((row.estimate for row in rows if row.figure == "gain_without"), None)
+        ),
         rows=rows,
         caveats=tuple(_caveats(items, needed, loaded.counts, has_verdicts=bool(asked))),
         next=tuple(
@@ -202,7 +230,9 @@ def gain_code(low: float, high: float) -> str:
     return "own_answer_helps" if low > 0 else "own_answer_harms"
 
 
-def _caveats(items: figures.Items, needed: int, counts: Mapping[str, int], *, has_verdicts: bool) -> Iterator[Note]:
+def _caveats(
+    items: figures.Items, needed: int, counts: Mapping[str, int], *, has_verdicts: bool
+) -> Iterator[Note]:
     ties, ties_on = (int((items.tie & rows).sum()) for rows in (items.answered, items.gate(needed)))
     of_items = {
         "tied_samples_on" if ties_on else "tied_samples": ties_on or ties,

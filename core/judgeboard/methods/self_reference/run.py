@@ -15,11 +15,31 @@ from judgeboard.judges.pairwise import (
     SAMPLE_TEMPERATURE,
     SelfReferenceJudge,
 )
-from judgeboard.methods.self_reference.own_answers import TAU, Majority, as_reference, majority, samples_needed
-from judgeboard.methods.self_reference.queries import FAILED, NewSample, StoredSample, store_samples, stored_samples
+from judgeboard.methods.self_reference.own_answers import (
+    TAU,
+    Majority,
+    as_reference,
+    majority,
+    samples_needed,
+)
+from judgeboard.methods.self_reference.queries import (
+    FAILED,
+    NewSample,
+    StoredSample,
+    store_samples,
+    stored_samples,
+)
 from judgeboard.methods.self_reference.report import SelfReferenceResult, measure_self_reference
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.method import (
+    Again,
+    Begun,
+    Method,
+    RunOptions,
+    RunOutcome,
+    Selected,
+    run_method,
+)
 from judgeboard.runs.pairwise import pairs_question
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store.clock import utc_now
@@ -38,11 +58,14 @@ from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
 
 
-def make_self_reference_judge(*, k: int | None = None, **chosen: Unpack[JudgeKeywords]) -> SelfReferenceJudge:
+def make_self_reference_judge(
+    *, k: int | None = None, **chosen: Unpack[JudgeKeywords]
+) -> SelfReferenceJudge:
     """Return a judge with self-reference that takes ``k`` samples (default: 5), or raise BadInput.
 
-    Of ``chosen``, it reads ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for samples and verdicts)
-    and the fields of the model. Missing fields and None are read from the environment.
+    Of ``chosen``, it reads ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for
+    samples and verdicts) and the fields of the model. Missing fields and None are read from the
+    environment.
     """
     temperature, most = chosen.get("temperature"), chosen.get("max_output")
     return SelfReferenceJudge(
@@ -65,7 +88,9 @@ def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
     """Return the conditions in alphabetical order, or raise BadInput."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or not conditions:
-        raise BadInput(f"--conditions must be A, B or C, not {unknown[0] if unknown else 'nothing'!r}")
+        raise BadInput(
+            f"--conditions must be A, B or C, not {unknown[0] if unknown else 'nothing'!r}"
+        )
     return tuple(name for name in CONDITIONS if name in conditions)
 
 
@@ -90,8 +115,14 @@ class Plan:
         on = own.key is not None and own.agree >= self.needed
         always = "B" in self.conditions
         reference = own.key is not None and (always or (on and "C" in self.conditions))
-        plain = "A" in self.conditions or (not on and "C" in self.conditions) or (own.key is None and always)
-        wanted = [condition for condition, needed in ((PLAIN, plain), (REFERENCE, reference)) if needed]
+        plain = (
+            "A" in self.conditions
+            or (not on and "C" in self.conditions)
+            or (own.key is None and always)
+        )
+        wanted = [
+            condition for condition, needed in ((PLAIN, plain), (REFERENCE, reference)) if needed
+        ]
         return tuple((condition, shown) for condition in wanted for shown in Shown)
 
 
@@ -114,7 +145,9 @@ class Task:
         else:
             self.failed.add(number)
 
-    def add_order(self, order: Order, ask: int, comparison: StoredComparison, again: Again | None) -> None:
+    def add_order(
+        self, order: Order, ask: int, comparison: StoredComparison, again: Again | None
+    ) -> None:
         """Add a stored comparison; with ``again``, a comparison without a usable verdict is repeated."""
         if comparison.status != Status.OK and again is not None and again.opens(comparison.run_id):
             self.compared.discard(order)
@@ -128,7 +161,11 @@ class Task:
 
     def missing_samples(self, k: int) -> list[int]:
         """Return the numbers of the samples that are still to be drawn."""
-        return [number for number in range(k) if number not in self.answers and number not in self.failed]
+        return [
+            number
+            for number in range(k)
+            if number not in self.answers and number not in self.failed
+        ]
 
     def calls_left(self, plan: Plan) -> int:
         """Return the number of calls left; an upper bound while samples are missing."""
@@ -154,7 +191,9 @@ def read_tasks(
     comparisons = stored_comparisons(connection, version_id, pair_ids)
     for key in sorted(comparisons, key=lambda key: key.ask):
         if key.pair_id in tasks:
-            tasks[key.pair_id].add_order((key.condition, Shown(key.shown)), key.ask, comparisons[key], again)
+            tasks[key.pair_id].add_order(
+                (key.condition, Shown(key.shown)), key.ask, comparisons[key], again
+            )
     return [tasks[pair_id] for pair_id in pair_ids if pair_id in tasks]
 
 
@@ -169,7 +208,11 @@ def askable(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...
 
 
 def calls_left(
-    connection: Connection, version_id: int, pair_ids: Sequence[int], plan: Plan, again: Again | None = None
+    connection: Connection,
+    version_id: int,
+    pair_ids: Sequence[int],
+    plan: Plan,
+    again: Again | None = None,
 ) -> int:
     """Return the maximum number of calls that these items still need."""
     return sum(
@@ -193,12 +236,16 @@ class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         plan = self._plan = Plan(
-            self.judge.k, samples_needed(self.tau, self.judge.k), checked_conditions(self.conditions)
+            self.judge.k,
+            samples_needed(self.tau, self.judge.k),
+            checked_conditions(self.conditions),
         )
         self.pair_ids = askable(connection, self.pair_ids)
         if not self.pair_ids:
             raise BadInput("no pair has a question and two answers")
-        left = calls_left(connection, version.id, self.pair_ids, plan, Again() if self.again else None)
+        left = calls_left(
+            connection, version.id, self.pair_ids, plan, Again() if self.again else None
+        )
         if left == 0:
             return None
         settings = {"conditions": list(plan.conditions), "needed": plan.needed, "again": self.again}
@@ -220,7 +267,9 @@ class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
             solved = await self.judge.solve(pair, number)
             answers[number] = solved.value
             failed = failed or solved.record.status in FAILED
-            sample = NewSample(pair.id, number, solved.value, solved.record, task.asks.get(number, 0))
+            sample = NewSample(
+                pair.id, number, solved.value, solved.record, task.asks.get(number, 0)
+            )
             if not await keep(Answered(task, sample, sample.record)):
                 return
         if failed:
@@ -233,11 +282,22 @@ class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
             if condition == REFERENCE and own.answer is not None:
                 reference = as_reference(own.answer, pair.options)
             # Recorded replies are found by this id, so each condition needs another one.
-            asked = pair if reference is None else replace(pair, external_id=f"{pair.external_id}:{REFERENCE}")
+            asked = (
+                pair
+                if reference is None
+                else replace(pair, external_id=f"{pair.external_id}:{REFERENCE}")
+            )
             reply = await self.judge.pairwise.compare(asked, shown, reference)
             ask = task.asks.get((condition, shown), 0)
             comparison = NewComparison(
-                pair.id, shown, reply.record, reply.preferences, condition, reference, reply.reasoning, ask
+                pair.id,
+                shown,
+                reply.record,
+                reply.preferences,
+                condition,
+                reference,
+                reply.reasoning,
+                ask,
             )
             if not await keep(Answered(task, comparison, comparison.record)):
                 return
@@ -256,7 +316,9 @@ class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
         store_comparisons(connection, begun.version, begun.run.id, comparisons, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        return calls_left(connection, begun.version.id, self.pair_ids, self._plan, self._asked_again(begun))
+        return calls_left(
+            connection, begun.version.id, self.pair_ids, self._plan, self._asked_again(begun)
+        )
 
     def summarise(self, outcome: RunOutcome) -> SelfReferenceResult:
         return measure_self_reference(
@@ -265,7 +327,9 @@ class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
             k=self.judge.k,
             tau=self.tau,
             pair_ids=self.pair_ids,
-            account=None if outcome.run is None else outcome.account,  # None: counts all stored steps
+            account=None
+            if outcome.run is None
+            else outcome.account,  # None: counts all stored steps
         )
 
     def _asked_again(self, begun: Begun) -> Again | None:
@@ -284,11 +348,12 @@ async def self_refer_async(
 ) -> SelfReferenceResult:
     """Sample k answers to each question, compare its two answers, and return the report.
 
-    An item takes k + 2 calls for one condition and k + 4 for more, since both orders share the samples and C uses the
-    verdicts of A or B. Stored steps of this judge version are not repeated, and a stopped run continues; ``again``
-    repeats failed samples and orders without a usable verdict. If the call for a sample failed, the item is unmeasured.
-    Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
-    Raises BadInput if all pairs lack texts, or if ``tau`` or a condition is invalid.
+    An item takes k + 2 calls for one condition and k + 4 for more, since both orders share the
+    samples and C uses the verdicts of A or B. Stored steps of this judge version are not repeated,
+    and a stopped run continues; ``again`` repeats failed samples and orders without a usable
+    verdict. If the call for a sample failed, the item is unmeasured. Pairs without texts are left
+    out. The judge is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if
+    all pairs lack texts, or if ``tau`` or a condition is invalid.
     """
     method = _SelfReference(judge, pair_ids, again, conditions, tau)
     return await run_method(store, method, **options)

@@ -38,9 +38,10 @@ NOT_ASKED = TwoOrders()
 class Item:
     """A question with two answers: the majority of the samples, and the judge's verdicts.
 
-    ``right`` is whether the majority is the correct answer; None if unknown. For the ``reference`` verdicts, the judge
-    saw the majority's answer as the correct one; for the ``plain`` verdicts, it did not. Items about one question have
-    an equal ``question`` (default: each has its own). ``samples_right`` is whether each sample is right.
+    ``right`` is whether the majority is the correct answer; None if unknown. For the ``reference``
+    verdicts, the judge saw the majority's answer as the correct one; for the ``plain`` verdicts, it
+    did not. Items about one question have an equal ``question`` (default: each has its own).
+    ``samples_right`` is whether each sample is right.
     """
 
     pair_id: int
@@ -57,8 +58,9 @@ class Item:
 class Verdicts(NamedTuple):
     """A judge's verdicts in one condition, one entry per item.
 
-    ``score`` is 1 if both orders agree with the gold preference, 0 if both agree on another one, and 0.5 if the orders
-    differ (a ``split``). It is NaN if the item is not ``asked``, not usable in an order, or has no gold preference.
+    ``score`` is 1 if both orders agree with the gold preference, 0 if both agree on another one,
+    and 0.5 if the orders differ (a ``split``). It is NaN if the item is not ``asked``, not usable
+    in an order, or has no gold preference.
     """
 
     score: FloatArray
@@ -68,18 +70,21 @@ class Verdicts(NamedTuple):
 
     def where(self, rows: BoolArray, others: "Verdicts") -> "Verdicts":
         """Return these verdicts on ``rows`` and ``others`` on all other items."""
-        return Verdicts(*(np.where(rows, own, other) for own, other in zip(self, others, strict=True)))
+        return Verdicts(
+            *(np.where(rows, own, other) for own, other in zip(self, others, strict=True))
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
     """All items as arrays, one entry per item.
 
-    ``agree`` samples gave the majority's answer, which ``answers`` has (0: no sample has an answer); ``tie`` tells
-    whether another answer is equally common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether
-    the better answer is known. Items with equal ``questions`` are resampled together. ``samples_right`` is the share of
-    right samples, or NaN.
-    ``without`` is condition A. ``always`` is condition B; if no sample has an answer, it is the verdict of A.
+    ``agree`` samples gave the majority's answer, which ``answers`` has (0: no sample has an
+    answer); ``tie`` tells whether another answer is equally common. ``right`` is ``RIGHT``,
+    ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known. Items with equal
+    ``questions`` are resampled together. ``samples_right`` is the share of right samples, or NaN.
+    ``without`` is condition A. ``always`` is condition B; if no sample has an answer, it is the
+    verdict of A.
     """
 
     k: int
@@ -120,7 +125,11 @@ class Items:
 
     def conditions(self, needed: int) -> dict[str, Verdicts]:
         """Return the conditions in which the judge was asked, by the names of their figures."""
-        verdicts = {"without": self.without, "always": self.always, "selective": self.selective(needed)}
+        verdicts = {
+            "without": self.without,
+            "always": self.always,
+            "selective": self.selective(needed),
+        }
         return {name: each for name, each in verdicts.items() if each.asked.any()}
 
     def parts(self, needed: int) -> dict[str, BoolArray]:
@@ -150,7 +159,9 @@ def items_of(items: Sequence[Item], k: int) -> Items:
         agree=agree,
         tie=np.array([item.majority.tie for item in items], dtype=np.bool_),
         right=np.array([rights[item.right] for item in items], dtype=np.int64),
-        samples_right=np.array([_share_right(item.samples_right) for item in items], dtype=np.float64),
+        samples_right=np.array(
+            [_share_right(item.samples_right) for item in items], dtype=np.float64
+        ),
         gold=np.array([item.gold is not None for item in items], dtype=np.bool_),
         without=plain,
         always=_verdicts([item.reference for item in items], items).where(agree > 0, plain),
@@ -163,9 +174,13 @@ def _share_right(samples: Sequence[bool | None]) -> float:
 
 
 def _verdicts(orders: Sequence[TwoOrders], items: Sequence[Item]) -> Verdicts:
-    usable = np.array([each.ab is not None and each.ba is not None for each in orders], dtype=np.bool_)
+    usable = np.array(
+        [each.ab is not None and each.ba is not None for each in orders], dtype=np.bool_
+    )
     split = usable & np.array([each.ab != each.ba for each in orders], dtype=np.bool_)
-    hits = np.array([each.ab == item.gold for each, item in zip(orders, items, strict=True)], dtype=np.float64)
+    hits = np.array(
+        [each.ab == item.gold for each, item in zip(orders, items, strict=True)], dtype=np.float64
+    )
     gold = np.array([item.gold is not None for item in items], dtype=np.bool_)
     score = np.where(usable & gold, np.where(split, 0.5, hits), np.nan)
     return Verdicts(score, split, np.array([each.asked for each in orders], dtype=np.bool_), usable)
@@ -182,7 +197,8 @@ def gate_words(needed: int, k: int) -> str:
 def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
     """Return how often a condition prefers the gold answer on ``rows``.
 
-    Unmeasured if the judge was never asked at some level of agreement: the other items are another population.
+    Unmeasured if the judge was never asked at some level of agreement: the other items are another
+    population.
     """
     if not rows.any():
         return unmeasured(0, "no such item")
@@ -190,7 +206,11 @@ def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
     if missing:
         return unmeasured(0, missing)
     scored = rows & ~np.isnan(verdicts.score)
-    why = "no item has two usable verdicts" if (rows & items.gold).any() else "the better answer is not known"
+    why = (
+        "no item has two usable verdicts"
+        if (rows & items.gold).any()
+        else "the better answer is not known"
+    )
     return half_credit(verdicts.score[scored], items.grouped(scored), undefined=why)
 
 
@@ -219,22 +239,31 @@ def right_share(items: Items, rows: BoolArray) -> Estimate:
 def main_rows(items: Items, needed: int) -> Iterator[Row]:
     """Yield the accuracy in each condition, of all items, by gate, and by gate and own answer.
 
-    Then how often the gate is on and is then right, how much more often C is right than A and B, and how often the
-    samples are right.
+    Then how often the gate is on and is then right, how much more often C is right than A and B,
+    and how often the samples are right.
     """
     everywhere, conditions = np.ones(items.n, dtype=np.bool_), items.conditions(needed)
     for name, rows in (*items.parts(needed).items(), (ALL, everywhere)):
         yield count_row(name, int(rows.sum()))
         if name is not ALL:
-            yield Row.of("share", name, share_of(items, rows, (items.right != UNKNOWN) if "," in name else everywhere))
-        yield from (Row.of(condition, name, accuracy(items, each, rows)) for condition, each in conditions.items())
+            yield Row.of(
+                "share",
+                name,
+                share_of(items, rows, (items.right != UNKNOWN) if "," in name else everywhere),
+            )
+        yield from (
+            Row.of(condition, name, accuracy(items, each, rows))
+            for condition, each in conditions.items()
+        )
     yield from gate_rows(items, needed, ALL, everywhere)
     for condition, before in conditions.items():
         if condition != "selective":
             yield Row.of(f"gain_{condition}", ALL, gain(items, before, items.selective(needed)))
     known = ~np.isnan(items.samples_right)
     if known.any():
-        yield Row.of("sample_right", ALL, _mean_share(items.samples_right[known], items.grouped(known)))
+        yield Row.of(
+            "sample_right", ALL, _mean_share(items.samples_right[known], items.grouped(known))
+        )
         yield Row.of("sample_majority", ALL, share_of(items, items.right == RIGHT, known))
         yield Row.of("sample_best", ALL, share_of(items, items.samples_right > 0, known))
 
@@ -252,7 +281,9 @@ def gate_rows(items: Items, needed: int, slice_: str | None, rows: BoolArray) ->
 
 
 def _mean_share(shares: FloatArray, groups: Grouping) -> Estimate:
-    if np.isin(shares, (0, 1)).all():  # then they are hits, whose share has an interval also if all are equal
+    if np.isin(
+        shares, (0, 1)
+    ).all():  # then they are hits, whose share has an interval also if all are equal
         return share(shares == 1, groups)
     return share_estimate(float(shares.mean()), shares, groups)
 
@@ -271,7 +302,9 @@ def conditions_part(items: Items, needed: int) -> Result:
 
 
 def _part(code: str, by: str, rows: Sequence[Row], *caveats: Note) -> Result:
-    return Result(about=About(by=by, unit="pairs"), headline=note(code), rows=tuple(rows), caveats=caveats)
+    return Result(
+        about=About(by=by, unit="pairs"), headline=note(code), rows=tuple(rows), caveats=caveats
+    )
 
 
 def levels_part(items: Items) -> Result:
@@ -281,7 +314,10 @@ def levels_part(items: Items) -> Result:
         level = (items.agree == agree) & (items.right != UNKNOWN)
         if level.any():
             name = gate_words(agree, items.k)
-            rows += [count_row(name, int(level.sum())), Row.of("own_right", name, right_share(items, level))]
+            rows += [
+                count_row(name, int(level.sum())),
+                Row.of("own_right", name, right_share(items, level)),
+            ]
     return _part("right_by_level", "agree", rows)
 
 
@@ -291,7 +327,9 @@ def gates_part(items: Items) -> Result:
     for needed in range(1, items.k + 1):
         gate = gate_words(needed, items.k)
         if "selective" in items.conditions(needed):
-            rows.append(Row.of("selective", gate, accuracy(items, items.selective(needed), everywhere)))
+            rows.append(
+                Row.of("selective", gate, accuracy(items, items.selective(needed), everywhere))
+            )
         rows += gate_rows(items, needed, gate, everywhere)
     return _part("other_gates", "gate_threshold", rows)
 
@@ -307,7 +345,9 @@ def categories_part(items: Items, needed: int) -> Result:
     figures, conditions = [], items.conditions(needed)
     for category, rows in by_category(items).items():
         figures += [count_row(category, int(rows.sum())), *gate_rows(items, needed, category, rows)]
-        figures += (Row.of(name, category, accuracy(items, each, rows)) for name, each in conditions.items())
+        figures += (
+            Row.of(name, category, accuracy(items, each, rows)) for name, each in conditions.items()
+        )
     return _part("by_category", "category", figures)
 
 
@@ -329,8 +369,9 @@ FEWEST = 10
 def tuned_part(items: Items) -> Result:
     """Return condition C with the best threshold of each category; of equal thresholds, the highest is used.
 
-    The threshold ``needed`` is from all items of a category (k + 1: the gate is never on). Each item is scored with the
-    best threshold of the other folds, but in a category with few questions with that of all its items.
+    The threshold ``needed`` is from all items of a category (k + 1: the gate is never on). Each
+    item is scored with the best threshold of the other folds, but in a category with few questions
+    with that of all its items.
     """
     everywhere, missing = np.ones(items.n, dtype=np.bool_), None
     for verdicts in (items.without, items.always):
@@ -344,7 +385,9 @@ def tuned_part(items: Items) -> Result:
         places = order[(measured & of_category)[order]]
         if not len(places):
             continue
-        at_each = np.stack([items.selective(needed).score[places] for needed in range(1, items.k + 2)])
+        at_each = np.stack(
+            [items.selective(needed).score[places] for needed in range(1, items.k + 2)]
+        )
         questions = items.grouped(places)
         optimistic += [category] if questions.count < FEWEST else []
         scores.append(_cross_validated(at_each, questions))
@@ -353,8 +396,19 @@ def tuned_part(items: Items) -> Result:
             Row("needed", category, _best(at_each), n=len(places)),
             Row.of("selective", category, half_credit(scores[-1], questions)),
         ]
-    rows.append(Row.of("selective", ALL, half_credit(np.concatenate(scores), items.grouped(np.concatenate(scored)))))
-    return _part("tuned", "category", rows, *([note("optimistic_gates", categories=optimistic)] if optimistic else []))
+    rows.append(
+        Row.of(
+            "selective",
+            ALL,
+            half_credit(np.concatenate(scores), items.grouped(np.concatenate(scored))),
+        )
+    )
+    return _part(
+        "tuned",
+        "category",
+        rows,
+        *([note("optimistic_gates", categories=optimistic)] if optimistic else []),
+    )
 
 
 def _cross_validated(at_each: FloatArray, questions: Grouping) -> FloatArray:
@@ -363,7 +417,9 @@ def _cross_validated(at_each: FloatArray, questions: Grouping) -> FloatArray:
         scores: FloatArray = at_each[_best(at_each) - 1]
         return scores
     # Folds of equal size, shuffled because files often repeat a pattern. A question is in one fold.
-    of_questions = np.random.Generator(np.random.SFC64(SEED)).permutation(np.arange(questions.count) % FOLDS)
+    of_questions = np.random.Generator(np.random.SFC64(SEED)).permutation(
+        np.arange(questions.count) % FOLDS
+    )
     folds: IntArray = of_questions[questions.codes]
     by_fold = np.array([_best(at_each[:, folds != fold]) for fold in range(FOLDS)])
     tuned: FloatArray = at_each[by_fold[folds] - 1, np.arange(at_each.shape[1])]

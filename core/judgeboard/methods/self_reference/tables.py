@@ -16,7 +16,9 @@ class Sample(Step, table=True):
     ask: int = column(default=0)
     number: int
     answer: str | None = column(forgotten=True)
-    correct: bool | None = column(comment="Whether the answer is right by the imported file; NULL: not known.")
+    correct: bool | None = column(
+        comment="Whether the answer is right by the imported file; NULL: not known."
+    )
 
     __table_args__ = (
         *step_indexes("sample", "pair_id"),

@@ -56,14 +56,21 @@ def answer_messages(pair: Mapping[str, Any], letter: str) -> Messages:
     """Return the request for an answer to the question of a pair that concludes with an option."""
     options = "\n".join(lettered(pair["options"]))
     token = fence_token((pair["question"], options))
-    material = "\n\n".join((fenced("QUESTION", pair["question"], token), fenced("OPTIONS", options, token)))
+    material = "\n\n".join(
+        (fenced("QUESTION", pair["question"], token), fenced("OPTIONS", options, token))
+    )
     section = load_prompt("written_answer").sections["Answer"]
-    return ({"role": "user", "content": fill(section, letter=letter, fence=token, material=material)},)
+    return (
+        {"role": "user", "content": fill(section, letter=letter, fence=token, material=material)},
+    )
 
 
 def _tasks(place: int, pair: Mapping[str, Any]) -> list[_Task]:
     listed = lettered(pair["options"])
-    return [_Task(place, side, letters_of(pair["options"])[listed.index(pair[f"answer_{side}"])]) for side in _SIDES]
+    return [
+        _Task(place, side, letters_of(pair["options"])[listed.index(pair[f"answer_{side}"])])
+        for side in _SIDES
+    ]
 
 
 async def write_answers_async(
@@ -71,18 +78,22 @@ async def write_answers_async(
 ) -> WrittenPairs:
     """Let a generator write the two answers of each pair, one for its right and one for its wrong option.
 
-    ``pairs`` are rows of `pair_of_question`. Recorded replies have the id of the question and the letter ("70/A").
-    A pair is left out if a call fails, a conclusion cannot be read, or not exactly one answer concludes right: the
-    generator may not write what it was asked for. The generator is closed at the end. ``options`` are fields of
-    `RunOptions`; nothing is stored.
+    ``pairs`` are rows of `pair_of_question`. Recorded replies have the id of the question and the
+    letter ("70/A"). A pair is left out if a call fails, a conclusion cannot be read, or not exactly
+    one answer concludes right: the generator may not write what it was asked for. The generator is
+    closed at the end. ``options`` are fields of `RunOptions`; nothing is stored.
     """
-    require_price(options.get("max_cost"), priced=generator.endpoint.priced, model=generator.endpoint.model)
+    require_price(
+        options.get("max_cost"), priced=generator.endpoint.priced, model=generator.endpoint.model
+    )
     answers: dict[tuple[int, str], str | None] = {}
     tasks = [task for place, pair in enumerate(pairs) for task in _tasks(place, pair)]
 
     async def ask(task: _Task) -> Answered[_Task, str | None]:
         pair = pairs[task.place]
-        replied = await generator.generate(answer_messages(pair, task.letter), subject=f"{pair['id']}/{task.letter}")
+        replied = await generator.generate(
+            answer_messages(pair, task.letter), subject=f"{pair['id']}/{task.letter}"
+        )
         return Answered(task, replied.value, replied.record)
 
     def keep(step: Answered[_Task, str | None]) -> None:
@@ -98,9 +109,15 @@ async def write_answers_async(
         runner = await ask_each(tasks, ask, keep, **options)
     finally:
         await generator.endpoint.aclose()
-    written = WrittenPairs(_account(generator.endpoint, runner.tally, runner.stopped_because, 2 * len(pairs)))
+    written = WrittenPairs(
+        _account(generator.endpoint, runner.tally, runner.stopped_because, 2 * len(pairs))
+    )
     for place, pair in enumerate(pairs):
-        row = _row(pair, {side: answers.get((place, side), NOT_REACHED) for side in _SIDES}, generator.endpoint.model)
+        row = _row(
+            pair,
+            {side: answers.get((place, side), NOT_REACHED) for side in _SIDES},
+            generator.endpoint.model,
+        )
         if isinstance(row, str):
             written.left_out[row] += 1
         else:
@@ -111,7 +128,9 @@ async def write_answers_async(
 write_answers = blocking(write_answers_async)
 
 
-def _account(endpoint: ModelEndpoint, tally: Tally, why_stopped: str | None, calls: int) -> RunAccount:
+def _account(
+    endpoint: ModelEndpoint, tally: Tally, why_stopped: str | None, calls: int
+) -> RunAccount:
     if tally.asked == calls:
         why_stopped = None  # the stop came after the last call
     ended = {None: RunState.DONE, INTERRUPTED: RunState.INTERRUPTED}
@@ -125,7 +144,9 @@ def _account(endpoint: ModelEndpoint, tally: Tally, why_stopped: str | None, cal
     )
 
 
-def _row(pair: Mapping[str, Any], answers: Mapping[str, str | None], model: str) -> dict[str, Any] | str:
+def _row(
+    pair: Mapping[str, Any], answers: Mapping[str, str | None], model: str
+) -> dict[str, Any] | str:
     """Return the row of a pair with its written answers, or why it is left out."""
     texts = {side: answer for side, answer in answers.items() if answer is not None}
     if NOT_REACHED in texts.values():
@@ -140,5 +161,9 @@ def _row(pair: Mapping[str, Any], answers: Mapping[str, str | None], model: str)
         return BOTH_RIGHT if right else BOTH_WRONG
     row = dict(pair) | {"gold": right[0]}
     for side in _SIDES:
-        row |= {f"answer_{side}": texts[side], f"concludes_{side}": concludes[side], f"model_{side}": model}
+        row |= {
+            f"answer_{side}": texts[side],
+            f"concludes_{side}": concludes[side],
+            f"model_{side}": model,
+        }
     return row

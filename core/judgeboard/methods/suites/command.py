@@ -55,10 +55,18 @@ def suite_command() -> None:
     help="Candidate: model:NAME, python:module:function, or source:NAME for logged answers (default: the candidate in "
     "the suite file).",
 )
-@click.option("--candidate-base-url", help="Address of the candidate's model (default: the judge's).")
-@click.option("--candidate-max-output", type=click.IntRange(1), help="Maximum tokens of an answer (default: 2,048).")
 @click.option(
-    "--baseline", metavar="RUN", help="Run to compare with. latest: the newest run of the same judge and candidate."
+    "--candidate-base-url", help="Address of the candidate's model (default: the judge's)."
+)
+@click.option(
+    "--candidate-max-output",
+    type=click.IntRange(1),
+    help="Maximum tokens of an answer (default: 2,048).",
+)
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    help="Run to compare with. latest: the newest run of the same judge and candidate.",
 )
 @click.option(
     "--max-drop",
@@ -95,14 +103,16 @@ def run(
 ) -> int:
     """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
-    A suite does not measure the groundedness. To watch the mean groundedness of logged answers, add an alert rule:
-    `judgeboard rule add alert NAME --when level --measure groundedness --below 0.8 --to DESTINATION`.
+    A suite does not measure the groundedness. To watch the mean groundedness of logged answers, add
+    an alert rule: `judgeboard rule add alert NAME --when level --measure groundedness --below 0.8
+    --to DESTINATION`.
 
-    FILE is a suite file. NAME is a suite of judgeboard.toml: [suites.NAME] has its file, and values for options that
-    you do not type. examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run,
-    repeat the command. If no run was interrupted, the command starts a new run. A comparison with a baseline needs at
-    least 20 common cases. Exit code 0: pass; 1: a case fails a check, or the average is below the threshold or worse
-    than the baseline; 2: not measured, or stopped; 130: Ctrl-C.
+    FILE is a suite file. NAME is a suite of judgeboard.toml: [suites.NAME] has its file, and values
+    for options that you do not type. examples/suite.yaml shows all fields of a suite and a rubric.
+    To continue an interrupted run, repeat the command. If no run was interrupted, the command
+    starts a new run. A comparison with a baseline needs at least 20 common cases. Exit code 0:
+    pass; 1: a case fails a check, or the average is below the threshold or worse than the baseline;
+    2: not measured, or stopped; 130: Ctrl-C.
     """
     from judgeboard.errors import MissingOption
     from judgeboard.health.family import run_warning
@@ -119,7 +129,11 @@ def run(
     suites = load_settings().suites
     named = suites.get(suite)
     if named is None and not Path(suite).exists():
-        there_are = f"judgeboard.toml has {', '.join(suites)}" if suites else "judgeboard.toml names no suite"
+        there_are = (
+            f"judgeboard.toml has {', '.join(suites)}"
+            if suites
+            else "judgeboard.toml names no suite"
+        )
         raise NotFound(f"there is no suite file {suite!r}, and {there_are}")
     cases = read_suite(suite if named is None else named.file)
     cases = replace(
@@ -230,7 +244,9 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
     yield from account_lines(head, result.account)
     means = {"average": result.average_score, **result.dimensions}
     columns = Column("Score"), Column("Mean", "estimate"), Column("Cases", "count")
-    yield from text_lines(Table(columns, tuple((name, mean, mean.n) for name, mean in means.items())))
+    yield from text_lines(
+        Table(columns, tuple((name, mean, mean.n) for name, mean in means.items()))
+    )
     cases = (*result.failures, *result.without_score)
     of_cases: Columns[CaseResult] = {
         Column("Case"): lambda case: case.case,
@@ -253,9 +269,10 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
 def cases(file: Path, name: str) -> None:
     """Write a suite file from the answers that reviewers corrected.
 
-    A corrected answer becomes a case if it has a confirmed flag, or if a reviewer added it to a suite. Each case has
-    the question, the passages, and the corrected answer as reference. An existing FILE is replaced. `judgeboard export
-    --as suite` writes the same cases; its option --where selects some of them.
+    A corrected answer becomes a case if it has a confirmed flag, or if a reviewer added it to a
+    suite. Each case has the question, the passages, and the corrected answer as reference. An
+    existing FILE is replaced. `judgeboard export --as suite` writes the same cases; its option
+    --where selects some of them.
     """
     from judgeboard.methods.suites.dataset import NO_CASE, SHAPE, write_cases
     from judgeboard.reports.datasets import write_dataset

@@ -12,7 +12,9 @@ from judgeboard.reports.datasets import ReviewedAnswer, Shape, Target
 
 CORRECTED = "corrected"
 """The default name of a suite of corrected answers."""
-NO_CASE = "there is no case: correct an answer (F9), then confirm its flag or add it to a suite (F8)"
+NO_CASE = (
+    "there is no case: correct an answer (F9), then confirm its flag or add it to a suite (F8)"
+)
 
 
 def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
@@ -20,7 +22,12 @@ def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
     if not answer.is_case:
         return None
     context = {"context": list(response.passages)} if response.passages else {}
-    return {"id": response.external_id, "query": response.query, "reference": answer.corrected, **context}
+    return {
+        "id": response.external_id,
+        "query": response.query,
+        "reference": answer.corrected,
+        **context,
+    }
 
 
 def _distinct(cases: Iterator[dict[str, Any]], left_out: Counter[str]) -> list[dict[str, Any]]:
@@ -45,7 +52,9 @@ def write_cases(
     cases = _distinct(rows, left_out)
     if not cases:
         return 0
-    text = yaml.safe_dump({"name": name, "cases": cases}, sort_keys=False, allow_unicode=True).encode()
+    text = yaml.safe_dump(
+        {"name": name, "cases": cases}, sort_keys=False, allow_unicode=True
+    ).encode()
     if isinstance(target, str | Path):
         write_whole(Path(target), lambda stream: stream.write(text))
     else:
@@ -54,5 +63,10 @@ def write_cases(
 
 
 SHAPE = Shape(
-    "yaml", (), _case, "not corrected, or without a confirmed flag and not added to a suite", write_cases, NO_CASE
+    "yaml",
+    (),
+    _case,
+    "not corrected, or without a confirmed flag and not added to a suite",
+    write_cases,
+    NO_CASE,
 )

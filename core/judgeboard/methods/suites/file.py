@@ -16,9 +16,21 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.checks import Check, read_checks
 from judgeboard.formats.yaml_file import YamlFile, not_in_a_file, read_yaml, unless_null
 from judgeboard.judges.prompt import Context
-from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, overall, read_rubric, rubric_from
+from judgeboard.judges.rubric_file import (
+    LEVELS,
+    Rubric,
+    default_rubric,
+    overall,
+    read_rubric,
+    rubric_from,
+)
 from judgeboard.measure.notes import Note, note
-from judgeboard.methods.suites.queries import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
+from judgeboard.methods.suites.queries import (
+    StoredCase,
+    StoredSuiteRun,
+    get_suite_run,
+    latest_finished,
+)
 from judgeboard.settings.fields import CLOSED, Number, Text
 from judgeboard.stats.means import mean_paired_change
 from judgeboard.stats.paired import Conclusion, conclusion
@@ -53,9 +65,10 @@ class Case:
 class Suite:
     """Cases, the rubric for judging their answers, and the thresholds of the gate; raises BadInput if one is invalid.
 
-    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are our own.
-    ``threshold`` (1 to 5) is the minimum overall score of a case and the minimum average. ``max_unmeasured`` is the
-    maximum share of cases without a score, ``max_drop`` the maximum drop of the pass rate from a baseline.
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are
+    our own. ``threshold`` (1 to 5) is the minimum overall score of a case and the minimum average.
+    ``max_unmeasured`` is the maximum share of cases without a score, ``max_drop`` the maximum drop
+    of the pass rate from a baseline.
     """
 
     name: str
@@ -81,7 +94,12 @@ class Suite:
     def as_spec(self) -> dict[str, Any]:
         """Return the JSON values that a run stores. They contain no texts: `db forget` could not remove them."""
         cases = [
-            {"id": case.id, "key": case.key, "line": case.line, "checks": [asdict(check) for check in case.checks]}
+            {
+                "id": case.id,
+                "key": case.key,
+                "line": case.line,
+                "checks": [asdict(check) for check in case.checks],
+            }
             for case in self.cases
         ]
         return {
@@ -95,7 +113,9 @@ class Suite:
 
 def spec_hash(spec: dict[str, Any]) -> str:
     """Return the SHA-256 of a suite's spec, 64 hexadecimal digits; line numbers do not count."""
-    cases = [{name: value for name, value in case.items() if name != "line"} for case in spec["cases"]]
+    cases = [
+        {name: value for name, value in case.items() if name != "line"} for case in spec["cases"]
+    ]
     content = json.dumps(spec | {"cases": cases}, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -110,8 +130,12 @@ class _SuiteFile:
     cases: Annotated[tuple[Case, ...], Field(min_length=1)]
     rubric: dict[str, Any] | Text | None = None
     candidate: Text | None = None
-    threshold: Annotated[Number, Field(ge=LEVELS[0], le=LEVELS[-1]), unless_null(THRESHOLD)] = THRESHOLD
-    max_unmeasured: Annotated[Number, Field(ge=0, le=1), unless_null(MAX_UNMEASURED)] = MAX_UNMEASURED
+    threshold: Annotated[Number, Field(ge=LEVELS[0], le=LEVELS[-1]), unless_null(THRESHOLD)] = (
+        THRESHOLD
+    )
+    max_unmeasured: Annotated[Number, Field(ge=0, le=1), unless_null(MAX_UNMEASURED)] = (
+        MAX_UNMEASURED
+    )
     max_drop: Annotated[Number, Field(ge=0, le=1), unless_null(MAX_DROP)] = MAX_DROP
 
 
@@ -125,7 +149,10 @@ def read_suite(path: str | Path) -> Suite:
         for place, case in enumerate(form.cases)
     )
     _check_distinct(file, cases)
-    settings = {name: getattr(form, name) for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")}
+    settings = {
+        name: getattr(form, name)
+        for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")
+    }
     if form.rubric is None:
         rubric = default_rubric()
     elif isinstance(form.rubric, str):
@@ -142,7 +169,9 @@ def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
             value = getattr(case, what)
             if value in seen:
                 fault = "asks the same as" if what == "key" else f"has the id {value!r} of"
-                raise file.fail(f"this case {fault} the case on line {seen[value].line}", "cases", place)
+                raise file.fail(
+                    f"this case {fault} the case on line {seen[value].line}", "cases", place
+                )
             seen[value] = case
 
 
@@ -174,8 +203,9 @@ class ComparedCase:
 class Baseline:
     """The comparison with the earlier run ``run``, on the ``n`` cases that both runs measured.
 
-    ``mean_change`` and ``pass_rate_change`` are later minus earlier. ``only_before`` counts cases that passed only in
-    the earlier run, ``only_after`` cases that passed only in the later run; ``p`` is McNemar's exact p of these counts.
+    ``mean_change`` and ``pass_rate_change`` are later minus earlier. ``only_before`` counts cases
+    that passed only in the earlier run, ``only_after`` cases that passed only in the later run;
+    ``p`` is McNemar's exact p of these counts.
     """
 
     run: int
@@ -194,7 +224,10 @@ class Baseline:
     @property
     def caveats(self) -> tuple[Note, ...]:
         """What else differs between the two runs."""
-        same = {"baseline_other_judge": self.same_judge, "baseline_other_candidate": self.same_candidate}
+        same = {
+            "baseline_other_judge": self.same_judge,
+            "baseline_other_candidate": self.same_candidate,
+        }
         return tuple(note(code) for code, is_same in same.items() if not is_same)
 
     @property
@@ -205,7 +238,9 @@ class Baseline:
     def pass_rate_fell(self, max_drop: float) -> bool:
         """Whether the pass rate fell significantly and by more than ``max_drop``."""
         change = self.pass_rate_change
-        fell_far = change.value is not None and round(-change.value, _ROUND) > round(max_drop, _ROUND)
+        fell_far = change.value is not None and round(-change.value, _ROUND) > round(
+            max_drop, _ROUND
+        )
         # With few discordant cases, the interval is too narrow: McNemar's exact test must agree.
         return fell_far and _is_worse(change) and self.p < SIGNIFICANT
 
@@ -218,11 +253,18 @@ def _is_worse(change: Estimate) -> bool:
 
 
 def find_baseline(
-    connection: Connection, baseline: int | str, *, name: str, candidate: str, version_id: int, before: int | None
+    connection: Connection,
+    baseline: int | str,
+    *,
+    name: str,
+    candidate: str,
+    version_id: int,
+    before: int | None,
 ) -> StoredSuiteRun | None:
     """Return the suite run that ``baseline`` names (a number or "latest"); raises NotFound for an unknown number.
 
-    "latest" is the newest finished run before run ``before`` of this suite, candidate and judge version, or None.
+    "latest" is the newest finished run before run ``before`` of this suite, candidate and judge
+    version, or None.
     """
     if baseline == LATEST:
         return latest_finished(connection, name, candidate, version_id, before=before)
@@ -243,8 +285,12 @@ def compare(
 ) -> Baseline:
     """Compare run ``run_id`` with a later run (its weights and threshold count) on the cases that both measured."""
     known = {case.key: case for case in before if case.score is not None}
-    pairs = [(known[case.key], case) for case in after if case.score is not None and case.key in known]
-    cases = tuple(each for pair in pairs if (each := _compared(*pair, weights, threshold)) is not None)
+    pairs = [
+        (known[case.key], case) for case in after if case.score is not None and case.key in known
+    ]
+    cases = tuple(
+        each for pair in pairs if (each := _compared(*pair, weights, threshold)) is not None
+    )
     only_before = sum(case.passed_before and not case.passed_after for case in cases)
     only_after = sum(case.passed_after and not case.passed_before for case in cases)
     return Baseline(
@@ -256,7 +302,9 @@ def compare(
         only_before=only_before,
         only_after=only_after,
         p=mcnemar(only_before, only_after),
-        pass_rate_change=mean_paired_change([case.passed_after - case.passed_before for case in cases]),
+        pass_rate_change=mean_paired_change(
+            [case.passed_after - case.passed_before for case in cases]
+        ),
         same_judge=same_judge,
         same_candidate=same_candidate,
         cases=cases,
@@ -275,7 +323,10 @@ def _compared(
     if first is None or second is None:
         return None
     checked = [
-        {json.dumps([check.kind, check.wanted], sort_keys=True): check.passed for check in case.checks}
+        {
+            json.dumps([check.kind, check.wanted], sort_keys=True): check.passed
+            for check in case.checks
+        }
         for case in (before, after)
     ]
     shared = checked[0].keys() & checked[1].keys()
@@ -321,7 +372,8 @@ def gate(
 ) -> Gate:
     """Return the gate of a run; "not measured" takes precedence over "fail".
 
-    ``average`` is over the measured cases; ``failing_checks`` counts cases. Other arguments are as in `Suite` and run.
+    ``average`` is over the measured cases; ``failing_checks`` counts cases. Other arguments are as
+    in `Suite` and run.
     """
     unknown = []
     if average is None:
@@ -329,7 +381,9 @@ def gate(
     elif round(unmeasured / cases, _ROUND) > round(max_unmeasured, _ROUND):
         unknown.append(note("gate_few_scores", n=unmeasured, cases=cases, most=max_unmeasured))
     if baseline is not None and baseline.n < LEAST_PAIRED:
-        unknown.append(note("gate_few_compared", run=baseline.run, n=baseline.n, least=LEAST_PAIRED))
+        unknown.append(
+            note("gate_few_compared", run=baseline.run, n=baseline.n, least=LEAST_PAIRED)
+        )
     if unknown or average is None:
         return Gate.of(NOT_MEASURED, unknown)
     faults = []
@@ -340,5 +394,12 @@ def gate(
     if baseline is not None and baseline.average_fell:
         faults.append(note("gate_average_fell", run=baseline.run, change=baseline.mean_change))
     if baseline is not None and baseline.pass_rate_fell(max_drop):
-        faults.append(note("gate_pass_rate_fell", run=baseline.run, change=baseline.pass_rate_change, p=baseline.p))
+        faults.append(
+            note(
+                "gate_pass_rate_fell",
+                run=baseline.run,
+                change=baseline.pass_rate_change,
+                p=baseline.p,
+            )
+        )
     return Gate.of(FAIL if faults else PASS, faults)

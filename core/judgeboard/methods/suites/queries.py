@@ -54,7 +54,13 @@ def ensure_suite_run(
     now: datetime,
 ) -> StoredSuiteRun:
     """Store a suite run with the name and the ``spec`` of its suite, unless it is stored; return the stored one."""
-    row = {"run_id": run_id, "name": name, "spec": spec, "spec_hash": spec_hash, "candidate": candidate}
+    row = {
+        "run_id": run_id,
+        "name": name,
+        "spec": spec,
+        "spec_hash": spec_hash,
+        "candidate": candidate,
+    }
     row |= {"judge_version_id": version_id, "created_at": now}
     connection.execute(insert_or_skip(connection, SUITE_RUN, "run_id"), row)
     return get_suite_run(connection, run_id)
@@ -68,10 +74,15 @@ def get_suite_run(connection: Connection, run_id: int) -> StoredSuiteRun:
     return _stored(row)
 
 
-def list_suite_runs(connection: Connection, name: str | None = None, *, limit: int = 200) -> list[StoredSuiteRun]:
+def list_suite_runs(
+    connection: Connection, name: str | None = None, *, limit: int = 200
+) -> list[StoredSuiteRun]:
     """Return suite runs, newest first, of one suite if ``name`` is set."""
     query = _RUNS if name is None else _RUNS.where(SUITE_RUN.c.name == name)
-    return [_stored(row) for row in connection.execute(query.order_by(SUITE_RUN.c.id.desc()).limit(limit))]
+    return [
+        _stored(row)
+        for row in connection.execute(query.order_by(SUITE_RUN.c.id.desc()).limit(limit))
+    ]
 
 
 def latest_finished(
@@ -112,7 +123,9 @@ class NewCase:
     score: float | None = None
 
 
-def insert_cases(connection: Connection, suite_run_id: int, new: Sequence[NewCase], now: datetime) -> None:
+def insert_cases(
+    connection: Connection, suite_run_id: int, new: Sequence[NewCase], now: datetime
+) -> None:
     """Store results of cases; a case that another process finished first does not change."""
     if new:
         rows = [{"suite_run_id": suite_run_id, "created_at": now, **asdict(case)} for case in new]
@@ -162,7 +175,9 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
         .where(SUITE_CASE.c.suite_run_id == run.id)
         .order_by(SUITE_CASE.c.position)
     ).all()
-    scores = dimension_scores(connection, [row.judgment_id for row in rows if row.judgment_id is not None])
+    scores = dimension_scores(
+        connection, [row.judgment_id for row in rows if row.judgment_id is not None]
+    )
     return [
         record_of(
             StoredCase,
@@ -176,7 +191,9 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
     ]
 
 
-def score_sums(connection: Connection, suite_run_ids: Collection[int]) -> dict[int, tuple[int, float, float]]:
+def score_sums(
+    connection: Connection, suite_run_ids: Collection[int]
+) -> dict[int, tuple[int, float, float]]:
     """Return the number of scores, their sum, and that of their squares, of each of these suite runs with any case."""
     score = SUITE_CASE.c.score
     query = select(
@@ -198,21 +215,34 @@ class StoredAnswer(NamedTuple):
     generator_model: str | None
 
 
-def stored_answers(connection: Connection, source: str, external_ids: Sequence[str]) -> dict[str, StoredAnswer]:
+def stored_answers(
+    connection: Connection, source: str, external_ids: Sequence[str]
+) -> dict[str, StoredAnswer]:
     """Return the responses of a source with these external ids, by external id."""
-    query = select(RESPONSE.c.external_id, *columns_of(StoredAnswer, RESPONSE)).where(RESPONSE.c.source == source)
+    query = select(RESPONSE.c.external_id, *columns_of(StoredAnswer, RESPONSE)).where(
+        RESPONSE.c.source == source
+    )
     rows = rows_with(connection, query, RESPONSE.c.external_id, external_ids)
     return {external_id: StoredAnswer(*answer) for external_id, *answer in rows}
 
 
-def answers_by_query(connection: Connection, source: str, queries: Sequence[str]) -> dict[str, StoredAnswer]:
+def answers_by_query(
+    connection: Connection, source: str, queries: Sequence[str]
+) -> dict[str, StoredAnswer]:
     """Return the newest logged answer of a source to each of these queries (exact text), by query."""
     query = (
         select(RESPONSE.c.query, *columns_of(StoredAnswer, RESPONSE))
-        .where(RESPONSE.c.source == source, RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None))
+        .where(
+            RESPONSE.c.source == source,
+            RESPONSE.c.kind == ResponseKind.LOG.value,
+            RESPONSE.c.answer.is_not(None),
+        )
         .order_by(RESPONSE.c.id)
     )
-    return {text: StoredAnswer(*answer) for text, *answer in rows_with(connection, query, RESPONSE.c.query, queries)}
+    return {
+        text: StoredAnswer(*answer)
+        for text, *answer in rows_with(connection, query, RESPONSE.c.query, queries)
+    }
 
 
 _RUNS: Select[Any] = (

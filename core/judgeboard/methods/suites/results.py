@@ -41,9 +41,9 @@ class CaseCheck:
 class CaseResult:
     """One case of a run.
 
-    ``case`` is its id in the suite, ``key`` its content address, ``response`` the id of the answer. ``score`` (1 to 5)
-    is None without a usable verdict; ``reason`` tells why. ``passed`` is whether score and checks pass. ``query`` is
-    None if neither suite nor answer is available.
+    ``case`` is its id in the suite, ``key`` its content address, ``response`` the id of the answer.
+    ``score`` (1 to 5) is None without a usable verdict; ``reason`` tells why. ``passed`` is whether
+    score and checks pass. ``query`` is None if neither suite nor answer is available.
     """
 
     case: str
@@ -59,7 +59,9 @@ class CaseResult:
     @property
     def why(self) -> str:
         """Why the case has no score, or else which checks fail."""
-        return self.reason or "; ".join(f"{each.kind}: {each.message}" for each in self.checks if not each.passed)
+        return self.reason or "; ".join(
+            f"{each.kind}: {each.message}" for each in self.checks if not each.passed
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +85,10 @@ class SuiteRun:
 class SuiteResult(SuiteRun):
     """The result of a suite run.
 
-    ``above_threshold`` counts cases with a score at or above the threshold; ``passing`` counts cases that also pass
-    every check. ``passed`` is whether the average reaches the threshold and no case fails a check; None if nothing was
-    measured. ``dimensions`` are means. ``failures`` are measured cases that do not pass, with the lowest score first.
+    ``above_threshold`` counts cases with a score at or above the threshold; ``passing`` counts
+    cases that also pass every check. ``passed`` is whether the average reaches the threshold and no
+    case fails a check; None if nothing was measured. ``dimensions`` are means. ``failures`` are
+    measured cases that do not pass, with the lowest score first.
     """
 
     account: RunAccount
@@ -127,7 +130,8 @@ def suite_result(
 ) -> SuiteResult:
     """Return the stored result of a suite run, or raise NotFound.
 
-    ``baseline`` is as in `run_suite`. The queries of cases without an answer are taken from ``suite``.
+    ``baseline`` is as in `run_suite`. The queries of cases without an answer are taken from
+    ``suite``.
     """
     with store.reading() as connection:
         run = queries.get_suite_run(connection, run_id)
@@ -157,21 +161,32 @@ def suite_result(
         max_drop=run.max_drop,
     )
     if done.state is not RunState.DONE:
-        unfinished = note("gate_unfinished", state=done.state.value, why=done.why_stopped or "it is not finished")
+        unfinished = note(
+            "gate_unfinished", state=done.state.value, why=done.why_stopped or "it is not finished"
+        )
         verdict = suite_file.Gate.of(suite_file.NOT_MEASURED, (unfinished, *verdict.reasons))
     return record_of(
         SuiteResult,
         listed,
         account=done,
         pass_rate=share_intervals(passing, listed.measured)[0],
-        above_threshold=sum(case.score is not None and suite_file.reaches(case.score, run.threshold) for case in cases),
+        above_threshold=sum(
+            case.score is not None and suite_file.reaches(case.score, run.threshold)
+            for case in cases
+        ),
         passing=passing,
-        passed=None if average is None else suite_file.reaches(average, run.threshold) and not failing_checks,
+        passed=None
+        if average is None
+        else suite_file.reaches(average, run.threshold) and not failing_checks,
         gate=verdict,
         dimensions={name: _dimension_mean(cases, name) for name in run.weights},
         baseline=compared,
         notes=notes,
-        failures=tuple(sorted((case for case in cases if case.passed is False), key=lambda case: case.score or 0)),
+        failures=tuple(
+            sorted(
+                (case for case in cases if case.passed is False), key=lambda case: case.score or 0
+            )
+        ),
         cases=cases,
     )
 
@@ -196,10 +211,15 @@ def _suite_runs(connection: Connection, runs: Sequence[queries.StoredSuiteRun]) 
 
 
 def _baseline(
-    connection: Connection, baseline: int | str, run: queries.StoredSuiteRun, stored: Sequence[queries.StoredCase]
+    connection: Connection,
+    baseline: int | str,
+    run: queries.StoredSuiteRun,
+    stored: Sequence[queries.StoredCase],
 ) -> suite_file.Baseline | None:
     names = {"name": run.name, "candidate": run.candidate}
-    earlier = suite_file.find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
+    earlier = suite_file.find_baseline(
+        connection, baseline, **names, version_id=run.version_id, before=run.run_id
+    )
     if earlier is None:
         return None
     return suite_file.compare(
@@ -219,17 +239,24 @@ def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
         for case in cases
         if (dimension := case.dimensions.get(name)) is not None and dimension.value is not None
     ]
-    return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
+    return mean_interval(
+        len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS
+    )[0]
 
 
 def _case(
-    named: queries.SuiteCaseName, stored: queries.StoredCase | None, query: str | None, threshold: float
+    named: queries.SuiteCaseName,
+    stored: queries.StoredCase | None,
+    query: str | None,
+    threshold: float,
 ) -> CaseResult:
     if stored is None:
         return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
     passed = None
     if stored.score is not None:
-        passed = suite_file.reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
+        passed = suite_file.reaches(stored.score, threshold) and all(
+            check.passed for check in stored.checks
+        )
     return CaseResult(
         case=named.id,
         key=stored.key,
@@ -238,13 +265,16 @@ def _case(
         score=stored.score,
         reason=": ".join(part for part in (stored.reason, stored.error) if part) or None,
         passed=passed,
-        dimensions={name: dimension for name, dimension in stored.dimensions.items() if name != OVERALL},
+        dimensions={
+            name: dimension for name, dimension in stored.dimensions.items() if name != OVERALL
+        },
         checks=tuple(_check(check, stored) for check in stored.checks),
     )
 
 
 def _check(check: queries.CheckOutcome, case: queries.StoredCase) -> CaseCheck:
-    # The message may quote the answer, so it is not stored (the text would be stored twice). The check runs again.
+    # The message may quote the answer, so it is not stored (the text would be stored twice). The
+    # check runs again.
     if check.passed or case.answer is None:
         return CaseCheck(check.kind, check.passed, None)
     try:
@@ -275,7 +305,12 @@ def baseline_notes(baseline: suite_file.Baseline) -> Iterator[Note]:
         return
     yield note("baseline", run=baseline.run, n=baseline.n, change=baseline.mean_change)
     yield note("baseline_scores", worse=baseline.worse, better=baseline.better)
-    yield note("baseline_passes", only_before=baseline.only_before, only_after=baseline.only_after, p=baseline.p)
+    yield note(
+        "baseline_passes",
+        only_before=baseline.only_before,
+        only_after=baseline.only_after,
+        p=baseline.p,
+    )
 
 
 # Characters that XML 1.0 does not allow, not even escaped.
@@ -294,8 +329,8 @@ def require_writable(path: Path) -> None:
 def write_junit(result: SuiteResult, path: Path) -> None:
     """Write a suite run as JUnit XML: a failed case is a failure; a case without a score is an error.
 
-    The counts are those of the cases. If the gate does not pass although no case fails, it is a test suite of its own:
-    so a build that reads only this file fails whenever the command fails.
+    The counts are those of the cases. If the gate does not pass although no case fails, it is a
+    test suite of its own: so a build that reads only this file fails whenever the command fails.
     """
     failed, errors = len(result.failures), result.unmeasured
     alone = bool(result.gate.code) and not failed and not errors
@@ -308,7 +343,11 @@ def write_junit(result: SuiteResult, path: Path) -> None:
     suite = ET.SubElement(root, "testsuite", {"name": name, **of_cases})
     reasons = _xml(paragraph(result.gate.reasons))
     properties = ET.SubElement(suite, "properties")
-    ET.SubElement(properties, "property", {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")})
+    ET.SubElement(
+        properties,
+        "property",
+        {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")},
+    )
     for case in result.cases:
         _add_case(suite, name, case)
     if alone:
@@ -317,7 +356,9 @@ def write_junit(result: SuiteResult, path: Path) -> None:
         kind = "failure" if result.gate.code == 1 else "error"
         ET.SubElement(case_element, kind, {"message": reasons, "type": result.gate.state})
     ET.indent(root)
-    write_whole(path, lambda stream: stream.write(ET.tostring(root, encoding="utf-8", xml_declaration=True)))
+    write_whole(
+        path, lambda stream: stream.write(ET.tostring(root, encoding="utf-8", xml_declaration=True))
+    )
 
 
 def _counts(tests: int, failures: int, errors: int) -> dict[str, str]:
@@ -328,9 +369,13 @@ def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
     title = " ".join(f"{case.case}: {case.query or ''}".split())
     element = ET.SubElement(suite, "testcase", {"classname": name, "name": _xml(shortened(title))})
     if case.score is None:
-        ET.SubElement(element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"})
+        ET.SubElement(
+            element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"}
+        )
     elif case.passed is False:
-        failure = ET.SubElement(element, "failure", {"message": f"score {score_words(case.score)}", "type": "failed"})
+        failure = ET.SubElement(
+            element, "failure", {"message": f"score {score_words(case.score)}", "type": "failed"}
+        )
         failure.text = _xml("\n".join(_lines(case)))
 
 
@@ -339,7 +384,11 @@ def _lines(case: CaseResult) -> list[str]:
         f"{name}: {'not scored' if dimension.value is None else dimension.value}  {dimension.reasoning or ''}".rstrip()
         for name, dimension in case.dimensions.items()
     ]
-    return scored + [f"check {check.kind}: {check.message or 'failed'}" for check in case.checks if not check.passed]
+    return scored + [
+        f"check {check.kind}: {check.message or 'failed'}"
+        for check in case.checks
+        if not check.passed
+    ]
 
 
 def _xml(text: str) -> str:

@@ -50,12 +50,16 @@ class Candidate:
 
 
 def make_candidate(
-    which: str | Callable[..., Any], *, max_output: int | None = None, **endpoint: Unpack[EndpointKeywords]
+    which: str | Callable[..., Any],
+    *,
+    max_output: int | None = None,
+    **endpoint: Unpack[EndpointKeywords],
 ) -> Candidate:
     """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
 
-    A function may be sync or async and returns a text. It takes the query; if its first parameter is named
-    ``messages``, it takes messages. ``max_output`` (in tokens) and ``endpoint`` (base_url, prices, …) are for a model.
+    A function may be sync or async and returns a text. It takes the query; if its first parameter
+    is named ``messages``, it takes messages. ``max_output`` (in tokens) and ``endpoint`` (base_url,
+    prices, …) are for a model.
     """
     if callable(which):
         return _of_function(which, f"python:{_name_of(which)}")
@@ -68,7 +72,9 @@ def make_candidate(
         return _of_function(_load(name), which)
     asked: ModelKeywords = {**endpoint, "model": name, "replies": None}
     model_endpoint = make_endpoint("the candidate", **asked)
-    return Candidate(which, Generator(model_endpoint, max_output or DEFAULT_GENERATOR_OUTPUT), model=name)
+    return Candidate(
+        which, Generator(model_endpoint, max_output or DEFAULT_GENERATOR_OUTPUT), model=name
+    )
 
 
 def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
@@ -79,7 +85,11 @@ def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
 
 
 def _of_function(function: Callable[..., Any], name: str) -> Candidate:
-    chat: Chat = function if _takes_messages(function) else lambda messages: function(messages[-1]["content"])
+    chat: Chat = (
+        function
+        if _takes_messages(function)
+        else lambda messages: function(messages[-1]["content"])
+    )
     free = ModelEndpoint(CallableChat(chat), name, FREE)  # its cost does not count
     return Candidate(name, Generator(free), own_code=True)
 
@@ -99,14 +109,18 @@ def _load(name: str) -> Callable[..., Any]:
     if not path:
         raise BadInput(f"python:{name} names no function: write python:module:function")
     here = str(Path.cwd())
-    if here not in sys.path:  # as `python -m` does; an installed command does not import from the working folder
+    if (
+        here not in sys.path
+    ):  # as `python -m` does; an installed command does not import from the working folder
         sys.path.insert(0, here)
     try:
         loaded: Any = importlib.import_module(module_name)
         for part in path.split("."):
             loaded = getattr(loaded, part)
     except Exception as error:
-        raise BadInput(f"python:{name} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise BadInput(
+            f"python:{name} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
     if not callable(loaded):
         raise BadInput(f"python:{name} is not a function")
     function: Callable[..., Any] = loaded
@@ -153,7 +167,9 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
     kind = "suite"
     judge: Judge
 
-    def __init__(self, suite: Suite, candidate: Candidate, judge: Judge, baseline: int | str | None) -> None:
+    def __init__(
+        self, suite: Suite, candidate: Candidate, judge: Judge, baseline: int | str | None
+    ) -> None:
         self.judge = judge
         self.answering = None if candidate.generator is None else candidate.generator.endpoint
         self._suite = suite
@@ -196,11 +212,15 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
         # A case is none of the answers that the same judge may judge meanwhile.
-        return (TaskKey(position, f"run {begun.run.id}") for position in range(len(self._suite.cases)))
+        return (
+            TaskKey(position, f"run {begun.run.id}") for position in range(len(self._suite.cases))
+        )
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, CaseTask]:
         with begun.store.reading() as connection:
-            unfinished = {task.position: task for task in self._unfinished(connection, begun.run.id)}
+            unfinished = {
+                task.position: task for task in self._unfinished(connection, begun.run.id)
+            }
         return {key: unfinished[key.item_id] for key in keys if key.item_id in unfinished}
 
     async def sample_requests(self, task: CaseTask) -> None:
@@ -214,9 +234,15 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             generator = self._candidate.generator
             if generator is None:
                 return
-            generated = await generator.generate(messages_for(self._candidate, case), subject=case.id)
+            generated = await generator.generate(
+                messages_for(self._candidate, case), subject=case.id
+            )
             # The cost of a function of the user is unknown and does not count towards a cost limit.
-            record = replace(generated.record, cost_micro=0) if self._candidate.own_code else generated.record
+            record = (
+                replace(generated.record, cost_micro=0)
+                if self._candidate.own_code
+                else generated.record
+            )
             go_on = await keep(Answered(task, generated, record))
             answer = generated.value
             if answer is None or not go_on:
@@ -232,10 +258,14 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._save_scores(connection, begun, scored, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:  # noqa: ARG002 - the method's signature
-        return len(self._suite.cases) - len(queries.finished_positions(connection, self._suite_run_id))
+        return len(self._suite.cases) - len(
+            queries.finished_positions(connection, self._suite_run_id)
+        )
 
     def expected(self, connection: Connection, begun: Begun) -> int:
-        return sum(2 if task.answer is None else 1 for task in self._unfinished(connection, begun.run.id))
+        return sum(
+            2 if task.answer is None else 1 for task in self._unfinished(connection, begun.run.id)
+        )
 
     def summarise(self, outcome: RunOutcome) -> SuiteResult:
         return suite_result(
@@ -247,16 +277,29 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         )
 
     def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
-        logged = queries.answers_by_query(connection, source, [case.query for case in self._suite.cases])
+        logged = queries.answers_by_query(
+            connection, source, [case.query for case in self._suite.cases]
+        )
         copies, absent = [], []
         for position, case in enumerate(self._suite.cases):
             answer = logged.get(case.query)
             if answer is None or answer.answer is None:
-                absent.append(queries.NewCase(position, case.key, f"no answer to this query in the source {source}"))
+                absent.append(
+                    queries.NewCase(
+                        position, case.key, f"no answer to this query in the source {source}"
+                    )
+                )
                 continue
             passages = answer.passages if case.context is None else case.context
             copies.append(
-                self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
+                self._response(
+                    case,
+                    run_id,
+                    answer.answer,
+                    passages,
+                    answer.generator_model,
+                    derived_from=answer.id,
+                )
             )
         store_responses(connection, copies)
         queries.insert_cases(connection, self._suite_run_id, absent, utc_now())
@@ -270,34 +313,55 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             stored = answers.get(external_id)
             if position in finished or (stored is not None and stored.answer is None):
                 continue
-            answer, passages = (None, case.context) if stored is None else (stored.answer, stored.passages)
+            answer, passages = (
+                (None, case.context) if stored is None else (stored.answer, stored.passages)
+            )
             tasks.append(CaseTask(position, case, answer, passages))
         return tasks
 
     def _save_answers(
-        self, connection: Connection, run_id: int, answered: Sequence[tuple[CaseTask, Replied[str]]], now: datetime
+        self,
+        connection: Connection,
+        run_id: int,
+        answered: Sequence[tuple[CaseTask, Replied[str]]],
+        now: datetime,
     ) -> None:
         model = self._candidate.model
         new, failed = [], []
         for task, generated in answered:
             text, case = generated.value, task.case
-            response = None if text is None else self._response(case, run_id, text, task.passages, model)
+            response = (
+                None if text is None else self._response(case, run_id, text, task.passages, model)
+            )
             new.append(NewGeneration(case.key, 1, model, generated.record, response))
             if text is None:
-                failed.append(queries.NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
+                failed.append(
+                    queries.NewCase(
+                        task.position, case.key, f"no answer: {generated.record.status.value}"
+                    )
+                )
         store_generations(connection, run_id, new, now)
         queries.insert_cases(connection, self._suite_run_id, failed, now)
 
     def _save_scores(
-        self, connection: Connection, begun: Begun, scored: Sequence[tuple[CaseTask, _Scored]], now: datetime
+        self,
+        connection: Connection,
+        begun: Begun,
+        scored: Sequence[tuple[CaseTask, _Scored]],
+        now: datetime,
     ) -> None:
         verdicts = [
-            (self._response(task.case, begun.run.id, result.answer, task.passages, None), result.verdict)
+            (
+                self._response(task.case, begun.run.id, result.answer, task.passages, None),
+                result.verdict,
+            )
             for task, result in scored
         ]
         cases = [
             _scored_case(task, result, stored[0], stored[1].judgment_id)
-            for (task, result), stored in zip(scored, store_verdicts(connection, begun, verdicts, now), strict=True)
+            for (task, result), stored in zip(
+                scored, store_verdicts(connection, begun, verdicts, now), strict=True
+            )
             if stored is not None
         ]
         queries.insert_cases(connection, self._suite_run_id, cases, now)
@@ -333,7 +397,9 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         )
 
 
-def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> queries.NewCase:
+def _scored_case(
+    task: CaseTask, scored: _Scored, response_id: int, judgment_id: int
+) -> queries.NewCase:
     verdict = scored.verdict
     score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
     reason: str | None = None
@@ -346,7 +412,9 @@ def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id:
         for check in task.case.checks
         for failure in [check.failure(scored.answer, task.case.query, task.passages)]
     )
-    return queries.NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
+    return queries.NewCase(
+        task.position, task.case.key, reason, response_id, judgment_id, checks, score
+    )
 
 
 async def run_suite_async(
@@ -362,24 +430,27 @@ async def run_suite_async(
 ) -> SuiteResult:
     """Let a candidate answer the cases of a suite and a judge score the answers; store every step.
 
-    An unfinished run of the same suite, candidate and judge version continues; a finished run is repeated. The blocking
-    `run_suite` can be called in a test::
+    An unfinished run of the same suite, candidate and judge version continues; a finished run is
+    repeated. The blocking `run_suite` can be called in a test::
 
         def test_the_assistant_answers_well(tmp_path):
             store = judgeboard.open_store(tmp_path / "suite.db", create=True)
             result = judgeboard.run_suite(store, judgeboard.read_suite("suite.yaml"), answer, model="gpt-4o-mini")
             assert result.gate.code == 0, result.gate.reasons
 
-    ``candidate`` is a `Candidate` or an argument of `make_candidate` (default: the candidate of the suite). The default
-    ``judge`` is a rubric judge that uses ``model``. ``baseline`` is the number of the run to compare with, or "latest"
-    (see `find_baseline`). Answers are stored as responses of kind candidate. Both models are closed at the end.
-    ``options`` are fields of `RunOptions`. Raises NotFound if there is no such baseline, and BadInput if the candidate
-    is missing, or if candidate or judge are invalid.
+    ``candidate`` is a `Candidate` or an argument of `make_candidate` (default: the candidate of the
+    suite). The default ``judge`` is a rubric judge that uses ``model``. ``baseline`` is the number
+    of the run to compare with, or "latest" (see `find_baseline`). Answers are stored as responses
+    of kind candidate. Both models are closed at the end. ``options`` are fields of `RunOptions`.
+    Raises NotFound if there is no such baseline, and BadInput if the candidate is missing, or if
+    candidate or judge are invalid.
     """
     chosen = candidate if candidate is not None else suite.candidate
     if chosen is None:
         raise BadInput("no candidate: give one, for example --candidate model:NAME")
-    answering = chosen if isinstance(chosen, Candidate) else make_candidate(chosen, base_url=base_url)
+    answering = (
+        chosen if isinstance(chosen, Candidate) else make_candidate(chosen, base_url=base_url)
+    )
     scoring = judge or make_judge("rubric", rubric=suite.rubric, model=model, base_url=base_url)
     return await run_method(store, _SuiteMethod(suite, answering, scoring, baseline), **options)
 

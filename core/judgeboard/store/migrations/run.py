@@ -27,8 +27,8 @@ def alembic_config(connection: Connection) -> Config:
 def run_upgrade(connection: Connection) -> None:
     """Create the tables, or upgrade them, within the caller's transaction; other processes wait for it.
 
-    Triggers have no versions: they are created again after every upgrade. No process works during an upgrade, so jobs
-    and runs that have not ended become interrupted ones.
+    Triggers have no versions: they are created again after every upgrade. No process works during
+    an upgrade, so jobs and runs that have not ended become interrupted ones.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.UPGRADES.value)))

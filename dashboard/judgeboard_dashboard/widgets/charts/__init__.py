@@ -10,8 +10,9 @@ from altair.utils.schemapi import UndefinedType, disable_debug_mode
 from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
 
-# Else each part of a chart would be checked against the schema, a fifth of the time of a page.
-# For the same reason, channels have their types (`alt.Y2("high:Q")`): Altair searches the type of a bare text or value.
+# Else each part of a chart would be checked against the schema, a fifth of the time of a page. For
+# the same reason, channels have their types (`alt.Y2("high:Q")`): Altair searches the type of a
+# bare text or value.
 disable_debug_mode()
 
 SELECTION = "cell"
@@ -22,8 +23,8 @@ PERCENT: dict[str, Any] = {"format": ".0%", "labelExpr": "replace(datum.label, '
 class FramedChart:
     """A chart in its frame, for ``st.altair_chart(…, theme=None)``, which only asks for its specification.
 
-    It is not checked against the schema, which takes twice as long as to write it. Tests check each kind of chart.
-    Streamlit's theme would make labels pale and change heights.
+    It is not checked against the schema, which takes twice as long as to write it. Tests check each
+    kind of chart. Streamlit's theme would make labels pale and change heights.
     """
 
     def __init__(self, chart: Any) -> None:
@@ -32,7 +33,9 @@ class FramedChart:
     def to_dict(self, *, validate: bool = False) -> dict[str, Any]:
         """Return the specification, with its data as frames."""
         frames = ["datasets"]
-        specification: dict[str, Any] = self._chart.to_dict(validate, ignore=frames, context={"top_level": False})
+        specification: dict[str, Any] = self._chart.to_dict(
+            validate, ignore=frames, context={"top_level": False}
+        )
         return specification | {"datasets": self._chart.datasets}
 
 
@@ -66,12 +69,18 @@ def layered(*layers: Any) -> Any:
 
     `alt.layer` copies each layer several times, and Streamlit would send the frame of each layer.
     """
-    frames, params = {id(layer.data): layer.data for layer in layers}, list[alt.TopLevelSelectionParameter]()
+    frames, params = (
+        {id(layer.data): layer.data for layer in layers},
+        list[alt.TopLevelSelectionParameter](),
+    )
     names = {frame: f"rows_{place}" for place, frame in enumerate(frames)}
     for place, layer in enumerate(layers):
         layer.data, layer.name = alt.NamedData(names[id(layer.data)]), f"layer_{place}"
         if layer.params is not alt.Undefined:
-            params += [alt.TopLevelSelectionParameter(**each.to_dict(), views=[layer.name]) for each in layer.params]
+            params += [
+                alt.TopLevelSelectionParameter(**each.to_dict(), views=[layer.name])
+                for each in layer.params
+            ]
             layer.params = alt.Undefined
     datasets = dict(zip(names.values(), frames.values(), strict=True))
     return alt.TopLevelLayerSpec(layer=list(layers), params=params, datasets=datasets)
@@ -88,7 +97,11 @@ def opacity_of(selected: float | str, others: float, *, empty: bool = True) -> a
     If ``empty``, all marks look selected until one is.
     """
     is_column = isinstance(selected, str)
-    look = {"field": selected, "type": "quantitative", "scale": None} if is_column else {"value": selected}
+    look = (
+        {"field": selected, "type": "quantitative", "scale": None}
+        if is_column
+        else {"value": selected}
+    )
     return alt.OpacityValue(others, condition={"param": SELECTION, "empty": empty, **look})
 
 
@@ -102,9 +115,13 @@ Channel = alt.SchemaBase | str | Sequence[alt.Tooltip] | UndefinedType
 """A value of a channel in an encoding of Altair."""
 
 
-def estimate_rows(estimates: Sequence[Estimate], **columns: Sequence[object] | float) -> pd.DataFrame:
+def estimate_rows(
+    estimates: Sequence[Estimate], **columns: Sequence[object] | float
+) -> pd.DataFrame:
     """Return the rows of marks with intervals: position (``at``), value, bounds, and further columns."""
-    bounds = {name: [getattr(each, name) for each in estimates] for name in ("value", "low", "high")}
+    bounds = {
+        name: [getattr(each, name) for each in estimates] for name in ("value", "low", "high")
+    }
     return pd.DataFrame({"at": range(len(estimates)), **bounds, **columns})
 
 
@@ -115,10 +132,13 @@ def click_points(
 ) -> Any:
     """Return a layer of large invisible points that take the clicks. Drawn points are smaller than a finger.
 
-    Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``colour`` is the colour of a selected
-    point if the base has none. ``channels`` give the position of the points.
+    Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``colour`` is the
+    colour of a selected point if the base has none. ``channels`` give the position of the points.
     """
-    described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": alt.Description("tip:N")} | channels
+    described = {
+        "tooltip": alt.Tooltip("tip:N", title=" "),
+        "description": alt.Description("tip:N"),
+    } | channels
     opacity = opacity_of(0.18, 0, empty=False)
     points = base.mark_point(filled=True, size=420, color=colour, cursor="pointer")
     return points.encode(opacity=opacity, **described).add_params(pick())

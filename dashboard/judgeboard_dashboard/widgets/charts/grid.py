@@ -78,14 +78,20 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
             "column:N",
             title=axes.column_title or None,
             sort=list(axes.columns),
-            scale=alt.Scale(domain=list(axes.columns), paddingInner=padding, paddingOuter=padding / 2),
-            axis=alt.Axis(orient="top" if axes.on_top else "bottom", labelAngle=0, grid=False, labelLimit=110),
+            scale=alt.Scale(
+                domain=list(axes.columns), paddingInner=padding, paddingOuter=padding / 2
+            ),
+            axis=alt.Axis(
+                orient="top" if axes.on_top else "bottom", labelAngle=0, grid=False, labelLimit=110
+            ),
         ),
         y=alt.Y(
             "row:N",
             title=axes.row_title or None,
             sort=list(axes.rows),
-            scale=alt.Scale(domain=list(axes.rows), paddingInner=padding * 1.8, paddingOuter=padding / 2),
+            scale=alt.Scale(
+                domain=list(axes.rows), paddingInner=padding * 1.8, paddingOuter=padding / 2
+            ),
             axis=alt.Axis(grid=False, labelLimit=110),
         ),
     )
@@ -97,7 +103,10 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
         tooltip=alt.Tooltip("tip:N", title=" "),
         description=alt.Description("tip:N"),
     )
-    layers = [squares.add_params(pick()), *_texts(base, sizes, words=any(cell.word for cell in cells))]
+    layers = [
+        squares.add_params(pick()),
+        *_texts(base, sizes, words=any(cell.word for cell in cells)),
+    ]
     chart = layered(*layers)
     chart.view = alt.ViewConfig(fill=colours.page, stroke=None)
     return chart
@@ -111,7 +120,9 @@ def heat_step(share: float, colours: Palette) -> tuple[str, str]:
 
 def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
     ink = alt.Color("ink:N", scale=None)
-    alone = base.mark_text(fontSize=sizes.count, aria=False).encode(text=alt.Text("count:N"), color=ink)
+    alone = base.mark_text(fontSize=sizes.count, aria=False).encode(
+        text=alt.Text("count:N"), color=ink
+    )
     if not words:
         return [alone]
     if sizes.centred:
@@ -119,13 +130,17 @@ def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
         return [
             alone.transform_filter("datum.word === ''"),
             with_word.mark_text(fontSize=sizes.count, dy=sizes.up, aria=False),
-            with_word.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text=alt.Text("word:N")),
+            with_word.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(
+                text=alt.Text("word:N")
+            ),
         ]
     return [
         base.mark_text(fontSize=sizes.count, fontWeight=600, dy=sizes.up, aria=False).encode(
             text=alt.Text("count:N"), color=ink
         ),
-        base.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text=alt.Text("word:N"), color=ink),
+        base.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(
+            text=alt.Text("word:N"), color=ink
+        ),
     ]
 
 
@@ -135,7 +150,12 @@ TENTHS = "0.4 means 0.4 to 0.5."
 
 def heat_places(picture: Picture) -> list[tuple[int, int]]:
     """Return (people's tenth, judge's tenth) of every cell with answers."""
-    return [(people, judge) for people, row in enumerate(picture.counts) for judge, count in enumerate(row) if count]
+    return [
+        (people, judge)
+        for people, row in enumerate(picture.counts)
+        for judge, count in enumerate(row)
+        if count
+    ]
 
 
 def outlined_words(gap: float) -> str:
@@ -147,25 +167,34 @@ def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> 
     """Return the cells at ``places`` as rows."""
     shown = page.picture
     rows = (
-        (shown.axis[people], shown.axis[judge], shown.counts[people][judge], shown.apart[people][judge])
+        (
+            shown.axis[people],
+            shown.axis[judge],
+            shown.counts[people][judge],
+            shown.apart[people][judge],
+        )
         for people, judge in places
     )
     apart = Column(f"{page.gap:g} or more apart", "count")
-    return Table((Column("People"), Column("Judge"), Column("Answers", "count"), apart), tuple(rows))
+    return Table(
+        (Column("People"), Column("Judge"), Column("Answers", "count"), apart), tuple(rows)
+    )
 
 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
     """Return the heat map of counts by tenths; its marks are in the order of `heat_places`.
 
-    If only some answers in a cell are far apart, it shows "2" over "of 5". The large numbers of the outlined cells then
-    add up to the count in the page's sentence. If a (people, judge) place is ``chosen``, all other cells fade.
+    If only some answers in a cell are far apart, it shows "2" over "of 5". The large numbers of the
+    outlined cells then add up to the count in the page's sentence. If a (people, judge) place is
+    ``chosen``, all other cells fade.
     """
     colours, axis = palette(), picture.axis
     most = max((count for row in picture.counts for count in row), default=0)
     cells = []
     for people, judge in heat_places(picture):
         count, far = picture.counts[people][judge], picture.apart[people][judge]
-        # The colour step on a logarithmic scale. Otherwise one very large cell would make all others look alike.
+        # The colour step on a logarithmic scale. Otherwise one very large cell would make all
+        # others look alike.
         bounds = [max(most, 1) ** (power / 5) for power in (1, 2, 3, 4)]
         step = sum(count > bound for bound in bounds)
         some = 0 < far < count
@@ -182,7 +211,9 @@ def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None =
                 faded=chosen not in {None, (people, judge)},
             )
         )
-    axes = Axes("Judge: groundedness", tuple(reversed(axis)), "People: groundedness", axis, on_top=False)
+    axes = Axes(
+        "Judge: groundedness", tuple(reversed(axis)), "People: groundedness", axis, on_top=False
+    )
     return grid(cells, axes, sizes=SMALL, padding=0.05)
 
 
@@ -211,14 +242,17 @@ _MEANING = {
 
 def quadrant_sides(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
     """Return (judge side, user side) of each cell in order. The row without a verdict is left out if it is empty."""
-    judges = [side for side in JUDGE if side != "none" or any(counts.get((side, user)) for user in USER)]
+    judges = [
+        side for side in JUDGE if side != "none" or any(counts.get((side, user)) for user in USER)
+    ]
     return [(judge, user) for judge in judges for user in USER]
 
 
 def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
     """Return the quadrant of counts by (judge side, user side), in the order of `quadrant_sides`.
 
-    Colours show the meaning of a cell. If they showed the count, the least interesting cell would be the darkest.
+    Colours show the meaning of a cell. If they showed the count, the least interesting cell would
+    be the darkest.
     """
     colours = palette()
     sides = quadrant_sides(counts)
@@ -229,7 +263,11 @@ def quadrant_chart(counts: Mapping[tuple[str, str], int]) -> Any:
 
 def _cell(judge: str, user: str, count: int, colours: Palette) -> Cell:
     meaning = _MEANING.get((judge, user), "")
-    ground = {"corroborated": colours.bad[1], "gap": colours.doubt[1], "both positive": colours.good[1]}
+    ground = {
+        "corroborated": colours.bad[1],
+        "gap": colours.doubt[1],
+        "both positive": colours.good[1],
+    }
     verdict = f"judge {JUDGE[judge]}" if judge != "none" else "no usable verdict"
     return Cell(
         row=JUDGE[judge],
@@ -256,7 +294,11 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
     cells = []
     for row, (counts, shares) in enumerate(zip(table.counts, table.row_shares, strict=True)):
         for column, (count, share) in enumerate(zip(counts, shares, strict=True)):
-            ground, ink = heat_step(share, colours) if share is not None else (colours.quiet[1], colours.muted)
+            ground, ink = (
+                heat_step(share, colours)
+                if share is not None
+                else (colours.quiet[1], colours.muted)
+            )
             of_row = "no such answer" if share is None else percent(share)
             cells.append(
                 Cell(
@@ -271,4 +313,6 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
                     faded=chosen not in {None, (row, column)},
                 )
             )
-    return grid(cells, Axes("People", categories, "Judge", categories), sizes=MEDIUM if many else LARGE)
+    return grid(
+        cells, Axes("People", categories, "Judge", categories), sizes=MEDIUM if many else LARGE
+    )

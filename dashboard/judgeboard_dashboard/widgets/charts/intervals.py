@@ -11,7 +11,13 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, estimate_rows, layered
+from judgeboard_dashboard.widgets.charts import (
+    PERCENT,
+    click_points,
+    end_of_shares,
+    estimate_rows,
+    layered,
+)
 
 HEIGHT = 240
 _LONGEST = 18
@@ -30,17 +36,26 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
     """Return the chart; a line without a value shows its reason at the left edge. A ``share`` is in percent."""
     colours = palette()
     labels = _labels(slices)
-    low_end, high_end = (0.0, end_of_shares(each.estimate for each in slices)) if share else value_range(slices)
+    low_end, high_end = (
+        (0.0, end_of_shares(each.estimate for each in slices)) if share else value_range(slices)
+    )
     written = percent if share else two_decimals
     rows = estimate_rows(
         [each.estimate for each in slices],
         label=labels,
-        text=["" if each.estimate.value is None else written(each.estimate.value) for each in slices],
-        reason=["" if each.estimate.value is not None else (each.estimate.reason or "") for each in slices],
+        text=[
+            "" if each.estimate.value is None else written(each.estimate.value) for each in slices
+        ],
+        reason=[
+            "" if each.estimate.value is not None else (each.estimate.reason or "")
+            for each in slices
+        ],
         left=low_end,
         tip=[_tip(each, share=share) for each in slices],
     )
-    y = alt.Y("label:N", title=None, sort=labels, scale=alt.Scale(domain=labels), axis=alt.Axis(grid=True))
+    y = alt.Y(
+        "label:N", title=None, sort=labels, scale=alt.Scale(domain=labels), axis=alt.Axis(grid=True)
+    )
     scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
     axis = alt.Axis(tickCount=6, **(PERCENT if share else {"format": ".1f"}))
     x = alt.X("value:Q", title=title, scale=scale, axis=axis)
@@ -52,7 +67,9 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
             x=alt.X("low:Q", title=title), x2=alt.X2("high:Q")
         ),
         known.mark_point(filled=True, size=90, opacity=1, color=blue, aria=False).encode(x=x),
-        known.mark_text(dy=-13, fontSize=12, color=colours.ink).encode(x=x, text=alt.Text("text:N")),
+        known.mark_text(dy=-13, fontSize=12, color=colours.ink).encode(
+            x=x, text=alt.Text("text:N")
+        ),
         base.mark_text(align="left", dx=4, fontStyle="italic", color=colours.muted)
         .encode(x=alt.X("left:Q", scale=scale), text=alt.Text("reason:N"))
         .transform_filter("datum.reason != ''"),

@@ -12,14 +12,22 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, layered, opacity_of, pick
+from judgeboard_dashboard.widgets.charts import (
+    PERCENT,
+    click_points,
+    estimate_rows,
+    layered,
+    opacity_of,
+    pick,
+)
 
 CALIBRATION_HEIGHT = 240
 POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
 
 
-# The position of a point's number: (alignment, right, down). It is on the side away from the dashed line: at the upper
-# left of a point over the line, at the lower right of a point under it. At the chart's edges it is inside the chart.
+# The position of a point's number: (alignment, right, down). It is on the side away from the dashed
+# line: at the upper left of a point over the line, at the lower right of a point under it. At the
+# chart's edges it is inside the chart.
 _BESIDE: dict[str, tuple[Literal["left", "right"], int, int]] = {
     "over": ("right", -9, -8),
     "under": ("left", 9, 9),
@@ -70,12 +78,16 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
     base = alt.Chart(rows)
     diagonal = alt.Chart(pd.DataFrame({"score": [0.0, 1.0], "value": [0.0, 1.0]}))
     layers = [
-        diagonal.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1).encode(x=score, y=share),
+        diagonal.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1).encode(
+            x=score, y=share
+        ),
         base.mark_rule(color=blue, strokeWidth=2.5, opacity=0.55).encode(
             x=score, y=alt.Y("low:Q", title="People: share grounded"), y2=alt.Y2("high:Q")
         ),
         base.mark_point(filled=True, color=blue, opacity=1, aria=False).encode(
-            x=score, y=share, size=alt.Size("n:Q", scale=alt.Scale(range=[30, 260], zero=True), legend=None)
+            x=score,
+            y=share,
+            size=alt.Size("n:Q", scale=alt.Scale(range=[30, 260], zero=True), legend=None),
         ),
         *(
             base.transform_filter(f"datum.side == '{name}'")
@@ -83,7 +95,10 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             .encode(x=score, y=share, text=alt.Text("n:Q", format=","))
             for name, (align, dx, dy) in _BESIDE.items()
             # Each number has an outline in the page's colour, so that no whisker crosses it.
-            for ink in ({"color": colours.page, "stroke": colours.page, "strokeWidth": 3}, {"color": colours.muted})
+            for ink in (
+                {"color": colours.page, "stroke": colours.page, "strokeWidth": 3},
+                {"color": colours.muted},
+            )
         ),
         click_points(
             base,
@@ -130,10 +145,17 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(tickCount=10, **PERCENT),
     )
-    upwards = alt.Y("value:Q", title="Share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5, **PERCENT))
+    upwards = alt.Y(
+        "value:Q",
+        title="Share",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(tickCount=5, **PERCENT),
+    )
     base = alt.Chart(rows).encode(color=alt.Color("colour:N", scale=None))
     known = base.transform_filter("isValid(datum.value)")
-    marked = alt.Chart(pd.DataFrame({"name": list(lines), "flagged": list(lines.values())})).encode(x=across)
+    marked = alt.Chart(pd.DataFrame({"name": list(lines), "flagged": list(lines.values())})).encode(
+        x=across
+    )
     # Each name has a height of its own, because two lines may be close together.
     names = [
         marked.transform_filter(f"datum.name == '{name}'")
@@ -149,7 +171,10 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
     ]
     return layered(
         known.mark_area(opacity=0.15).encode(
-            x=across, y=alt.Y("low:Q", title="Share"), y2=alt.Y2("high:Q"), detail=alt.Detail("figure:N")
+            x=across,
+            y=alt.Y("low:Q", title="Share"),
+            y2=alt.Y2("high:Q"),
+            detail=alt.Detail("figure:N"),
         ),
         marked.mark_rule(color=colours.muted, strokeDash=[4, 4]),
         *names,
@@ -174,11 +199,18 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
             "level": names,
             "n": counts,
             "text": [f"{n:,}" if n else "" for n in counts],
-            "tip": [f"{counted(n, 'answer')}: {name}" for n, name in zip(counts, levels.names, strict=True)],
+            "tip": [
+                f"{counted(n, 'answer')}: {name}"
+                for n, name in zip(counts, levels.names, strict=True)
+            ],
         }
     )
     x = alt.X(
-        "level:O", title=across, sort=names, scale=alt.Scale(domain=names), axis=alt.Axis(labelAngle=0, grid=False)
+        "level:O",
+        title=across,
+        sort=names,
+        scale=alt.Scale(domain=names),
+        axis=alt.Axis(labelAngle=0, grid=False),
     )
     y = alt.Y("n:Q", title="Answers", axis=alt.Axis(format=",d", tickCount=4))
     base = alt.Chart(rows).encode(x=x, y=y)
@@ -190,5 +222,7 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
             description=alt.Description("tip:N"),
         )
         .add_params(pick()),
-        base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(text=alt.Text("text:N")),
+        base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(
+            text=alt.Text("text:N")
+        ),
     )

@@ -27,8 +27,13 @@ from judgeboard_dashboard.widgets.texts import capital, caption, heading
 
 AnyPanel = TypeVar("AnyPanel", Panel, CorrectedPanel)
 HEIGHT = 340
-_STRIP = 0.2  # share of the scale that is added under it for the bars of n, so that no line crosses them
-_BAR, _BAR_WITH_NUMBER = 0.55, 0.2  # of the strip; the number above a bar must end below a point at the least value
+_STRIP = (
+    0.2  # share of the scale that is added under it for the bars of n, so that no line crosses them
+)
+_BAR, _BAR_WITH_NUMBER = (
+    0.55,
+    0.2,
+)  # of the strip; the number above a bar must end below a point at the least value
 MOST_NUMBERS = 16
 _BAR_ROOM = 150  # px for all bars of a panel; the narrowest panel is a third of 800 px
 _LONGEST_TITLE = 22
@@ -73,17 +78,24 @@ def trend_chart(
 ) -> Any:
     """Return the panel of one query type. Lines connect the points of a segment; ``points`` are oldest first.
 
-    ``marks`` are (start of the period, title of the judge version from then on). ``thin`` are the (start of the period,
-    value) of a second, thin line.
+    ``marks`` are (start of the period, title of the judge version from then on). ``thin`` are the
+    (start of the period, value) of a second, thin line.
     """
     colours = palette()
     rows = frame_of(points, axis)
     base = alt.Chart(rows).encode(x=_time(axis))
-    layers = [*_bars(base, axis, colours, numbers=len(points) <= MOST_NUMBERS), *_rules(axis, marks, colours)]
+    layers = [
+        *_bars(base, axis, colours, numbers=len(points) <= MOST_NUMBERS),
+        *_rules(axis, marks, colours),
+    ]
     if thin:
-        line = alt.Chart(pd.DataFrame([{"start": str(as_date(start)), "value": value} for start, value in thin]))
+        line = alt.Chart(
+            pd.DataFrame([{"start": str(as_date(start)), "value": value} for start, value in thin])
+        )
         layers.append(
-            line.mark_line(color=colours.muted, strokeWidth=1.2, clip=True).encode(x=_time(axis), y=_values(axis))
+            line.mark_line(color=colours.muted, strokeWidth=1.2, clip=True).encode(
+                x=_time(axis), y=_values(axis)
+            )
         )
     blue = colours.series[0]
     y = _values(axis)
@@ -95,9 +107,13 @@ def trend_chart(
     )
     whiskers = base.transform_filter("datum.alone == 1")
     layers.append(
-        whiskers.mark_rule(color=blue, strokeWidth=2.5, opacity=0.45).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+        whiskers.mark_rule(color=blue, strokeWidth=2.5, opacity=0.45).encode(
+            y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+        )
     )
-    layers.append(base.mark_line(color=blue, strokeWidth=2).encode(y=y, detail=alt.Detail("segment:N")))
+    layers.append(
+        base.mark_line(color=blue, strokeWidth=2).encode(y=y, detail=alt.Detail("segment:N"))
+    )
     return layered(*layers, *_points(base, axis, colours))
 
 
@@ -108,11 +124,24 @@ def frame_of(points: Sequence[Point | TimePoint], axis: TrendAxis) -> pd.DataFra
 
 def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict[str, Any]]:
     band = 0
-    tallest = (_BAR_WITH_NUMBER if len(points) <= MOST_NUMBERS else _BAR) * _STRIP * (axis.high - axis.low)
+    tallest = (
+        (_BAR_WITH_NUMBER if len(points) <= MOST_NUMBERS else _BAR)
+        * _STRIP
+        * (axis.high - axis.low)
+    )
     whole = [point.estimate.low is not None and point.estimate.high is not None for point in points]
     for place, point in enumerate(points):
-        joined = place > 0 and points[place - 1].segment == point.segment and whole[place - 1] and whole[place]
-        follows = place + 1 < len(points) and points[place + 1].segment == point.segment and whole[place + 1]
+        joined = (
+            place > 0
+            and points[place - 1].segment == point.segment
+            and whole[place - 1]
+            and whole[place]
+        )
+        follows = (
+            place + 1 < len(points)
+            and points[place + 1].segment == point.segment
+            and whole[place + 1]
+        )
         band += not joined
         estimate = point.estimate
         words = percent_words(estimate) if axis.share else number_words(estimate)
@@ -128,7 +157,8 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
             "bar": axis.floor + estimate.n / max(axis.most, 1) * tallest,
             "segment": point.segment,
             "band": band,
-            # 0: the interval is part of a band. 1: it is drawn as a whisker. 2: the point has no interval.
+            # 0: the interval is part of a band. 1: it is drawn as a whisker. 2: the point has no
+            # interval.
             "alone": 2 if not whole[place] else int(not joined and not follows),
             "estimate": words,
             "tip": f"{asked}: {words} on {counted(estimate.n, axis.unit)}",
@@ -141,8 +171,11 @@ def _time(axis: TrendAxis) -> alt.X:
     return alt.X(
         "start:T",
         title=None,
-        # Dates are texts on a UTC scale. Naive times and automatic ticks would put labels on other dates.
-        scale=alt.Scale(type="utc", padding=14, domain=[str(as_date(axis.first)), str(as_date(axis.last))]),
+        # Dates are texts on a UTC scale. Naive times and automatic ticks would put labels on other
+        # dates.
+        scale=alt.Scale(
+            type="utc", padding=14, domain=[str(as_date(axis.first)), str(as_date(axis.last))]
+        ),
         axis=alt.Axis(
             format="%-d %b",
             values=[str(as_date(day)) for day in labelled],
@@ -154,7 +187,9 @@ def _time(axis: TrendAxis) -> alt.X:
 
 
 def _values(axis: TrendAxis) -> alt.Y:
-    steps = 4 if axis.share or axis.high - axis.low <= 1 or axis.low == -axis.high else 3  # 0 has a tick
+    steps = (
+        4 if axis.share or axis.high - axis.low <= 1 or axis.low == -axis.high else 3
+    )  # 0 has a tick
     ticks = [axis.low + (axis.high - axis.low) * step / steps for step in range(steps + 1)]
     return alt.Y(
         "value:Q",
@@ -171,22 +206,34 @@ def _bars(base: alt.Chart, axis: TrendAxis, colours: Palette, *, numbers: bool) 
         y=alt.Y("bar:Q", title=axis.title), y2=alt.Y2Datum(axis.floor)
     )
     texts = base.mark_text(color=colours.muted, fontSize=11, dy=-8)
-    return [bars, texts.encode(y=alt.Y("bar:Q"), text=alt.Text("n:Q", format=","))] if numbers else [bars]
+    return (
+        [bars, texts.encode(y=alt.Y("bar:Q"), text=alt.Text("n:Q", format=","))]
+        if numbers
+        else [bars]
+    )
 
 
 def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) -> list[alt.Chart]:
     rules: list[alt.Chart] = []
     if axis.threshold is not None:
         line = alt.Chart(pd.DataFrame({"value": [axis.threshold]}))
-        rules.append(line.mark_rule(color=colours.series[1], strokeDash=[2, 2]).encode(y=alt.Y("value:Q")))
+        rules.append(
+            line.mark_rule(color=colours.series[1], strokeDash=[2, 2]).encode(y=alt.Y("value:Q"))
+        )
     middle = axis.first + (axis.last - axis.first) * 0.6
-    for left, chosen in ((True, [m for m in marks if m[0] <= middle]), (False, [m for m in marks if m[0] > middle])):
+    for left, chosen in (
+        (True, [m for m in marks if m[0] <= middle]),
+        (False, [m for m in marks if m[0] > middle]),
+    ):
         if not chosen:
             continue
         rows = pd.DataFrame(
             {
                 # Between two periods, because the version is new from ``start`` on.
-                "start": [f"{EPOCH + timedelta(days=start - axis.days / 2):%Y-%m-%dT%H:%M:%SZ}" for start, _ in chosen],
+                "start": [
+                    f"{EPOCH + timedelta(days=start - axis.days / 2):%Y-%m-%dT%H:%M:%SZ}"
+                    for start, _ in chosen
+                ],
                 "title": [shortened(title, _LONGEST_TITLE) for _, title in chosen],
                 "top": [axis.high] * len(chosen),
             }
@@ -195,7 +242,11 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
         rules.append(base.mark_rule(color=colours.muted, strokeDash=[6, 4]))
         rules.append(
             base.mark_text(
-                color=colours.muted, fontSize=11, align="left" if left else "right", dx=5 if left else -5, dy=7
+                color=colours.muted,
+                fontSize=11,
+                align="left" if left else "right",
+                dx=5 if left else -5,
+                dy=7,
             ).encode(y=alt.Y("top:Q"), text=alt.Text("title:N"))
         )
     return rules
@@ -207,11 +258,15 @@ def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Char
         alt.Tooltip("estimate:N", title=axis.title),
         alt.Tooltip("n:Q", title=f"{capital(axis.unit)}s", format=","),
     ]
-    seen = base.mark_point(filled=True, opacity=1, color=colours.series[0], size=62, aria=False).encode(y=_values(axis))
+    seen = base.mark_point(
+        filled=True, opacity=1, color=colours.series[0], size=62, aria=False
+    ).encode(y=_values(axis))
     return [seen, click_points(base, colours.series[0], y=_values(axis), tooltip=tips)]
 
 
-def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel], tall: int = HEIGHT) -> None:
+def trend_panels(
+    figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel], tall: int = HEIGHT
+) -> None:
     """Show the ``shown`` panels, ``tall`` px high, three side by side. Their axis covers all ``drawn`` panels."""
     axis = axis_of(figures, drawn)
     marks = [(mark.start, mark.title) for mark in figures.marks]
@@ -239,7 +294,9 @@ def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[An
                 yield panel
 
 
-def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel], tall: int = HEIGHT) -> None:
+def corrected_charts(
+    figures: CorrectedTrend, shown: Sequence[CorrectedPanel], tall: int = HEIGHT
+) -> None:
     """Show the corrected share of each query type, three side by side, with the judge's own share as a thin line.
 
     The charts are ``tall`` px high.
@@ -248,7 +305,9 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel], t
     every = [point for of_panel in points.values() for point in of_panel]
     judged = [start for panel in shown for start, _ in panel.judge_shares]
     title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
-    axis = TrendAxis(title, days, high=end_of_shares(each.estimate for each in every)).over(every, also=judged)
+    axis = TrendAxis(title, days, high=end_of_shares(each.estimate for each in every)).over(
+        every, also=judged
+    )
     for panel in _in_columns([panel.query_type for panel in shown], shown):
         heading(panel.query_type)
         clickable_chart(
@@ -283,7 +342,9 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     points = [point for panel in drawn for point in panel.points]
     low, high = measure.bounds or (0.0, end_of_shares(point.estimate for point in points))
     axis = TrendAxis(
-        measure.title if figures.threshold is None or not measure.is_share else f"Share below {figures.threshold:g}",
+        measure.title
+        if figures.threshold is None or not measure.is_share
+        else f"Share below {figures.threshold:g}",
         days=PERIOD_DAYS[figures.period],
         low=low,
         high=high,

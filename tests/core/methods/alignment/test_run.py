@@ -35,7 +35,13 @@ from judgeboard.measure.plans import plan_labels
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.versus import compare_versions
 from judgeboard.methods.alignment.candidate_prompts import PromptText
-from judgeboard.methods.alignment.run import MOST_LOOKS, Alignment, accept_candidate, align, alignment_page
+from judgeboard.methods.alignment.run import (
+    MOST_LOOKS,
+    Alignment,
+    accept_candidate,
+    align,
+    alignment_page,
+)
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_shares
@@ -55,9 +61,13 @@ def endpoint() -> Iterator[RecordingEndpoint]:
         yield made
 
 
-def aligned(store: Store, endpoint: RecordingEndpoint, candidates: int = 1, which: str = "rag v1") -> Alignment:
+def aligned(
+    store: Store, endpoint: RecordingEndpoint, candidates: int = 1, which: str = "rag v1"
+) -> Alignment:
     address_ = {"base_url": endpoint.base_url}
-    return align(store, which, candidates=candidates, model={"model": STRONG, **address_}, judge=address_)
+    return align(
+        store, which, candidates=candidates, model={"model": STRONG, **address_}, judge=address_
+    )
 
 
 @on_sqlite
@@ -69,7 +79,12 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     stored = len(rows_of(store, JUDGMENT))
     result = aligned(store, endpoint)
     held_out = numbers_of(HELD_OUT, 80)
-    assert (result.conclusion, result.exit_code, result.best, result.looks) == (Conclusion.BETTER, 0, 1, 1)
+    assert (result.conclusion, result.exit_code, result.best, result.looks) == (
+        Conclusion.BETTER,
+        0,
+        1,
+        1,
+    )
     assert result.held_out is not None
     assert result.held_out.figure("n").value == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.figure("only_second").value > 10
@@ -105,7 +120,10 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     file.write_text(accepted.prompt or "")
     judge_pending(store, make_judge("rag", model="judge", base_url=endpoint.base_url, prompt=file))
     with store.reading() as connection:
-        assert [each.title for each in list_versions(connection) if each.name == "rag"] == ["rag v1", "rag v2"]
+        assert [each.title for each in list_versions(connection) if each.name == "rag"] == [
+            "rag v1",
+            "rag v2",
+        ]
         roles = {evidence_role(group) for group in _groups_of(connection, look.look.shown)}
         # All that chose the prompt, and nothing that tested it.
         assert roles == {EvidenceRole.DEVELOP}
@@ -173,7 +191,15 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
 ) -> None:
     log, ids = measured_routes(store, 80)
     kind_judge(store, endpoint, tmp_path)
-    accept = ["align", "--judge-version", "rag", "--accept", "rag candidate v1", "--db", address(store)]
+    accept = [
+        "align",
+        "--judge-version",
+        "rag",
+        "--accept",
+        "rag candidate v1",
+        "--db",
+        address(store),
+    ]
     assert run(accept) == 2
     assert "'rag candidate v1'" in capsys.readouterr().err
     look = aligned(store, endpoint).look
@@ -203,7 +229,10 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
 
 
 def test_with_too_few_labels_no_model_is_asked(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store,
+    endpoint: RecordingEndpoint,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     measured_routes(sqlite_store, 12)
     kind_judge(sqlite_store, endpoint, tmp_path)
@@ -217,15 +246,23 @@ def test_with_too_few_labels_no_model_is_asked(
 
 
 def test_align_says_before_its_calls_how_many_they_are_at_most(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store,
+    endpoint: RecordingEndpoint,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     measured_routes(sqlite_store, 80)
     kind_judge(sqlite_store, endpoint, tmp_path)
     prices = tmp_path / "prices.toml"
-    prices.write_text(f'[models]\n"{STRONG}" = {{ input = 10, output = 20 }}\njudge = {{ input = 1, output = 2 }}\n')
+    prices.write_text(
+        f'[models]\n"{STRONG}" = {{ input = 10, output = 20 }}\njudge = {{ input = 1, output = 2 }}\n'
+    )
     before = len(endpoint.requests)
     words = ["--db", address(sqlite_store), "--base-url", endpoint.base_url, "--candidates", "1"]
-    assert run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words]) == 0
+    assert (
+        run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words])
+        == 0
+    )
     calls = 1 + len(numbers_of(DEVELOP, 80)) + len(numbers_of(HELD_OUT, 80))
     announced = capsys.readouterr().err
     assert f" {calls} calls of {STRONG} " in announced
@@ -240,7 +277,9 @@ def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(
     measured_routes(sqlite_store, 60)
     endpoint.script = lambda _request, _number: completion("no verdict")
     kind_judge(sqlite_store, endpoint, tmp_path)
-    assert aligned(sqlite_store, endpoint, candidates=1).notes == (note("align_no_verdict", judge="rag v1"),)
+    assert aligned(sqlite_store, endpoint, candidates=1).notes == (
+        note("align_no_verdict", judge="rag v1"),
+    )
 
 
 def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
@@ -260,7 +299,11 @@ def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
 
 def only_develop(system: str, task: str) -> float:
     """Return the groundedness of a judge that the new prompt makes right on develop answers, and wrong on others."""
-    return float(is_good(task) == (number_in(task) in numbers_of(DEVELOP, 80))) if "Compare" in system else 1.0
+    return (
+        float(is_good(task) == (number_in(task) in numbers_of(DEVELOP, 80)))
+        if "Compare" in system
+        else 1.0
+    )
 
 
 def test_a_prompt_that_fits_only_the_develop_answers_is_worse(
@@ -335,7 +378,10 @@ def test_a_leak_among_candidates_leaves_the_others(
     endpoint.script = script([leak, "# Task\nNo.", CAREFUL, "# Task\nNo."])
     result = aligned(sqlite_store, endpoint, candidates=3)
     assert sum(each.refused is not None for each in result.candidates) == 2
-    assert (result.conclusion, result.candidates[(result.best or 0) - 1].refused) == (Conclusion.BETTER, None)
+    assert (result.conclusion, result.candidates[(result.best or 0) - 1].refused) == (
+        Conclusion.BETTER,
+        None,
+    )
 
 
 def test_looks_are_counted_and_corrected_and_end(
@@ -379,7 +425,10 @@ def test_differences_are_grouped_by_the_reasons_of_people(
 
 
 def test_recorded_replies_align_without_an_endpoint(
-    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store,
+    endpoint: RecordingEndpoint,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     measured_routes(sqlite_store, 80)
     kind_judge(sqlite_store, endpoint, tmp_path)
@@ -424,7 +473,13 @@ def test_a_role_is_fixed_by_the_evidence() -> None:
 
 
 def test_common_words_and_short_ids_are_no_leak() -> None:
-    item = JudgeInput(1, "Is it?", "Yes.", ("The passages alone count, and what you know does not.",), external_id="12")
+    item = JudgeInput(
+        1,
+        "Is it?",
+        "Yes.",
+        ("The passages alone count, and what you know does not.",),
+        external_id="12",
+    )
     short_parts = "Yes. Is it? Give 12 of 12 if the passages alone count."
     assert not PromptText(short_parts).contains(item)
     usual = "The passages alone count, and what you know does not."
@@ -455,7 +510,12 @@ def test_more_looks_give_a_wider_interval() -> None:
     shares = paired_shares(first, second, groups)
     assert after_looks(shares, groups, 1) == shares
     third = after_looks(shares, groups, 3)
-    assert (third.change.low or 0) < (shares.change.low or 0) < (shares.change.high or 0) < (third.change.high or 0)
+    assert (
+        (third.change.low or 0)
+        < (shares.change.low or 0)
+        < (shares.change.high or 0)
+        < (third.change.high or 0)
+    )
     assert third.change.level == pytest.approx(1 - 0.05 / 3)
     assert third.p == pytest.approx(3 * (shares.p or 0))
 

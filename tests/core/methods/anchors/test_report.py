@@ -16,14 +16,25 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
+from judgeboard.llm.recording_endpoint import (
+    GOOD_VERDICT,
+    RecordingEndpoint,
+    Script,
+    completion,
+    failure,
+)
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.alarms import acknowledge, open_alarms, watch
 from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.alignment.run import align
 from judgeboard.methods.anchors.queries import AnchorCandidates, anchor_candidates, newest_anchors
-from judgeboard.methods.anchors.report import AnchorReport, anchor_report, make_anchors, stored_anchors
+from judgeboard.methods.anchors.report import (
+    AnchorReport,
+    anchor_report,
+    make_anchors,
+    stored_anchors,
+)
 from judgeboard.methods.anchors.tables import ANCHOR_SET
 from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.engine import Store
@@ -36,7 +47,11 @@ from judging_log import address, number_in, rag
 from stored_rows import rows_of
 
 # How alarms name changes of the model: there, there a second time, and back.
-BACK_AND_FORTH = ("rag v1 from m-1 to m-2", "rag v1 again from m-1 to m-2", "rag v1 from m-2 to m-1")
+BACK_AND_FORTH = (
+    "rag v1 from m-1 to m-2",
+    "rag v1 again from m-1 to m-2",
+    "rag v1 from m-2 to m-1",
+)
 
 ANSWERS = 120
 
@@ -64,12 +79,22 @@ def log(graded_once: Any) -> GradedLog:
 def fill(log: GradedLog) -> None:
     store = log.store
     with store.writing() as connection:
-        texts = [(f"Question {number}?", f"It is number-{number}.", (f"{number}.",)) for number in range(ANSWERS)]
-        store_responses(connection, [Response("log", str(number), *each) for number, each in enumerate(texts)])
+        texts = [
+            (f"Question {number}?", f"It is number-{number}.", (f"{number}.",))
+            for number in range(ANSWERS)
+        ]
+        store_responses(
+            connection, [Response("log", str(number), *each) for number, each in enumerate(texts)]
+        )
     with RecordingEndpoint(saying(every_third)) as endpoint:
         judge_pending(store, rag(endpoint, api_key="k"))
     labelled = rows_of(store, RESPONSE)[: ANSWERS // 2]
-    log.reviews({row["id"]: {"label": BAD if every_third(int(row["external_id"])) else GOOD} for row in labelled})
+    log.reviews(
+        {
+            row["id"]: {"label": BAD if every_third(int(row["external_id"])) else GOOD}
+            for row in labelled
+        }
+    )
 
 
 def again(store: Store, script: Script, **options: Any) -> JudgingSummary:
@@ -143,7 +168,9 @@ def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
 
 
 @on_sqlite
-def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(store: Store, tmp_path: Path) -> None:
+def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(
+    store: Store, tmp_path: Path
+) -> None:
     _, ids = measured_routes(store, 80)
     with RecordingEndpoint(script([CAREFUL] * 2)) as endpoint:
         kind_judge(store, endpoint, tmp_path)
@@ -151,7 +178,9 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(st
         with store.reading() as connection:
             first = stored_anchors(connection).response_ids
         local = {"base_url": endpoint.base_url}
-        aligned = align(store, "rag v1", candidates=1, model={"model": STRONG, **local}, judge=local)
+        aligned = align(
+            store, "rag v1", candidates=1, model={"model": STRONG, **local}, judge=local
+        )
         asked = "\n".join(asked_of(endpoint, STRONG))
     assert aligned.left_out == {"anchors": 10}
     assert sum(aligned.labelled.values()) == 70
@@ -161,7 +190,9 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(st
     with store.reading() as connection:
         assert stored_anchors(connection).response_ids == first
     with store.writing() as connection:
-        unlabelled = store_responses(connection, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]).new
+        unlabelled = store_responses(
+            connection, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]
+        ).new
     made = make_anchors(store, n=15, replace=True, by="cli:mara")
     assert (made.about.counts["anchors"], made.about.counts["labelled"]) == (15, 10)
     assert note("not_drawn_align", n=70) in made.caveats
@@ -181,7 +212,9 @@ def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(log: GradedLog) -> None:
+def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(
+    log: GradedLog,
+) -> None:
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     drift = report(log.store)
@@ -195,7 +228,9 @@ def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_hav
 
 
 @on_sqlite
-def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(log: GradedLog) -> None:
+def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(
+    log: GradedLog,
+) -> None:
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     again(log.store, saying(lambda _number: True))
@@ -203,12 +238,14 @@ def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_jud
     assert drift.drift
     assert drift.headline == note("drift_to_bad", judge="rag v1")
     for since in drift.slices:
-        assert [drift.figure(name, since).value for name in ("to_bad", "to_good", "tests_shown")] == [40, 0, 3]
+        assert [
+            drift.figure(name, since).value for name in ("to_bad", "to_good", "tests_shown")
+        ] == [40, 0, 3]
     assert {each.code for each in drift.caveats} >= {"drift_worse", "drift_lower"}
     assert len(drift.changed) == 40
-    assert {(every_third(int(each.external_id)), each.now, each.people) for each in drift.changed} == {
-        (False, "bad", "good")
-    }
+    assert {
+        (every_third(int(each.external_id)), each.now, each.people) for each in drift.changed
+    } == {(False, "bad", "good")}
     again(log.store, saying(lambda _number: True))
     same = report(log.store)
     assert [same.figure("tests_shown", since).value for since in same.slices] == [3, 0]
@@ -246,12 +283,18 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> 
     result = watch(store, by="cli:mara", now=later)
     (alarm,) = result.alarms
     assert result.new == (alarm.id,)
-    assert (alarm.measure, alarm.evidence, alarm.rate_after) == ("model_changed", 60, pytest.approx(1 / 3))
+    assert (alarm.measure, alarm.evidence, alarm.rate_after) == (
+        "model_changed",
+        60,
+        pytest.approx(1 / 3),
+    )
     assert alarm.direction == BACK_AND_FORTH[0]
     assert watch(store, by="cli:mara", now=later).new == ()
 
 
-def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(log: GradedLog) -> None:
+def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(
+    log: GradedLog,
+) -> None:
     store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
     with store.writing() as connection:
         lead = store_reviewer(connection, "page", "Lia", role=Role.LEAD)
@@ -280,7 +323,9 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
     assert changed("m-1")[0] == [(back, None)]
 
 
-def test_the_commands_go_from_draw_to_report(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_go_from_draw_to_report(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     database = ["--db", address(log.store)]
     assert run(["test", "anchors", "make", "--n", "40", *database]) == 0
     drawn, _ = capsys.readouterr().out.splitlines()

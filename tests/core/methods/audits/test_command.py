@@ -44,12 +44,16 @@ def test_a_recorded_audit_as_json_alone(log: GradedLog, capsys: pytest.CaptureFi
     (alarms,) = (row for row in result["rows"] if row["figure"] == "false_alarm_rate")
     assert alarms["value"] is None
     assert alarms["reason"]
-    assert [each["external_id"] for each in result["caught"]] == [f"a{number}" for number in range(1, 11)]
+    assert [each["external_id"] for each in result["caught"]] == [
+        f"a{number}" for number in range(1, 11)
+    ]
     assert set(result["caught"][0]) == {"external_id", "source", "response_id", "judge", "people"}
     assert (result["missed"], result["accused"]) == ([], [])
 
 
-def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_audits_a_tenth_unless_told_otherwise(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
         model = ["--model", "big", "--base-url", endpoint.base_url]
         assert audit(log, *model) == 0
@@ -65,7 +69,9 @@ def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: py
 
 
 @pytest.mark.parametrize("approach", [[], ["--approach", "2", "--judge", "grade"]])
-def test_the_supreme_judge_is_asked_at_the_temperature_that_is_given(log: GradedLog, approach: list[str]) -> None:
+def test_the_supreme_judge_is_asked_at_the_temperature_that_is_given(
+    log: GradedLog, approach: list[str]
+) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
         model = ["--model", "big", "--base-url", endpoint.base_url, *approach]
         assert audit(log, *model, "--temperature", "0.7", "--sample", "1") == 0
@@ -76,7 +82,16 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
     log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
-        model = ["--model", "big", "--base-url", endpoint.base_url, "--sample", "1", "--approach", "2"]
+        model = [
+            "--model",
+            "big",
+            "--base-url",
+            endpoint.base_url,
+            "--sample",
+            "1",
+            "--approach",
+            "2",
+        ]
         # A rag judge gives no label, and the teacher nothing else.
         assert audit(log, *model) == 2
         refused = capsys.readouterr().err
@@ -89,10 +104,23 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         assert len(endpoint.requests) == 10
         log.say_all(log.version("rag"), range(1, 11), groundedness=0.9)
         endpoint.script = always(verdict(groundedness=0.1))
-        command = ["test", "audit", "rag", *model, "--name", "other", "--json", "--db", address(log.store)]
+        command = [
+            "test",
+            "audit",
+            "rag",
+            *model,
+            "--name",
+            "other",
+            "--json",
+            "--db",
+            address(log.store),
+        ]
         assert run(command) == 0
         result = printed(capsys)
-        assert (result["about"]["judges"][1], result["about"]["counts"]["audited"]) == ("other v1", 10)
+        assert (result["about"]["judges"][1], result["about"]["counts"]["audited"]) == (
+            "other v1",
+            10,
+        )
     assert len(endpoint.requests) == 20
 
 
@@ -110,7 +138,10 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         (["--recorded", "--by", "nobody"], "no judge version 'nobody'"),
         (["--recorded", "--by", "teacher"], "cannot audit itself"),
         (["--model", "m", "--base-url", "http://127.0.0.1:1/v1", "--judge", "rag"], "--approach 2"),
-        (["--model", "m", "--base-url", "https://models.example.org/v1", "--max-cost", "1"], "--prices"),
+        (
+            ["--model", "m", "--base-url", "https://models.example.org/v1", "--max-cost", "1"],
+            "--prices",
+        ),
         (["--recorded", "--by", "second", "--sample", "0"], "--sample"),
     ],
 )
@@ -141,7 +172,9 @@ def test_a_version_that_gave_no_verdicts_on_answers_is_not_audited(
 
 
 @pytest.mark.parametrize("how", [LIVE, ["--recorded", "--by", "second"]])
-def test_a_sample_that_draws_none_of_the_verdicts_is_an_audit_of_nothing(log: GradedLog, how: list[str]) -> None:
+def test_a_sample_that_draws_none_of_the_verdicts_is_an_audit_of_nothing(
+    log: GradedLog, how: list[str]
+) -> None:
     assert audit(log, *how, "--sample", "0.000001") == 0
 
 

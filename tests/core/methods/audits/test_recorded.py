@@ -29,17 +29,29 @@ REVIEWED = JUDGMENT_REVIEW
 
 def marks(store: Store) -> list[tuple[int, int, bool | None]]:
     with store.reading() as connection:
-        query = select(REVIEWED.c.judgment_id, REVIEWED.c.ask, REVIEWED.c.correct).order_by(REVIEWED.c.id)
+        query = select(REVIEWED.c.judgment_id, REVIEWED.c.ask, REVIEWED.c.correct).order_by(
+            REVIEWED.c.id
+        )
         return [tuple(row) for row in connection.execute(query)]
 
 
 def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(5)
-    log.say(rag, {id_: {"groundedness": g} for id_, g in zip(ids, (0.9, 0.9, 0.2, 0.5, 0.9), strict=True)})
+    log.say(
+        rag,
+        {id_: {"groundedness": g} for id_, g in zip(ids, (0.9, 0.9, 0.2, 0.5, 0.9), strict=True)},
+    )
     labels = (GOOD, BAD, GOOD, GOOD, None)
-    log.say(nli, {id_: {"label": label, "quality": 3} for id_, label in zip(ids, labels, strict=True)})
+    log.say(
+        nli, {id_: {"label": label, "quality": 3} for id_, label in zip(ids, labels, strict=True)}
+    )
     report = audit_recorded(log.store, "nli", "rag")
-    assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
+    assert [(ask, correct) for _, ask, correct in marks(log.store)] == [
+        (0, True),
+        (0, False),
+        (0, False),
+        (0, True),
+    ]
     assert (many(report), many(report, "marked"), many(report, "graded")) == (4, 2, 0)
     assert note("nothing_to_compare", n=1) in report.caveats
     assert (report.figure("marks_precision").value, report.figure("marks_precision").n) == (None, 0)
@@ -74,10 +86,18 @@ def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog)
 def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> None:
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(4)
     log.say_all(rag, ids, label=GOOD)
-    log.say(nli, {ids[0]: {"label": GOOD}, ids[1]: {"status": Status.UNPARSABLE}, ids[2]: {"status": Status.ERROR}})
+    log.say(
+        nli,
+        {
+            ids[0]: {"label": GOOD},
+            ids[1]: {"status": Status.UNPARSABLE},
+            ids[2]: {"status": Status.ERROR},
+        },
+    )
     report = audit_recorded(log.store, "nli", "rag")
     assert [
-        getattr(report.account, name) for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+        getattr(report.account, name)
+        for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
     ] == [*(3, 1, 1, 0, 1, 1)]
     assert (report.account.run_id, many(report)) == (None, 1)
 
@@ -101,7 +121,9 @@ def test_nobody_audits_himself(sqlite_store: Store) -> None:
         audit_recorded(sqlite_store, "rag", "rag v1")
 
 
-def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_none(sqlite_store: Store) -> None:
+def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_none(
+    sqlite_store: Store,
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(2)
     log.say_all(log.version("nli"), ids, label=GOOD)
@@ -124,7 +146,8 @@ def test_the_published_counts_come_out(ragtruth: Store) -> None:
         report.figure("marks_recall"),
         report.figure("false_alarm_rate"),
     ):
-        # Answers of one question stand together, so the interval is wider than Wilson's of as many answers.
+        # Answers of one question stand together, so the interval is wider than Wilson's of as many
+        # answers.
         assert estimate.low < estimate.value < estimate.high
     again = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
     assert again == report
@@ -132,7 +155,9 @@ def test_the_published_counts_come_out(ragtruth: Store) -> None:
 
 @pytest.mark.shared
 def test_a_sample_of_a_recorded_audit_holds_a_tenth(ragtruth: Store) -> None:
-    report = audit_recorded(ragtruth, "track_b_modernbert", "track_a_deberta", sample=AuditSample(0.1, seed=1))
+    report = audit_recorded(
+        ragtruth, "track_b_modernbert", "track_a_deberta", sample=AuditSample(0.1, seed=1)
+    )
     assert 90 < many(report) < 190
 
 
@@ -147,9 +172,17 @@ def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
         (done,) = done_audits(connection)
         report = audit_report(connection, *done, reviewed_only=True)
     assert (many(report), kinds(report)[0], report.account.not_reached) == (3, 3, 0)
-    reviewing = [step for statement, step in steps if "judgment_review" in statement or "judgment.id IN" in statement]
+    reviewing = [
+        step
+        for statement, step in steps
+        if "judgment_review" in statement or "judgment.id IN" in statement
+    ]
     assert reviewing
-    assert not [step for step in reviewing if step.startswith(("SCAN judgment ", "SCAN response", "SCAN current"))]
+    assert not [
+        step
+        for step in reviewing
+        if step.startswith(("SCAN judgment ", "SCAN response", "SCAN current"))
+    ]
 
 
 @on_sqlite
@@ -159,13 +192,19 @@ def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
         log.say_all(log.version(name), ids, label=label)
     for supreme, audited in (("nli", "rag"), ("big", "nli"), ("big", "rag")):
         audit_recorded(log.store, supreme, audited)
-    log.say(log.version("rag"), {ids[0]: {"label": BAD}})  # judged anew: its review is of an earlier verdict
+    log.say(
+        log.version("rag"), {ids[0]: {"label": BAD}}
+    )  # judged anew: its review is of an earlier verdict
     with log.store.reading() as connection:
         done = done_audits(connection)
         assert [(each.audited.name, each.supreme.name) for each in done] == [
             *(("rag", "big"), ("nli", "big"), ("rag", "nli"))
         ]
-        assert [many(audit_report(connection, *each, reviewed_only=True)) for each in done] == [1, 2, 1]
+        assert [many(audit_report(connection, *each, reviewed_only=True)) for each in done] == [
+            1,
+            2,
+            1,
+        ]
 
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "supreme_judge.py"
@@ -182,7 +221,9 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_scene_ends_in_precision_and_recall(
+    scene: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     report = scene.main(["--runs", "30"])
     turns = [scene.scripted_turn(number) for number in range(30)]
     wrong = [not turn.teacher_is_right for turn in turns]
@@ -197,7 +238,8 @@ def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.Captu
     assert recall.value == pytest.approx(caught / (caught + missed))
     printed = capsys.readouterr().out
     assert all(
-        percent_words(each) in printed for each in (report.figure("marks_precision"), report.figure("marks_recall"))
+        percent_words(each) in printed
+        for each in (report.figure("marks_precision"), report.figure("marks_recall"))
     )
 
 
@@ -210,9 +252,13 @@ def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:
         scene.main([*models, "--runs", "4"])
         asked = [request.body["model"] for request in endpoint.requests]
     assert sorted(asked) == ["big"] * 4 + ["small"] * 8
-    assert endpoint.requests[0].body["temperature"] == 1.0  # a student that always says the same teaches nothing
+    assert (
+        endpoint.requests[0].body["temperature"] == 1.0
+    )  # a student that always says the same teaches nothing
 
 
 def test_it_runs_as_a_program() -> None:
-    done = subprocess.run([sys.executable, EXAMPLE, "--runs", "3"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, EXAMPLE, "--runs", "3"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.index("teacher v1") < done.stdout.index("reviewer v1")

@@ -11,7 +11,16 @@ from audit_figures import kinds, many
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
-from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Label, ResponseKind, RunState, Status, Verdict
+from judgeboard.domain import (
+    Decision,
+    DimensionScore,
+    JudgeVersion,
+    Label,
+    ResponseKind,
+    RunState,
+    Status,
+    Verdict,
+)
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.formats.output import to_plain
 from judgeboard.llm.recording_endpoint import (
@@ -45,7 +54,8 @@ from stored_rows import rows_of
 REVIEWED = JUDGMENT_REVIEW
 RIGHT, WRONG = completion("correct 1"), completion("incorrect 0")
 
-# As published: what the teacher says of the answer, what the reviewer says of that, what the answer is.
+# As published: what the teacher says of the answer, what the reviewer says of that, what the answer
+# is.
 PUBLISHED = [(1, 0, 0), (1, 0, 0), (0, 0, 1), (0, 0, 1), (0, 0, 1)]
 
 
@@ -59,16 +69,24 @@ def asked(endpoint: RecordingEndpoint) -> list[int]:
 
 
 def review(store: Store, script: Script, **options: Any) -> tuple[AuditReport, RecordingEndpoint]:
-    chosen = {name: options.pop(name) for name in ("prices", "name", "max_output", "base_url") if name in options}
+    chosen = {
+        name: options.pop(name)
+        for name in ("prices", "name", "max_output", "base_url")
+        if name in options
+    }
     with RecordingEndpoint(script) as endpoint:
-        supreme = make_supreme(**{"model": "big", "base_url": endpoint.base_url, "tries": 1} | chosen)
+        supreme = make_supreme(
+            **{"model": "big", "base_url": endpoint.base_url, "tries": 1} | chosen
+        )
         return audit(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
 
 
 def flags(store: Store) -> list[tuple[int, str]]:
     """Response and state of the flags of supreme_disagrees."""
     return sorted(
-        (row["response_id"], row["state"]) for row in rows_of(store, FLAG) if row["rule"] == "supreme_disagrees"
+        (row["response_id"], row["state"])
+        for row in rows_of(store, FLAG)
+        if row["rule"] == "supreme_disagrees"
     )
 
 
@@ -80,18 +98,29 @@ def taught(log: GradedLog, n: int, **verdict: Any) -> tuple[StoredVersion, list[
 
 
 @pytest.mark.parametrize("group", [None, 1], ids=["five questions", "one question"])
-def test_the_five_published_rows_are_all_true_positives(sqlite_log: GradedLog, group: int | None) -> None:
+def test_the_five_published_rows_are_all_true_positives(
+    sqlite_log: GradedLog, group: int | None
+) -> None:
     teacher, ids = sqlite_log.version("teacher"), sqlite_log.answers(5, group=group)
     labels = {1: GOOD, 0: BAD}
-    sqlite_log.say(teacher, {id_: {"label": labels[row[0]]} for id_, row in zip(ids, PUBLISHED, strict=True)})
-    sqlite_log.reviews({id_: {"label": labels[row[2]].value} for id_, row in zip(ids, PUBLISHED, strict=True)})
-    report, endpoint = review(sqlite_log.store, by_number({n + 1: WRONG for n, row in enumerate(PUBLISHED)}))
+    sqlite_log.say(
+        teacher, {id_: {"label": labels[row[0]]} for id_, row in zip(ids, PUBLISHED, strict=True)}
+    )
+    sqlite_log.reviews(
+        {id_: {"label": labels[row[2]].value} for id_, row in zip(ids, PUBLISHED, strict=True)}
+    )
+    report, endpoint = review(
+        sqlite_log.store, by_number({n + 1: WRONG for n, row in enumerate(PUBLISHED)})
+    )
     assert len(endpoint.requests) == many(report) == many(report, "graded") == 5
     assert kinds(report) == [5, 0, 0, 0]
     for estimate in (report.figure("marks_precision"), report.figure("marks_recall")):
         assert (estimate.value, estimate.n) == (1.0, 5)
         assert (estimate.low, estimate.high) == (pytest.approx(0.5655, abs=1e-4), 1.0)
-    assert (report.figure("false_alarm_rate").value, report.figure("false_alarm_rate").n) == (None, 0)
+    assert (report.figure("false_alarm_rate").value, report.figure("false_alarm_rate").n) == (
+        None,
+        0,
+    )
     assert [each.response_id for each in report.caught] == ids
 
 
@@ -104,7 +133,10 @@ def test_positive_is_a_wrong_verdict_not_a_bad_answer(log: GradedLog) -> None:
     log.reviews({id_: {"label": label.value} for id_, label in zip(ids, true, strict=True)})
     report, _ = review(log.store, by_number({1: WRONG, 2: WRONG, 3: WRONG, 4: WRONG, 8: WRONG}))
     assert kinds(report) == [3, 2, 1, 2]
-    rates = [report.figure(name).value for name in ("marks_precision", "marks_recall", "false_alarm_rate")]
+    rates = [
+        report.figure(name).value
+        for name in ("marks_precision", "marks_recall", "false_alarm_rate")
+    ]
     assert rates == [0.6, 0.75, 0.5]
     assert [each.response_id for each in report.missed] == [ids[5]]
     assert [each.response_id for each in report.accused] == [ids[0], ids[2]]
@@ -117,7 +149,13 @@ def test_the_supreme_judge_sees_the_answer_and_the_whole_verdict(sqlite_log: Gra
     taught(sqlite_log, 1, groundedness=0.25, quality=3, reasoning=reasoning)
     _, endpoint = review(sqlite_log.store, always(RIGHT))
     system, task = (message["content"] for message in endpoint.requests[0].body["messages"])
-    for shown in ("query on evidence 1", "evidence 1", "answer 1", "groundedness: 0.25", "quality: 3"):
+    for shown in (
+        "query on evidence 1",
+        "evidence 1",
+        "answer 1",
+        "groundedness: 0.25",
+        "quality: 3",
+    ):
         assert shown in task
     token = task.partition("[BEGIN VERDICT ")[2][:16]
     verdict_ = task.partition(f"[BEGIN VERDICT {token}]")[2].partition(f"[END VERDICT {token}]")[0]
@@ -129,13 +167,22 @@ def test_the_supreme_judge_sees_the_answer_and_the_whole_verdict(sqlite_log: Gra
 def test_an_unusable_review_is_no_mark(log: GradedLog) -> None:
     _, ids = taught(log, 4)
     log.review_all(ids, label=BAD.value)
-    replies = {1: completion("It is fine."), 2: completion(None, refusal="no"), 3: failure(400, "too long")}
+    replies = {
+        1: completion("It is fine."),
+        2: completion(None, refusal="no"),
+        3: failure(400, "too long"),
+    }
     report, _ = review(log.store, by_number(replies, WRONG))
     account = to_plain(report)["account"]
-    assert [account[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")] == [
-        *(4, 1, 1, 1, 1, 0)
-    ]
-    assert (many(report), many(report, "graded"), kinds(report)[0], kinds(report)[2]) == (1, 1, 1, 0)
+    assert [
+        account[name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+    ] == [*(4, 1, 1, 1, 1, 0)]
+    assert (many(report), many(report, "graded"), kinds(report)[0], kinds(report)[2]) == (
+        1,
+        1,
+        1,
+        0,
+    )
     assert report.account.exit_code == 1
     stored = {row["status"]: row["correct"] for row in rows_of(log.store, REVIEWED)}
     assert stored == {"unparsable": None, "refused": None, "error": None, "ok": False}
@@ -154,7 +201,9 @@ def test_each_verdict_is_asked_about_once(sqlite_log: GradedLog) -> None:
     sqlite_log.say_all(teacher, ids[:2], label=BAD)  # judged anew: other verdicts
     _, endpoint = review(sqlite_log.store, always(RIGHT))
     assert asked(endpoint) == [1, 2]
-    _, endpoint = review(sqlite_log.store, always(RIGHT), max_output=9)  # another version of the supreme judge
+    _, endpoint = review(
+        sqlite_log.store, always(RIGHT), max_output=9
+    )  # another version of the supreme judge
     assert len(endpoint.requests) == 6
 
 
@@ -179,20 +228,32 @@ def test_a_stopped_audit_goes_on_where_it_ended(log: GradedLog, tmp_path: Path) 
 def test_a_refusing_endpoint_stops_with_nothing_stored(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 5)
     report, _ = review(sqlite_log.store, always(failure(401, "bad key")))
-    assert (report.account.exit_code, report.account.not_reached, rows_of(sqlite_log.store, REVIEWED)) == (2, 5, [])
+    assert (
+        report.account.exit_code,
+        report.account.not_reached,
+        rows_of(sqlite_log.store, REVIEWED),
+    ) == (2, 5, [])
 
 
-def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite_log: GradedLog) -> None:
+def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(
+    sqlite_log: GradedLog,
+) -> None:
     taught(sqlite_log, 300)
-    report, endpoint = review(sqlite_log.store, always(WRONG), sample=AuditSample(0.1, seed=4), concurrency=16)
+    report, endpoint = review(
+        sqlite_log.store, always(WRONG), sample=AuditSample(0.1, seed=4), concurrency=16
+    )
     assert 10 < len(endpoint.requests) == many(report) < 60
     assert {row["inclusion_probability"] for row in rows_of(sqlite_log.store, REVIEWED)} == {0.1}
     drawn = [row for row in rows_of(sqlite_log.store, FLAG) if row["rule"] == "supreme_disagrees"]
     assert {row["inclusion_probability"] for row in drawn} == {0.1}
     again, endpoint = review(sqlite_log.store, always(WRONG), sample=AuditSample(0.1, seed=4))
     assert (endpoint.requests, many(again)) == ([], many(report))
-    wider, endpoint = review(sqlite_log.store, always(WRONG), sample=AuditSample(0.2, seed=4), concurrency=16)
-    assert many(wider) == many(report) + len(endpoint.requests)  # the larger share holds the smaller
+    wider, endpoint = review(
+        sqlite_log.store, always(WRONG), sample=AuditSample(0.2, seed=4), concurrency=16
+    )
+    assert many(wider) == many(report) + len(
+        endpoint.requests
+    )  # the larger share holds the smaller
     for share in (0, -0.1, 1.5):
         with pytest.raises(BadInput, match="--sample"):
             AuditSample(share)
@@ -200,7 +261,9 @@ def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(sqlite
 
 def test_only_what_where_means_is_audited(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 4)
-    report, endpoint = review(sqlite_log.store, always(RIGHT), sample=AuditSample(where=RowFilter(ids=("a2", "a3"))))
+    report, endpoint = review(
+        sqlite_log.store, always(RIGHT), sample=AuditSample(where=RowFilter(ids=("a2", "a3")))
+    )
     assert asked(endpoint) == [2, 3]
     assert many(report) == 2
 
@@ -210,7 +273,10 @@ def test_a_score_without_a_label_is_cut_and_that_is_said(sqlite_log: GradedLog) 
     sqlite_log.say(teacher, {ids[0]: {"groundedness": 0.49}, ids[1]: {"groundedness": 0.5}})
     sqlite_log.review_all(ids, label=GOOD.value)
     report, _ = review(sqlite_log.store, always(WRONG))
-    assert [each.judge for each in (*report.caught, *report.accused)] == ["hallucinated", "grounded"]
+    assert [each.judge for each in (*report.caught, *report.accused)] == [
+        "hallucinated",
+        "grounded",
+    ]
     assert report.caveats == (note("cut", n=2, cut="0.5"),)
 
 
@@ -223,7 +289,9 @@ def test_flags_of_an_audit_survive_and_give_way_to_newer_verdicts(log: GradedLog
     other = log.version("teacher", better=True)
     log.say(other, {ids[1]: {"label": BAD}})  # judged by the judge's next version
     assert flags(log.store) == [(ids[0], "superseded"), (ids[1], "superseded"), (ids[2], "open")]
-    log.say_all(log.version("another"), ids, label=GOOD)  # a verdict of somebody else changes nothing
+    log.say_all(
+        log.version("another"), ids, label=GOOD
+    )  # a verdict of somebody else changes nothing
     assert flags(log.store)[2] == (ids[2], "open")
     review(log.store, always(WRONG), audited="teacher v1")
     assert flags(log.store)[:2] == [(ids[0], "open"), (ids[0], "superseded")]
@@ -233,21 +301,29 @@ def test_the_same_verdict_again_supersedes_no_flag(log: GradedLog) -> None:
     teacher, ids = taught(log, 3, label=GOOD, scores=(DimensionScore("depth", 4, "1-5"),))
     review(log.store, always(WRONG))
     same = {"label": GOOD, "scores": (DimensionScore("depth", 4, "1-5"),)}
-    log.say(teacher, {ids[0]: same, ids[1]: same | {"scores": (DimensionScore("depth", 5, "1-5"),)}})
+    log.say(
+        teacher, {ids[0]: same, ids[1]: same | {"scores": (DimensionScore("depth", 5, "1-5"),)}}
+    )
     assert flags(log.store) == [(ids[0], "open"), (ids[1], "superseded"), (ids[2], "open")]
     assert raise_flags(log.store).superseded == 0
     log.say(teacher, {ids[0]: {"status": Status.ERROR}})
     assert flags(log.store)[0] == (ids[0], "open")
 
 
-def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_can_be_kept(log: GradedLog) -> None:
+def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_can_be_kept(
+    log: GradedLog,
+) -> None:
     teacher, ids = taught(log, 4)
     review(log.store, by_number({1: WRONG, 2: WRONG}))
     log.say_all(log.version("another"), ids[2:3], label=BAD)  # the two judges disagree
     version, stranger = (JudgeVersion(name, name) for name in (teacher.name, "stranger"))
     assert flags_at_stake(log.store, version) == 3
     assert flags_at_stake(log.store, version, RowFilter(response_ids=(ids[0], ids[3]))) == 1
-    assert flags_at_stake(log.store, stranger) == flags_at_stake(log.store, version, mode=AskMode.KEEP_FLAGS) == 0
+    assert (
+        flags_at_stake(log.store, stranger)
+        == flags_at_stake(log.store, version, mode=AskMode.KEEP_FLAGS)
+        == 0
+    )
 
     def rejudged(mode: str, *answers: int) -> None:
         with log.store.writing() as connection:
@@ -258,7 +334,9 @@ def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_ca
     def open_flags() -> set[int]:
         rows = rows_of(log.store, FLAG)
         rules = {"supreme_disagrees", "judges_disagree"}
-        return {row["response_id"] for row in rows if row["rule"] in rules and row["state"] == "open"}
+        return {
+            row["response_id"] for row in rows if row["rule"] in rules and row["state"] == "open"
+        }
 
     rejudged("keep-flags", ids[0], ids[2])
     rejudged("all", ids[1])
@@ -269,7 +347,9 @@ def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_ca
     assert open_flags() == set()
 
 
-def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sqlite_log: GradedLog) -> None:
+def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(
+    sqlite_log: GradedLog,
+) -> None:
     _, ids = taught(sqlite_log, 3)
     sqlite_log.say_all(sqlite_log.version("teacher", better=True), ids[:1], label=GOOD)
     report, _ = review(sqlite_log.store, always(WRONG), audited="teacher v1")
@@ -288,13 +368,17 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
 
 
 @on_sqlite
-def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(log: GradedLog) -> None:
+def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(
+    log: GradedLog,
+) -> None:
     _, ids = taught(log, 1)
     review(log.store, always(WRONG))
     (mine,) = [row["id"] for row in rows_of(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
     reviewer = ensure_reviewer(log.store, "page", "Mara")
     key = "00000000-0000-4000-8000-00000000000{}".format
-    decided = decide(log.store, flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1))
+    decided = decide(
+        log.store, flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1)
+    )
     log.say_all(log.version("pupil"), ids, label=GOOD)
     review(log.store, always(WRONG), audited="pupil")
     assert [state for _, state in flags(log.store)] == ["dismissed", "open"]
@@ -315,23 +399,37 @@ def test_a_supreme_judges_later_word_counts(sqlite_log: GradedLog) -> None:
 def test_without_a_usable_review_no_figure_speaks_of_verdicts(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 2)
     report, _ = review(sqlite_log.store, always(completion("Fine.")))
-    figures = (report.figure("marks_precision"), report.figure("marks_recall"), report.figure("false_alarm_rate"))
+    figures = (
+        report.figure("marks_precision"),
+        report.figure("marks_recall"),
+        report.figure("false_alarm_rate"),
+    )
     assert {(figure.value, figure.n) for figure in figures} == {(None, 0)}
 
 
-def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(sqlite_log: GradedLog) -> None:
+def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(
+    sqlite_log: GradedLog,
+) -> None:
     taught(sqlite_log, 1)
     with pytest.raises(NotFound, match="nobody"):
         review(sqlite_log.store, always(RIGHT), audited="nobody")
     with pytest.raises(UnknownPrice):
-        review(sqlite_log.store, always(RIGHT), base_url="https://models.example.org/v1", max_cost=1)
+        review(
+            sqlite_log.store, always(RIGHT), base_url="https://models.example.org/v1", max_cost=1
+        )
     assert rows_of(sqlite_log.store, RUN) == []
 
 
-def score(store: Store, script: Script, kind: str = "rag", **options: Any) -> tuple[AuditReport, RecordingEndpoint]:
+def score(
+    store: Store, script: Script, kind: str = "rag", **options: Any
+) -> tuple[AuditReport, RecordingEndpoint]:
     with RecordingEndpoint(script) as endpoint:
         supreme = make_independent(
-            store, options.get("audited", "teacher"), kind=kind, model="big", base_url=endpoint.base_url
+            store,
+            options.get("audited", "teacher"),
+            kind=kind,
+            model="big",
+            base_url=endpoint.base_url,
         )
         return audit(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
 
@@ -339,14 +437,20 @@ def score(store: Store, script: Script, kind: str = "rag", **options: Any) -> tu
 def test_a_judge_that_asks_no_model_is_audited_by_one_that_does(sqlite_log: GradedLog) -> None:
     sqlite_log.answers(1)
     judge_pending(sqlite_log.store, make_judge("lexical"))
-    supreme = make_independent(sqlite_log.store, "lexical", model="big", base_url="http://127.0.0.1:1/v1")
+    supreme = make_independent(
+        sqlite_log.store, "lexical", model="big", base_url="http://127.0.0.1:1/v1"
+    )
     assert (supreme.version.params["judge"], supreme.version.model) == ("rag", "big")
 
 
 @pytest.mark.parametrize(
     ("said", "own", "marked"),
     [
-        ({"groundedness": 0.6, "quality": 3}, {"groundedness": 0.2, "quality": 3}, True),  # 0.4 apart, floats or not
+        (
+            {"groundedness": 0.6, "quality": 3},
+            {"groundedness": 0.2, "quality": 3},
+            True,
+        ),  # 0.4 apart, floats or not
         ({"groundedness": 0.6, "quality": 3}, {"groundedness": 0.21, "quality": 3}, False),
         ({"groundedness": 1.0, "quality": 4}, {"groundedness": 1.0, "quality": 2}, True),
         ({"groundedness": 1.0, "quality": 4}, {"groundedness": 1.0, "quality": 3}, False),
@@ -381,14 +485,19 @@ def test_scoring_goes_on_where_it_ended_and_asks_once(log: GradedLog) -> None:
     assert (endpoint.requests, many(third)) == ([], 6)
     own = [row for row in rows_of(log.store, JUDGMENT) if row["run_id"] is not None]
     assert len(own) == 6
-    assert all(row["run_id"] is None for row in rows_of(log.store, REVIEWED))  # no calls of their own
+    assert all(
+        row["run_id"] is None for row in rows_of(log.store, REVIEWED)
+    )  # no calls of their own
 
 
 def test_what_a_supreme_judge_scored_is_read_again_by_the_same_rule(sqlite_log: GradedLog) -> None:
     taught(sqlite_log, 1, groundedness=0.55)
     first, _ = score(sqlite_log.store, always(verdict(groundedness=0.45)))
     again = audit_recorded(sqlite_log.store, "supreme", "teacher")
-    assert (many(first, "marked"), many(again, "marked")) == (0, 0)  # though its labels, cut at 0.5, differ
+    assert (many(first, "marked"), many(again, "marked")) == (
+        0,
+        0,
+    )  # though its labels, cut at 0.5, differ
     assert len(rows_of(sqlite_log.store, REVIEWED)) == 1
 
 
@@ -409,7 +518,9 @@ def test_grades_of_both_are_compared_as_labels(sqlite_log: GradedLog) -> None:
     assert {row["status"] for row in rows_of(sqlite_log.store, REVIEWED)} == {Status.OK.value}
 
 
-def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(sqlite_log: GradedLog) -> None:
+def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(
+    sqlite_log: GradedLog,
+) -> None:
     taught(sqlite_log, 2, scores=(DimensionScore("care", 2, "1-5"),))  # as a rubric judge says it
     labels = sqlite_log.version("labels")
     sqlite_log.say_all(labels, [1, 2], label=GOOD)
@@ -420,11 +531,21 @@ def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(s
             "rag",
             "teacher v1 gives no groundedness, quality or label, the supreme judge gives groundedness and",
         ),
-        ("labels", "rating", "labels v1 gives label, the supreme judge gives quality. There is nothing to compare"),
-        ("labels", "rubric", "the supreme judge gives no groundedness, quality or label. There is nothing to compare"),
+        (
+            "labels",
+            "rating",
+            "labels v1 gives label, the supreme judge gives quality. There is nothing to compare",
+        ),
+        (
+            "labels",
+            "rubric",
+            "the supreme judge gives no groundedness, quality or label. There is nothing to compare",
+        ),
     ):
         with RecordingEndpoint() as endpoint:
-            supreme = make_independent(sqlite_log.store, audited, kind=kind, model="big", base_url=endpoint.base_url)
+            supreme = make_independent(
+                sqlite_log.store, audited, kind=kind, model="big", base_url=endpoint.base_url
+            )
             with pytest.raises(BadInput, match=said):
                 audit(sqlite_log.store, supreme, audited)
             assert endpoint.requests == []
@@ -436,7 +557,11 @@ def test_a_judge_of_the_same_kind_is_asked_as_the_audited_one_was(sqlite_log: Gr
     with RecordingEndpoint() as endpoint:
         asked = {
             kind: make_independent(
-                sqlite_log.store, audited.fingerprint, kind=kind, model="big", base_url=endpoint.base_url
+                sqlite_log.store,
+                audited.fingerprint,
+                kind=kind,
+                model="big",
+                base_url=endpoint.base_url,
             ).version.params
             for kind in (None, "rag", "grade")
         }
@@ -446,7 +571,9 @@ def test_a_judge_of_the_same_kind_is_asked_as_the_audited_one_was(sqlite_log: Gr
 
 
 @pytest.mark.parametrize("how", [review, score])
-def test_an_audit_without_a_verdict_to_look_at_leaves_nothing_behind(sqlite_log: GradedLog, how: Any) -> None:
+def test_an_audit_without_a_verdict_to_look_at_leaves_nothing_behind(
+    sqlite_log: GradedLog, how: Any
+) -> None:
     sqlite_log.version("teacher")
     before = rows_of(sqlite_log.store, VERSION)
     report, endpoint = how(sqlite_log.store, always(RIGHT))
@@ -466,15 +593,25 @@ def test_a_larger_sample_says_which_reviews_are_of_the_smaller_one(sqlite_log: G
 
 
 @pytest.mark.parametrize("how", [review, score])
-def test_a_stopped_audit_goes_on_though_answers_were_made_and_have_been_stored(sqlite_log: GradedLog, how: Any) -> None:
+def test_a_stopped_audit_goes_on_though_answers_were_made_and_have_been_stored(
+    sqlite_log: GradedLog, how: Any
+) -> None:
     teacher, _ = taught(sqlite_log, 4, label=GOOD, groundedness=0.9)
     said = RIGHT if how is review else verdict()
-    first, _ = how(sqlite_log.store, lambda _request, number: said if number < 2 else failure(401, "no"), concurrency=1)
+    first, _ = how(
+        sqlite_log.store,
+        lambda _request, number: said if number < 2 else failure(401, "no"),
+        concurrency=1,
+    )
     assert first.account.state is RunState.STOPPED
     sqlite_log.answers(1, kind=ResponseKind.CONTROL)
     sqlite_log.say_all(teacher, sqlite_log.answers(1), label=GOOD, groundedness=0.9)
     second, endpoint = how(sqlite_log.store, always(said))
-    assert (len(endpoint.requests), second.account.asked, len(rows_of(sqlite_log.store, RUN))) == (2, 4, 1)
+    assert (len(endpoint.requests), second.account.asked, len(rows_of(sqlite_log.store, RUN))) == (
+        2,
+        4,
+        1,
+    )
     third, endpoint = how(sqlite_log.store, always(said))
     assert (asked(endpoint), many(third)) == ([6], 5)
 
@@ -483,14 +620,19 @@ ANSWERS = 24
 
 
 @pytest.mark.parametrize("approach", ["1", "2"])
-def test_an_audit_goes_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint, approach: str) -> None:
+def test_an_audit_goes_on_after_a_kill(
+    sqlite_store: Store, endpoint: HeldEndpoint, approach: str
+) -> None:
     endpoint.reply = completion("incorrect 0")
     store_answers(sqlite_store, ANSWERS)
     with sqlite_store.writing() as connection:
         teacher = ensure_version(connection, JudgeVersion("teacher", "grade"))
         verdict = Verdict(Status.OK, label=Label.GROUNDED)
         store_judgments(
-            connection, teacher, None, [NewJudgment(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)]
+            connection,
+            teacher,
+            None,
+            [NewJudgment(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)],
         )
     table = REVIEWED if approach == "1" else JUDGMENT
     words = ["test", "audit", "teacher", "--model", "m", "--sample", "1", "--approach", approach]

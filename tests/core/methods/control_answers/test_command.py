@@ -10,16 +10,32 @@ from judgeboard.store.engine import Store
 from judging_log import address, store_answers
 
 
-def test_controls_are_made_and_judged(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_controls_are_made_and_judged(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_answers(sqlite_store, 12)
     db = ["--db", address(sqlite_store)]
-    made = ["test", "controls", "make", "--kinds", "passages_removed, numbers_changed", "--n", "10", *db]
+    made = [
+        "test",
+        "controls",
+        "make",
+        "--kinds",
+        "passages_removed, numbers_changed",
+        "--n",
+        "10",
+        *db,
+    ]
     assert run(made) == 0
     assert "passages_removed: 10 made\n" in capsys.readouterr().out
     assert run([*made, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["made"] == 0
-    assert shown["kinds"][1] == {"kind": "numbers_changed", "effect": "known_bad", "made": 0, "known": 10}
+    assert shown["kinds"][1] == {
+        "kind": "numbers_changed",
+        "effect": "known_bad",
+        "made": 0,
+        "known": 10,
+    }
     judge = ["test", "controls", "judge", "--judge", "lexical", *db, "--json"]
     assert run(judge) == 0
     shown = json.loads(capsys.readouterr().out)
@@ -34,7 +50,9 @@ def test_controls_are_made_and_judged(sqlite_store: Store, capsys: pytest.Captur
     assert "nothing to judge" in capsys.readouterr().out
 
 
-def test_what_is_missing_is_named(tmp_path: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_missing_is_named(
+    tmp_path: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     db = ["--db", address(sqlite_store)]
     assert run(["test", "controls", "judge", "--judge", "lexical", *db]) == 2
     assert "controls make" in capsys.readouterr().err

@@ -19,7 +19,12 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.notes import note
 from judgeboard.measure.trend import trend
-from judgeboard.methods.control_answers.run import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
+from judgeboard.methods.control_answers.run import (
+    CONTROL_KINDS,
+    Effect,
+    judge_control_answers,
+    make_control_answers,
+)
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.decisions import grade
@@ -78,20 +83,28 @@ def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
     assert len(first) == 30
     for external_id, original_id in first.items():
         with store.reading() as connection:
-            assert external_id.startswith(load_item(connection, original_id).response.external_id + "#control-")
+            assert external_id.startswith(
+                load_item(connection, original_id).response.external_id + "#control-"
+            )
     assert all((each.made, each.known) == (0, 5) for each in make_control_answers(store, n=5))
     assert controls(store) == first
 
 
-def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(sqlite_store: Store) -> None:
+def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(
+    sqlite_store: Store,
+) -> None:
     add(sqlite_store, 40)
     make_control_answers(sqlite_store, kinds=["truncated"], n=5)
     of_seed_0 = set(controls(sqlite_store).values())
     make_control_answers(sqlite_store, kinds=["truncated"], n=5, seed=1)
-    assert {each for name, each in controls(sqlite_store).items() if name.endswith("-1")} != of_seed_0
+    assert {
+        each for name, each in controls(sqlite_store).items() if name.endswith("-1")
+    } != of_seed_0
     (more,) = make_control_answers(sqlite_store, kinds=["truncated"], n=8)
     assert (more.made, more.known) == (3, 5)
-    assert of_seed_0 < {each for name, each in controls(sqlite_store).items() if name.endswith("-0")}
+    assert of_seed_0 < {
+        each for name, each in controls(sqlite_store).items() if name.endswith("-0")
+    }
 
 
 def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Store) -> None:
@@ -116,14 +129,19 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: 
     """The advice to make more control answers would lead back to them."""
 
     def of_tone() -> Check:
-        return next(each for each in measure_health(sqlite_store).checks if each.name == "confidence")
+        return next(
+            each for each in measure_health(sqlite_store).checks if each.name == "confidence"
+        )
 
     def count_events() -> int:
         with sqlite_store.reading() as connection:
             return len(latest_events(connection, EventFilter(kind=MADE_CONTROLS), limit=LATEST))
 
     with sqlite_store.writing() as connection:
-        store_responses(connection, [Response("log", f"plain {each}", "q", "Certainly.", None) for each in range(40)])
+        store_responses(
+            connection,
+            [Response("log", f"plain {each}", "q", "Certainly.", None) for each in range(40)],
+        )
     judge_pending(sqlite_store, make_judge("lexical"))
     assert "--kinds hedges_removed" in (of_tone().command or "")
     make_control_answers(sqlite_store, kinds=["hedges_removed"], where=RowFilter(ids=("plain 1",)))
@@ -143,7 +161,9 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: 
 
 
 @on_sqlite
-def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(store: Store) -> None:
+def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(
+    store: Store,
+) -> None:
     add(store, 6)
     make_control_answers(store, kinds=["truncated", "hedges_removed"], n=3)
     with RecordingEndpoint(always(verdict(groundedness=0.1, quality=1))) as endpoint:
@@ -161,7 +181,10 @@ def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(s
 def figures(store: Store) -> str:
     """What Overview, Queue, Responses, Trends, Agreement and the report show."""
     with store.reading() as connection:
-        queue, responses = queue_page(connection, RowFilter()), response_page(connection, RowFilter())
+        queue, responses = (
+            queue_page(connection, RowFilter()),
+            response_page(connection, RowFilter()),
+        )
         shown: list[Any] = [
             queue.total,
             responses.total,
@@ -169,7 +192,8 @@ def figures(store: Store) -> str:
             trend(connection),
             trend(connection, measure="flagged_share"),
             list(every_judge(connection)),
-            # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
+            # What the judge was asked of late, and what that cost, counts controls: it was asked
+            # about them.
             replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
         ]
     return repr(shown) + to_json(measure_log(store))
@@ -185,7 +209,13 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
     mara = ensure_reviewer(store, "page", "Mara")
     for response_id in range(1, 13):
         given_grade = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
-        grade(store, response_id=response_id, reviewer=mara, grade=given_grade, request_key=f"g{response_id}")
+        grade(
+            store,
+            response_id=response_id,
+            reviewer=mara,
+            grade=given_grade,
+            request_key=f"g{response_id}",
+        )
     before = figures(store)
     make_control_answers(store, n=6)
     judge_control_answers(store, make_judge("lexical"))
@@ -228,7 +258,9 @@ DONOR = answered("Who was first on Everest?", "Hillary and Norgay.", ("They were
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=120)
 
 
-def changed(kind: str, answer: str = ANSWER, passages: tuple[str, ...] | None = PASSAGES) -> Response | None:
+def changed(
+    kind: str, answer: str = ANSWER, passages: tuple[str, ...] | None = PASSAGES
+) -> Response | None:
     return CONTROL_KINDS[kind].change(answered(ORIGINAL.query, answer, passages), DONOR)
 
 
@@ -253,7 +285,10 @@ def test_a_truncated_answer_breaks_off_within_a_sentence() -> None:
     assert ANSWER.startswith(made.answer)
     assert made.answer.endswith("[1]. Nylon")
     # Half of a short answer may be an answer.
-    short, twice = "Yes, it does. At 145 degrees.", "It melts at one hundred degrees. It melts at one hundred degrees."
+    short, twice = (
+        "Yes, it does. At 145 degrees.",
+        "It melts at one hundred degrees. It melts at one hundred degrees.",
+    )
     assert changed("truncated", short) is None
     two = changed("truncated", twice)
     assert two is not None
@@ -265,7 +300,10 @@ def test_numbers_change_all_of_them_and_only_where_they_say_something() -> None:
     made = changed("numbers_changed")
     assert made is not None
     assert made.answer == ANSWER.replace("145", "478").replace("220", "553")
-    for answer, other in (("It is 1,200.50 m.", "It is 4,533.83 m."), ("90 and 90 again", "33 and 33 again")):
+    for answer, other in (
+        ("It is 1,200.50 m.", "It is 4,533.83 m."),
+        ("90 and 90 again", "33 and 33 again"),
+    ):
         assert changed("numbers_changed", answer) == replace(ORIGINAL, answer=other)
     for answer in ("1. First, see [2].\n2. Then passage 3.", "No number at all."):
         assert changed("numbers_changed", answer) is None
@@ -280,9 +318,15 @@ def test_passages_come_in_reverse_where_that_changes_anything() -> None:
 @pytest.mark.parametrize(
     ("answer", "plain"),
     [
-        (ANSWER, "Dyneema melts at 145 degrees [1]. Nylon melts at 220 degrees, as passage 2 says."),
+        (
+            ANSWER,
+            "Dyneema melts at 145 degrees [1]. Nylon melts at 220 degrees, as passage 2 says.",
+        ),
         ("It seems that it melts. Perhaps, it burns.", "It melts. It burns."),
-        ("As far as I know, it is long.\nIn my opinion it is probably too long.", "It is long.\nIt is too long."),
+        (
+            "As far as I know, it is long.\nIn my opinion it is probably too long.",
+            "It is long.\nIt is too long.",
+        ),
         ("I'm not sure, but it melts.", "It melts."),
     ],
 )
@@ -292,7 +336,14 @@ def test_hedges_go_and_the_statement_stays(answer: str, plain: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["It melts at 145 degrees.", "I think so.", "Yes, probably.", "It may be long.", "Unthinkable.", "Perhaps."],
+    [
+        "It melts at 145 degrees.",
+        "I think so.",
+        "Yes, probably.",
+        "It may be long.",
+        "Unthinkable.",
+        "Perhaps.",
+    ],
 )
 def test_what_has_no_hedge_that_can_go_is_no_control(answer: str) -> None:
     assert changed("hedges_removed", answer) is None

@@ -13,18 +13,37 @@ from sqlalchemy import insert, select
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
+from judgeboard.domain import (
+    DimensionScore,
+    FlagState,
+    Label,
+    Preference,
+    ResponseKind,
+    Status,
+    Verdict,
+)
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
 from judgeboard.formats.output import text_lines
 from judgeboard.health.report import measure_health
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    ScriptedReply,
+    always,
+    failure,
+    verdict,
+)
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.result import ALL, Row
 from judgeboard.methods.juries.command import jury_lines
-from judgeboard.methods.juries.run import combined, compare_by_jury, judge_by_jury, stored_jury_report
+from judgeboard.methods.juries.run import (
+    combined,
+    compare_by_jury,
+    judge_by_jury,
+    stored_jury_report,
+)
 from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import judgments_table, measure_log, stats_notes
@@ -45,7 +64,11 @@ from recordings import DETECTORS
 
 def of_jury(store: Store, name: str = "jury") -> list[dict[str, Any]]:
     """The jury's judgments, in the order of storing."""
-    query = select(JUDGMENT).join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id).where(VERSION.c.name == name)
+    query = (
+        select(JUDGMENT)
+        .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+        .where(VERSION.c.name == name)
+    )
     with store.reading() as connection:
         return [dict(row._mapping) for row in connection.execute(query.order_by(JUDGMENT.c.id))]
 
@@ -71,7 +94,9 @@ def three(log: GradedLog, n: int, *said: dict[str, Any]) -> list[int]:
 
 @on_sqlite
 def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: GradedLog) -> None:
-    ids = three(log, 2, {"groundedness": 0.1}, {"groundedness": 0.9, "quality": 4}, {"groundedness": 0.8})
+    ids = three(
+        log, 2, {"groundedness": 0.1}, {"groundedness": 0.9, "quality": 4}, {"groundedness": 0.8}
+    )
     report = judge_by_jury(log.store, ["one", "two", "three"])
     assert (report.items, report.account.ok, report.split) == (2, 2, 0)
     rows = of_jury(log.store)
@@ -81,7 +106,9 @@ def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: Graded
     with log.store.reading() as connection:
         version = get_version(connection, report.jury.judge_version)
     assert (version.kind, version.title) == ("jury", "jury v1")
-    assert version.params["members"] == sorted(log.version(name).fingerprint for name in ("one", "two", "three"))
+    assert version.params["members"] == sorted(
+        log.version(name).fingerprint for name in ("one", "two", "three")
+    )
     assert "majority" in version.params["rule"]["label"]
     assert report.spread["groundedness"].value == pytest.approx(0.8)
 
@@ -90,23 +117,33 @@ def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: Graded
 def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: GradedLog) -> None:
     ids = three(log, 3, {"quality": 4}, {"quality": 4}, {"quality": 1})
     first = judge_by_jury(log.store, ["one", "two", "three"])
-    again = judge_by_jury(log.store, ["three", "two", "one", "two v1"])  # in no order, and nobody twice
+    again = judge_by_jury(
+        log.store, ["three", "two", "one", "two v1"]
+    )  # in no order, and nobody twice
     assert again.jury.judge_version == first.jury.judge_version
     assert len(of_jury(log.store)) == 3
     log.say(log.version("two"), {ids[1]: {"quality": 1}})
     judge_by_jury(log.store, ["one", "two", "three"])
-    assert [(row["response_id"], row["ask"], row["quality"]) for row in of_jury(log.store)][3:] == [(ids[1], 1, 1)]
+    assert [(row["response_id"], row["ask"], row["quality"]) for row in of_jury(log.store)][3:] == [
+        (ids[1], 1, 1)
+    ]
 
 
 @on_sqlite
 def test_a_tie_is_counted_and_is_no_verdict(log: GradedLog) -> None:
     ids = log.answers(3)
     log.say_all(log.version("one"), ids, label=GOOD)
-    log.say(log.version("two"), {ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}, ids[2]: {"status": Status.ERROR}})
+    log.say(
+        log.version("two"),
+        {ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}, ids[2]: {"status": Status.ERROR}},
+    )
     log.review_all(ids, label=GOOD.value)
     report = judge_by_jury(log.store, ["one", "two"])
     assert (report.account.ok, report.account.unparsable, report.split) == (1, 2, 1)
-    assert [(row["status"], row["error"]) for row in of_jury(log.store)][1] == ("unparsable", "split")
+    assert [(row["status"], row["error"]) for row in of_jury(log.store)][1] == (
+        "unparsable",
+        "split",
+    )
     assert (report.labelled, report.unanimous_items) == (2, 1)
     assert report.jury.accuracy.n == 1
 
@@ -129,7 +166,9 @@ def test_an_answer_waits_until_every_member_was_asked(log: GradedLog) -> None:
     ids = log.answers(2)
     made = log.answers(1, kind=ResponseKind.CONTROL)
     for name in ("one", "two"):
-        log.say_all(log.version(name), [*ids, *made] if name == "one" else [ids[0], *made], label=GOOD)
+        log.say_all(
+            log.version(name), [*ids, *made] if name == "one" else [ids[0], *made], label=GOOD
+        )
     report = judge_by_jury(log.store, ["one", "two"])
     assert (report.items, report.account.not_reached) == (1, 1)
     assert [row["response_id"] for row in of_jury(log.store)] == [ids[0]]
@@ -140,7 +179,10 @@ def test_verdicts_and_answers_left_out_add_up_to_the_log(log: GradedLog) -> None
     ids = log.answers(9)
     log.say_all(log.version("one"), ids[:8], label=GOOD)
     log.say_all(log.version("two"), ids[:3], label=GOOD)
-    log.say(log.version("two"), {ids[3]: {"label": BAD}, ids[4]: {"status": Status.ERROR}, ids[5]: {"quality": 2}})
+    log.say(
+        log.version("two"),
+        {ids[3]: {"label": BAD}, ids[4]: {"status": Status.ERROR}, ids[5]: {"quality": 2}},
+    )
     report = judge_by_jury(log.store, ["one", "two"])
     assert list(report.left_out.values()) == [1, 2, 2, 1]
     assert report.account.ok + sum(report.left_out.values()) == report.answers == 9
@@ -160,37 +202,63 @@ def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog)
         log.say_all(log.version(name), [*ids, *german], label=GOOD)
     log.review_all(ids, label=GOOD.value)
     log.review_all([*others, *german], label=BAD.value)
-    judge_by_jury(log.store, ["one", "two", "three"])  # the jury has a verdict on the german ones too
-    report = judge_by_jury(log.store, ["one", "two", "three"], where=RowFilter(query_types=("english",)))
+    judge_by_jury(
+        log.store, ["one", "two", "three"]
+    )  # the jury has a verdict on the german ones too
+    report = judge_by_jury(
+        log.store, ["one", "two", "three"], where=RowFilter(query_types=("english",))
+    )
     assert report.items == 10
     for each in (report.jury, *report.members):
-        assert (each.accuracy.value, each.accuracy.n, each.kappa.n) == (1.0, 10, 10), each.version.title
+        assert (each.accuracy.value, each.accuracy.n, each.kappa.n) == (1.0, 10, 10), (
+            each.version.title
+        )
 
 
 def two_judges(log: GradedLog) -> list[int]:
     """240 answers. Two judges call the first 80 bad, and tie on every sixth of the others; some of both are right."""
     ids = log.answers(240)
     verdicts = [BAD if at < 80 else GOOD for at in range(240)]
-    other = [GOOD if at >= 80 and at % 6 == 0 else BAD if at < 80 or at % 6 == 1 else GOOD for at in range(240)]
-    log.say(log.version("one"), {each: {"label": label} for each, label in zip(ids, verdicts, strict=True)})
-    log.say(log.version("two"), {each: {"label": label} for each, label in zip(ids, other, strict=True)})
+    other = [
+        GOOD if at >= 80 and at % 6 == 0 else BAD if at < 80 or at % 6 == 1 else GOOD
+        for at in range(240)
+    ]
+    log.say(
+        log.version("one"),
+        {each: {"label": label} for each, label in zip(ids, verdicts, strict=True)},
+    )
+    log.say(
+        log.version("two"), {each: {"label": label} for each, label in zip(ids, other, strict=True)}
+    )
     return ids
 
 
 def flagged(log: GradedLog, ids: list[int], rule: str) -> None:
-    row = {"query_type": "", "source": "log", "rule": rule, "created_at": datetime(2026, 3, 1, tzinfo=UTC)}
+    row = {
+        "query_type": "",
+        "source": "log",
+        "rule": rule,
+        "created_at": datetime(2026, 3, 1, tzinfo=UTC),
+    }
     row |= {"state": FlagState.OPEN, "severity": 0.5}
     with log.store.writing() as connection:
-        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+        connection.execute(
+            insert(FLAG),
+            [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids],
+        )
 
 
 def labelled(log: GradedLog, ids: list[int]) -> None:
     """Every fourth answer is bad, of those that one judge calls bad three of four."""
-    log.reviews({each: {"label": BAD if (each % 4 == 0) == (each > ids[79]) else GOOD} for each in ids})
+    log.reviews(
+        {each: {"label": BAD if (each % 4 == 0) == (each > ids[79]) else GOOD} for each in ids}
+    )
 
 
 @on_sqlite
-def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(log: GradedLog) -> None:
+def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(
+    log: GradedLog,
+) -> None:
     ids = two_judges(log)
     flagged(log, ids[:80], "low_groundedness")
     flagged(log, ids[80:140], "random_sample")
@@ -202,7 +270,9 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
     assert agreement.graded
     assert agreement.answers == report.account.ok < 240
     for each in (report.jury, *report.members):
-        accuracy, kappa = (Row.of("", ALL, figure).estimate for figure in (each.accuracy, each.kappa))
+        accuracy, kappa = (
+            Row.of("", ALL, figure).estimate for figure in (each.accuracy, each.kappa)
+        )
         # A member is compared on the jury's answers.
         assert (accuracy, kappa, each.answers) == figures
     assert Row.of("", ALL, report.wrong_together).estimate == complement(figures[0])
@@ -243,9 +313,13 @@ def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: Gra
     two_judges(log)
     report = judge_by_jury(log.store, ["one", "two"])
     assert report.split == 26
-    check = next(each for each in measure_health(log.store, "jury").checks if each.name == "unusable")
+    check = next(
+        each for each in measure_health(log.store, "jury").checks if each.name == "unusable"
+    )
     assert (check.statistic.n, check.notes[0].values) == (240, {"kinds": ["ties 26"]})
-    titles, jury, *others = [line.split() for line in text_lines(judgments_table(measure_log(log.store)))]
+    titles, jury, *others = [
+        line.split() for line in text_lines(judgments_table(measure_log(log.store)))
+    ]
     assert titles == ["Judge", "version", "ok", "unparsable", "refused", "error", "tied", "Cost"]
     assert jury[:7] == ["jury", "v1", "214", "0", "0", "0", "26"]
     assert [each[6] for each in others] == ["\N{EN DASH}", "\N{EN DASH}"]
@@ -260,26 +334,41 @@ def test_figures_of_chosen_labels_say_that_the_answers_are_no_random_sample(log:
     assert measure_agreement(log.store, judge_versions=["jury"]).answers is None
     n = report.jury.accuracy.n
     assert n < 100
-    assert [(each.accuracy, each.answers) for each in report.members] == [(report.jury.accuracy, None)] * 2
+    assert [(each.accuracy, each.answers) for each in report.members] == [
+        (report.jury.accuracy, None)
+    ] * 2
     assert f"{n} graded answers" in "\n".join(jury_lines(report))
 
 
 @on_sqlite
-def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(store: Store) -> None:
+def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(
+    store: Store,
+) -> None:
     case = queue_case(store)
     ids = case.flagged(*([0.1] * 100))
     log = GradedLog(store)
     for name in ("one", "two"):
         log.say_all(log.version(name), ids, label=BAD)
     log.review_all(ids, label=BAD.value)
-    case.queue("q", assigned=(case.mara,), max_items=40, blind_people=True, blind_judge=True, order="oldest")
+    case.queue(
+        "q",
+        assigned=(case.mara,),
+        max_items=40,
+        blind_people=True,
+        blind_judge=True,
+        order="oldest",
+    )
     mara = Seen(store, case.mara.id)
     report = judge_by_jury(store, ["one", "two"], seen=mara)
     agreement = measure_agreement(mara, judge_versions=["jury"])
     # The verdicts of all answers are combined.
     assert (report.account.ok, len(of_jury(store))) == (100, 100)
     assert Row.of("", ALL, report.jury.accuracy).estimate == agreement.figure("agreement")
-    assert (report.jury.accuracy.n, report.jury.answers) == (60, None) == (agreement.n, agreement.answers)
+    assert (
+        (report.jury.accuracy.n, report.jury.answers)
+        == (60, None)
+        == (agreement.n, agreement.answers)
+    )
     assert judge_by_jury(store, ["one", "two"]).jury.answers == 100
 
 
@@ -289,7 +378,11 @@ def test_judges_can_agree_and_be_wrong_together(log: GradedLog) -> None:
     log.review_all(ids[:15], label=BAD.value)
     log.review_all(ids[15:], label=GOOD.value)
     report = judge_by_jury(log.store, ["one", "two", "three"])
-    assert (report.unanimous.value, report.wrong_together.value, report.wrong_together.n) == (1.0, 0.75, 20)
+    assert (report.unanimous.value, report.wrong_together.value, report.wrong_together.n) == (
+        1.0,
+        0.75,
+        20,
+    )
     assert report.jury.accuracy.value == 0.25
     assert report.fleiss_kappa.value is None
 
@@ -300,7 +393,9 @@ def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog
     report = judge_by_jury(log.store, ["one", "two", "three"])
     assert (report.labelled, report.unanimous_items) == (4, 0)
     assert report.notes[0] == note("votes_on_no_label", judge="two v1", n=4, cut="0.5")
-    assert {row["label"] for row in of_jury(log.store)} == {None}  # never derived on write: one label is no quorum
+    assert {row["label"] for row in of_jury(log.store)} == {
+        None
+    }  # never derived on write: one label is no quorum
 
 
 @on_sqlite
@@ -349,7 +444,9 @@ def judge(store: Store, endpoint: RecordingEndpoint, *words: str) -> int:
 
 
 def by_model(request: dict[str, Any], _number: int) -> ScriptedReply:
-    return verdict(**{"m1": {"quality": 1}, "m2": {"quality": 3}, "m3": {"quality": 4}}[request["model"]])
+    return verdict(
+        **{"m1": {"quality": 1}, "m2": {"quality": 3}, "m3": {"quality": 4}}[request["model"]]
+    )
 
 
 def test_every_member_is_asked_once_as_a_judge_of_its_own(
@@ -360,7 +457,10 @@ def test_every_member_is_asked_once_as_a_judge_of_its_own(
         assert judge(sqlite_store, endpoint) == 0
         assert len(endpoint.requests) == 15
         said = capsys.readouterr().out
-        assert all(title in said for title in ("jury v1", "rag m1 v1", "rag m2 v1", "rag m3 v1", "5 answers"))
+        assert all(
+            title in said
+            for title in ("jury v1", "rag m1 v1", "rag m2 v1", "rag m3 v1", "5 answers")
+        )
         assert judge(sqlite_store, endpoint) == 0
         assert len(endpoint.requests) == 15
     assert [row["quality"] for row in of_jury(sqlite_store)] == [3] * 5
@@ -372,7 +472,9 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(
 ) -> None:
     store_answers(sqlite_store, 4)
     with RecordingEndpoint() as endpoint:
-        endpoint.script = lambda request, number: by_model(request, number) if number < 6 else failure(401, "key")
+        endpoint.script = lambda request, number: (
+            by_model(request, number) if number < 6 else failure(401, "key")
+        )
         assert judge(sqlite_store, endpoint) == 2
         assert of_jury(sqlite_store) == []
         asked = len([each for each in endpoint.requests if each.body["model"] == "m1"])
@@ -386,7 +488,9 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(
 def limited(tmp_path: Path) -> list[str]:
     """Options with a cost limit. A call costs 0.00012, so that the runs of a command stop with the fourth call."""
     prices = tmp_path / "prices.toml"
-    prices.write_text("[models]\n" + "".join(f"m{number} = {{ input = 1, output = 1 }}\n" for number in (1, 2, 3)))
+    prices.write_text(
+        "[models]\n" + "".join(f"m{number} = {{ input = 1, output = 1 }}\n" for number in (1, 2, 3))
+    )
     return ["--prices", str(prices), "--max-cost", "0.0004", "--concurrency", "1"]
 
 
@@ -397,7 +501,9 @@ def test_the_cost_limit_of_a_jury_is_for_the_runs_that_a_command_begins_or_conti
     with RecordingEndpoint(by_model) as endpoint:
         codes = [judge(sqlite_store, endpoint, *limited) for _ in range(3)]
     assert codes == [2, 2, 0]
-    assert [each.body["model"] for each in endpoint.requests] == ["m1"] * 3 + ["m2"] * 3 + ["m3"] * 3
+    assert [each.body["model"] for each in endpoint.requests] == ["m1"] * 3 + ["m2"] * 3 + [
+        "m3"
+    ] * 3
     assert len(of_jury(sqlite_store)) == 3
 
 
@@ -406,11 +512,18 @@ def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_t
 ) -> None:
     store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
-        endpoint.script = lambda request, number: by_model(request, number) if number < 1 else failure(401, "key")
+        endpoint.script = lambda request, number: (
+            by_model(request, number) if number < 1 else failure(401, "key")
+        )
         assert judge(sqlite_store, endpoint, "--concurrency", "1") == 2
         endpoint.script, before = by_model, len(endpoint.requests)
         assert judge(sqlite_store, endpoint, *limited) == 2
-        assert [each.body["model"] for each in endpoint.requests][before:] == ["m1", "m1", "m2", "m2"]
+        assert [each.body["model"] for each in endpoint.requests][before:] == [
+            "m1",
+            "m1",
+            "m2",
+            "m2",
+        ]
 
 
 @pytest.mark.parametrize(
@@ -443,15 +556,26 @@ def test_a_refused_key_is_said_once_for_all(sqlite_store: Store) -> None:
 
 
 @pytest.mark.shared
-def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_seven_recorded_detectors_as_a_jury(
+    ragtruth: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["compare", "judges", *DETECTORS, "--json", "--db", address(ragtruth)]
     assert run(words) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["jury"]["accuracy"]["value"] == pytest.approx(0.8512, abs=5e-5)
     assert result["jury"]["kappa"]["value"] == pytest.approx(0.6730, abs=5e-5)
     assert result["fleiss_kappa"]["value"] == pytest.approx(0.4260, abs=5e-5)
-    assert (result["unanimous_items"], result["labelled"], result["unanimous"]["n"]) == (301, 1344, 1344)
-    assert (result["account"]["asked"], result["account"]["ok"], result["split"], result["account"]["not_reached"]) == (
+    assert (result["unanimous_items"], result["labelled"], result["unanimous"]["n"]) == (
+        301,
+        1344,
+        1344,
+    )
+    assert (
+        result["account"]["asked"],
+        result["account"]["ok"],
+        result["split"],
+        result["account"]["not_reached"],
+    ) == (
         1344,
         1344,
         0,
@@ -461,7 +585,11 @@ def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.Capt
     assert run(words) == 0
     assert json.loads(capsys.readouterr().out) == result
     with ragtruth.reading() as connection:
-        assert set(connection.execute(select(FLAG.c.state)).scalars()) <= {"open", "confirmed", "dismissed"}
+        assert set(connection.execute(select(FLAG.c.state)).scalars()) <= {
+            "open",
+            "confirmed",
+            "dismissed",
+        }
 
 
 FAILED = Verdict(Status.ERROR, error="timeout")
@@ -475,7 +603,9 @@ def said(**given: Any) -> Verdict:
     ("given", "median"),
     [([0.1, 0.9, 0.8], 0.8), ([0.25, 0.5, 0.75, 1.0], 0.625), ([0.2, 0.4], pytest.approx(0.3))],
 )
-def test_groundedness_is_the_median_and_of_an_even_jury_the_mean_of_the_middle_two(given: Any, median: Any) -> None:
+def test_groundedness_is_the_median_and_of_an_even_jury_the_mean_of_the_middle_two(
+    given: Any, median: Any
+) -> None:
     assert combined([said(groundedness=each) for each in given]).groundedness == median
 
 
@@ -487,7 +617,12 @@ def test_quality_is_the_lower_median_and_stays_on_its_scale(given: list[int], me
 def test_labels_go_by_majority_and_a_tie_is_split() -> None:
     assert combined([said(label=GOOD), said(label=BAD), said(label=BAD)]).label is BAD
     tie = combined([said(label=GOOD, groundedness=0.9), said(label=BAD, groundedness=0.1)])
-    assert (tie.status, tie.error, tie.label, tie.groundedness) == (Status.UNPARSABLE, "split", None, None)
+    assert (tie.status, tie.error, tie.label, tie.groundedness) == (
+        Status.UNPARSABLE,
+        "split",
+        None,
+        None,
+    )
     votes = "label: grounded 1, hallucinated 1; groundedness: 0.1, 0.9"
     assert tie.reasoning == votes
 
@@ -508,7 +643,9 @@ def test_a_measure_needs_more_than_half_of_all_members() -> None:
 
 def test_scores_on_dimensions_are_combined_by_dimension_and_scale() -> None:
     def rubric(**scores: float | None) -> Verdict:
-        return said(scores=tuple(DimensionScore(name, value, "1-5") for name, value in scores.items()))
+        return said(
+            scores=tuple(DimensionScore(name, value, "1-5") for name, value in scores.items())
+        )
 
     given = [rubric(safety=5, accuracy=2), rubric(safety=3, accuracy=None), rubric(safety=4)]
     (score,) = combined(given).scores
@@ -516,7 +653,10 @@ def test_scores_on_dimensions_are_combined_by_dimension_and_scale() -> None:
 
 
 def test_what_the_members_gave_is_kept() -> None:
-    given = [said(label=GOOD, groundedness=0.2, quality=4), said(label=GOOD, groundedness=0.9, quality=3)]
+    given = [
+        said(label=GOOD, groundedness=0.2, quality=4),
+        said(label=GOOD, groundedness=0.9, quality=3),
+    ]
     verdict = combined([*given, said(label=BAD, groundedness=0.4, quality=4)])
     votes = "label: grounded 2, hallucinated 1; groundedness: 0.2, 0.4, 0.9; quality: 3, 4, 4"
     assert verdict.reasoning == votes
@@ -540,7 +680,9 @@ def test_the_order_of_the_members_never_counts(given_: list[Verdict], random: An
 
 
 @on_sqlite
-def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members(store: Store) -> None:
+def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members(
+    store: Store,
+) -> None:
     ids = add_pairs(store, 6, gold=Preference.A)
     record(store, ids, {"ab": "aabt-a", "ba": "aaaat "}, name="one")
     record(store, ids, {"ab": "aabb-a", "ba": "abbat "}, name="two")
@@ -549,8 +691,13 @@ def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members
     with store.reading() as connection:
         version = get_version(connection, "jury")
         rows = {row.pair_id: row for row in load_comparisons(connection, [version.id])}
-        assert latest_events(connection, EventFilter(kind="combine"), limit=1)[0].details["pairs"] == 6
-    votes = ["".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba)) for id_ in ids[:5]]
+        assert (
+            latest_events(connection, EventFilter(kind="combine"), limit=1)[0].details["pairs"] == 6
+        )
+    votes = [
+        "".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba))
+        for id_ in ids[:5]
+    ]
     # A tie of votes and a single vote are no verdict.
     assert votes == ["aa", "ab", "b-", "-a", "-t"]
     (result,) = report.aspects

@@ -38,16 +38,31 @@ from judgeboard.store.responses import Origin
 from judgeboard.store.runs import start_or_continue_method_run
 from judgeboard.store.tables import EVENT
 from judging_log import judgments
-from refining_log import both, generator, judge, made, ratings, refinements, scored, standing, store_bad
+from refining_log import (
+    both,
+    generator,
+    judge,
+    made,
+    ratings,
+    refinements,
+    scored,
+    standing,
+    store_bad,
+)
 from stored_rows import rows_of
 
 OK, BAD = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 RATINGS = st.lists(st.sampled_from([None, 1, 2, 3, 4]), min_size=6, max_size=6)
-RULES = st.builds(RefineRule, st.integers(1, 4), st.integers(0, 5), st.sampled_from(["last", "best"]))
+RULES = st.builds(
+    RefineRule, st.integers(1, 4), st.integers(0, 5), st.sampled_from(["last", "best"])
+)
 
 
 def play(
-    ratings: list[int | None], rule: RefineRule, done: list[Refinement] | None = None, stop_after: int | None = None
+    ratings: list[int | None],
+    rule: RefineRule,
+    done: list[Refinement] | None = None,
+    stop_after: int | None = None,
 ) -> tuple[list[Refinement], int]:
     calls = 0
 
@@ -60,19 +75,27 @@ def play(
         nonlocal calls
         calls += 1
         given_rating = ratings[number - 1]
-        return Replied(None, BAD) if given_rating is None else Replied(Rating(given_rating, "", f"after {number}"), OK)
+        return (
+            Replied(None, BAD)
+            if given_rating is None
+            else Replied(Rating(given_rating, "", f"after {number}"), OK)
+        )
 
     async def keep(_attempt: Refinement) -> bool:
         return stop_after is None or calls < stop_after
 
     messages = ({"role": "user", "content": "q"},)
-    attempts = asyncio.run(attempt_until_good(answer, rate, messages, rule, done=done or (), keep=keep))
+    attempts = asyncio.run(
+        attempt_until_good(answer, rate, messages, rule, done=done or (), keep=keep)
+    )
     return attempts, calls
 
 
 @given(RATINGS, RULES)
 @settings(max_examples=60, deadline=None)
-def test_attempts_end_at_the_first_success_or_at_the_limit(ratings: list[int | None], rule: RefineRule) -> None:
+def test_attempts_end_at_the_first_success_or_at_the_limit(
+    ratings: list[int | None], rule: RefineRule
+) -> None:
     attempts, calls = play(ratings, rule)
     good = [place for place, rating in enumerate(ratings, start=1) if rule.succeeds(rating)]
     expected = min([*good[:1], rule.max_repeats + 1])
@@ -115,7 +138,11 @@ def refined(store: Store) -> Store:
 
 
 def say(store: Store, name: str, number: int | None, key: str) -> int:
-    who: dict[str, Any] = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "page", name)}
+    who: dict[str, Any] = {
+        "run_id": 1,
+        "subject": "1",
+        "reviewer": ensure_reviewer(store, "page", name),
+    }
     return select_attempt(store, **who, number=number, request_key=key)
 
 
@@ -174,19 +201,30 @@ def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refine
         forgotten = forget_response(connection, "0", actor="Mara")
     assert len(forgotten) == 3
     assert {(row["answer"], row["messages"]) for row in made(refined)} == {(None, None)}
-    assert [(row["rating"], row["feedback"]) for row in refinements(refined)] == [(2, None), (4, None)]
+    assert [(row["rating"], row["feedback"]) for row in refinements(refined)] == [
+        (2, None),
+        (4, None),
+    ]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_prompt(tmp_path: Path) -> None:
     file = tmp_path / "prompts.jsonl"
     file.write_text('\ufeff{"id": "u1", "prompt": "first"}\r\nplain\r\n', encoding="utf-8")
-    assert [(one.item.external_id, one.item.query) for one in read_prompts(file)] == [("u1", "first"), ("2", "plain")]
+    assert [(one.item.external_id, one.item.query) for one in read_prompts(file)] == [
+        ("u1", "first"),
+        ("2", "plain"),
+    ]
 
 
 def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
     file = tmp_path / "prompts.jsonl"
-    file.write_text('{"id": "a", "prompt": "one\u2028two\u0085three"}\nfive\u2028six', encoding="utf-8")
-    assert [one.item.query for one in read_prompts(file)] == ["one\u2028two\u0085three", "five\u2028six"]
+    file.write_text(
+        '{"id": "a", "prompt": "one\u2028two\u0085three"}\nfive\u2028six', encoding="utf-8"
+    )
+    assert [one.item.query for one in read_prompts(file)] == [
+        "one\u2028two\u0085three",
+        "five\u2028six",
+    ]
 
 
 def test_a_line_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
@@ -211,7 +249,9 @@ def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_p
     with RecordingEndpoint(ratings(3, 2, 1)) as endpoint:
         rule = RefineRule(max_repeats=2, keep="best")
         asked = read_prompts(file)
-        refine_pending(store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule)
+        refine_pending(
+            store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule
+        )
     [sequence] = sequences(store, made(store)[1]["id"])
     assert [(one.number, one.rating, one.kept) for one in sequence.attempts] == [
         (1, 3, True),
@@ -222,7 +262,9 @@ def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_p
     assert sequence.passed is False
 
 
-@pytest.mark.parametrize(("success_rating", "made_attempts", "passed"), [(3, 2, True), (4, 3, False)])
+@pytest.mark.parametrize(
+    ("success_rating", "made_attempts", "passed"), [(3, 2, True), (4, 3, False)]
+)
 def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
     sqlite_store: Store, tmp_path: Path, success_rating: int, made_attempts: int, passed: bool
 ) -> None:
@@ -231,7 +273,9 @@ def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
     with RecordingEndpoint(ratings(2, 3, 1)) as endpoint:
         rule = RefineRule(success_rating=success_rating, max_repeats=2)
         asked = read_prompts(file)
-        refine_pending(sqlite_store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule)
+        refine_pending(
+            sqlite_store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule
+        )
     [sequence] = sequences(sqlite_store, made(sqlite_store)[0]["id"])
     assert (sequence.made, sequence.passed) == (made_attempts, passed)
 
@@ -247,16 +291,25 @@ def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store
     assert (newest.passed, first.passed) == (None, None)
     assert [one.kept for one in newest.attempts] == [True, False]
     assert [one.kept for one in first.attempts] == [False, True]
-    assert [(one.name, one.groundedness) for one in first.attempts] == [("the original", 0.2), ("attempt 1", 0.9)]
+    assert [(one.name, one.groundedness) for one in first.attempts] == [
+        ("the original", 0.2),
+        ("attempt 1", 0.9),
+    ]
     assert sequences(sqlite_store, made(sqlite_store)[0]["id"]) == (first,)
 
 
 def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -> None:
     with RecordingEndpoint() as endpoint, store.writing() as connection:
-        method = _RefineLogged(judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter())
+        method = _RefineLogged(
+            judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter()
+        )
         version = ensure_version(connection, method.judge.version)
-        run = start_or_continue_method_run(connection, "refine", version, {"x": 1}, selected=1, actor="test")
-    prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
+        run = start_or_continue_method_run(
+            connection, "refine", version, {"x": 1}, selected=1, actor="test"
+        )
+    prompt = Prompt(
+        "a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer"
+    )
     mine = Refinement(1, "mine", PAID_OK)
     theirs = Refinement(1, "theirs", PAID_OK)
     rating = Rating(4, "good", "")

@@ -17,19 +17,61 @@ from judgeboard.runs.judging import judge_options
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judging_log import address, judgments, runs, time_passes, until
-from refining_log import both, generations, made, rated, ratings, refinements, scored, store_bad, written
+from refining_log import (
+    both,
+    generations,
+    made,
+    rated,
+    ratings,
+    refinements,
+    scored,
+    store_bad,
+    written,
+)
 
-COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
+COUNTS = {
+    "run_id",
+    "asked",
+    "ok",
+    "unparsable",
+    "refused",
+    "error",
+    "not_reached",
+    "cost",
+    "state",
+    "why_stopped",
+}
 
 
 def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
     judge = ["--judge", "rag", "--model", "reader", "--base-url", endpoint.base_url]
-    return ["refine", "reflect", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", address(store)]
+    return [
+        "refine",
+        "reflect",
+        "--generator",
+        "writer",
+        *judge,
+        "--concurrency",
+        "2",
+        *more,
+        "--db",
+        address(store),
+    ]
 
 
 def refine_words(database: str, endpoint: RecordingEndpoint, *more: str) -> list[str]:
     judge = ["--model", "reader", "--base-url", endpoint.base_url]
-    return ["refine", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", database]
+    return [
+        "refine",
+        "--generator",
+        "writer",
+        *judge,
+        "--concurrency",
+        "2",
+        *more,
+        "--db",
+        database,
+    ]
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -38,13 +80,22 @@ def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return output
 
 
-def test_reflect_says_in_json_what_came_of_it(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reflect_says_in_json_what_came_of_it(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_bad(sqlite_store, 2)
     script = both(lambda _request: "granite", scored({"granite": (0.9, 4)}))
     with RecordingEndpoint(script) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint, "--json")) == 0
     output = printed(capsys)
-    own = {"eligible": 2, "no_messages": 0, "identical": 0, "regenerated": 2, "kept_new": 2, "kept_original": 0}
+    own = {
+        "eligible": 2,
+        "no_messages": 0,
+        "identical": 0,
+        "regenerated": 2,
+        "kept_new": 2,
+        "kept_original": 0,
+    }
     assert own.items() <= output.items()
     assert output.keys() >= {"second_failed", "calls"}
     account = output["account"]
@@ -56,7 +107,9 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_bad(sqlite_store, 2, messages=None)
-    with RecordingEndpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as endpoint:
+    with RecordingEndpoint(
+        both(lambda _request: "granite", scored({"granite": (0.9, 4)}))
+    ) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 0
         assert "2 eligible answers" in capsys.readouterr().out
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
@@ -78,8 +131,30 @@ def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store
             "--judge",
             "lexical",
         ]
-        words += ["--max-quality", "3", "--min-chars", "5", "--query-type", "QA", "--query-type", "complex"]
-        assert run([*words, "--generator-max-output", "64", "--timeout", "9", "--db", address(sqlite_store)]) == 0
+        words += [
+            "--max-quality",
+            "3",
+            "--min-chars",
+            "5",
+            "--query-type",
+            "QA",
+            "--query-type",
+            "complex",
+        ]
+        assert (
+            run(
+                [
+                    *words,
+                    "--generator-max-output",
+                    "64",
+                    "--timeout",
+                    "9",
+                    "--db",
+                    address(sqlite_store),
+                ]
+            )
+            == 0
+        )
     assert [request["max_tokens"] for request in written(endpoint)] == [64]
 
 
@@ -94,7 +169,9 @@ def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
     assert "same command" in capsys.readouterr().out
 
 
-def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refine_says_in_json_what_came_of_each_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, database = tmp_path / "prompts.txt", str(tmp_path / "new.db")
     file.write_text("How warm is it?\n")
     with RecordingEndpoint(ratings(2, "Fine.", 4)) as endpoint:
@@ -104,14 +181,27 @@ def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: py
     assert (output["prompts"], output["passed"], output["calls"]) == (1, 1, 7)
     [item] = output["items"]
     assert (item["id"], item["passed"]) == ("1", True)
-    assert [(one["rating"], one["status"]) for one in item["attempts"]] == [(2, "ok"), (None, "unparsable"), (4, "ok")]
+    assert [(one["rating"], one["status"]) for one in item["attempts"]] == [
+        (2, "ok"),
+        (None, "unparsable"),
+        (4, "ok"),
+    ]
 
 
 def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_bad(sqlite_store)
-    words = ("--where", "query_type=complex", "--max-repeats", "1", "--success-rating", "3", "--keep", "best")
+    words = (
+        "--where",
+        "query_type=complex",
+        "--max-repeats",
+        "1",
+        "--success-rating",
+        "3",
+        "--keep",
+        "best",
+    )
     with RecordingEndpoint(ratings(2, 1)) as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint, *words)) == 0
     output = capsys.readouterr().out
@@ -120,7 +210,9 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     assert [line.split()[1:3] for line in output.splitlines()[-2:]] == [["1", "2"], ["2", "1"]]
 
 
-def test_refine_wants_to_know_what_to_answer(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refine_wants_to_know_what_to_answer(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     with RecordingEndpoint() as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint)) == 2
     assert "--prompts FILE" in capsys.readouterr().err
@@ -128,19 +220,36 @@ def test_refine_wants_to_know_what_to_answer(sqlite_store: Store, capsys: pytest
 
 def recorded(tmp_path: Path, *ratings: int | None) -> list[str]:
     """Return the command with recorded answers and ratings."""
-    prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
+    prompts, answers, replies = (
+        tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl")
+    )
     prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
-    lines = [{"response_id": f"a/{number}", "raw": f"{number * 15} degrees"} for number in range(1, 5)]
+    lines = [
+        {"response_id": f"a/{number}", "raw": f"{number * 15} degrees"} for number in range(1, 5)
+    ]
     answers.write_text("\n".join(map(json.dumps, lines)))
     raws = [{"evaluation": "so", "rating": rating, "feedback": "More."} for rating in ratings]
     replies.write_text(
-        "\n".join(json.dumps({"response_id": f"a/{number}", "raw": raw}) for number, raw in enumerate(raws, start=1))
+        "\n".join(
+            json.dumps({"response_id": f"a/{number}", "raw": raw})
+            for number, raw in enumerate(raws, start=1)
+        )
     )
-    words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
+    words = [
+        "refine",
+        "--generator",
+        "writer",
+        "--generator-replies",
+        str(answers),
+        "--replies",
+        str(replies),
+    ]
     return [*words, "--prompts", str(prompts), "--db", str(tmp_path / "d.db")]
 
 
-def test_recorded_ratings_name_the_prompt_a_line_an_attempt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recorded_ratings_name_the_prompt_a_line_an_attempt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([*recorded(tmp_path, 1, 2, 4), "--json"]) == 0
     output = printed(capsys)
     assert [one["rating"] for one in output["items"][0]["attempts"]] == [1, 2, 4]
@@ -152,7 +261,10 @@ def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
 ) -> None:
     assert run([*recorded(tmp_path, 1, 4), "--json"]) == 0
     attempts = printed(capsys)["items"][0]["attempts"]
-    assert [(one["answer"], one["rating"]) for one in attempts] == [("15 degrees", 1), ("30 degrees", 4)]
+    assert [(one["answer"], one["rating"]) for one in attempts] == [
+        ("15 degrees", 1),
+        ("30 degrees", 4),
+    ]
     assert run(recorded(tmp_path, 1, 4)) == 0
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines()]
@@ -171,7 +283,9 @@ def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
     assert "warning: " not in capsys.readouterr().err
 
 
-def test_an_attempt_without_a_recorded_answer_is_not_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_attempt_without_a_recorded_answer_is_not_rated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = recorded(tmp_path, 1, 4)
     (tmp_path / "answers.jsonl").write_text('{"response_id": "a/1", "raw": "15 degrees"}')
     assert run([*words, "--max-repeats", "1"]) == 1
@@ -180,7 +294,9 @@ def test_an_attempt_without_a_recorded_answer_is_not_rated(tmp_path: Path, capsy
     assert "'a/2'" in row
 
 
-def test_an_attempt_without_a_rating_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_attempt_without_a_rating_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(recorded(tmp_path, 1, 2)) == 1
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     attempts = [row for row in rows if row[:1] == ["a"]]
@@ -224,13 +340,25 @@ def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(
     assert "{word}: 2" in capsys.readouterr().out
 
 
-def test_recorded_answers_and_ratings_need_no_endpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
+def test_recorded_answers_and_ratings_need_no_endpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts, answers, replies = (
+        tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl")
+    )
     prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
     answers.write_text('{"response_id": "a/1", "raw": "15 degrees"}')
     rating = {"evaluation": "good", "rating": 4, "feedback": ""}
     replies.write_text(json.dumps({"response_id": "a/1", "raw": rating}))
-    words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
+    words = [
+        "refine",
+        "--generator",
+        "writer",
+        "--generator-replies",
+        str(answers),
+        "--replies",
+        str(replies),
+    ]
     assert run([*words, "--prompts", str(prompts), "--json", "--db", str(tmp_path / "d.db")]) == 0
     assert printed(capsys)["passed"] == 1
 
@@ -241,7 +369,10 @@ def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_st
         held.hold_after(8)
         words = reflect_words(sqlite_store, held.server)
         with ReadCommand(*words) as first:
-            until(lambda: len(held.server.requests) == 10 and steps(sqlite_store) == 8, "8 stored, 2 in flight")
+            until(
+                lambda: len(held.server.requests) == 10 and steps(sqlite_store) == 8,
+                "8 stored, 2 in flight",
+            )
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
         held.release()
@@ -252,7 +383,9 @@ def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_st
     assert [row["state"] for row in runs(sqlite_store)] == ["done"]
 
 
-def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store: Store, tmp_path: Path) -> None:
+def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     file = tmp_path / "prompts.txt"
     file.write_text("".join(f"How warm is it in town {number}?\n" for number in range(4)))
     replies = {"1": rated(2, "colder"), "2": rated(2, "warmer"), "3": rated(4)}
@@ -260,7 +393,10 @@ def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_sto
         held.hold_after(13)
         words = refine_words(address(sqlite_store), held.server, "--prompts", str(file))
         with ReadCommand(*words) as first:
-            until(lambda: len(held.server.requests) == 15 and steps(sqlite_store) == 13, "13 stored, 2 in flight")
+            until(
+                lambda: len(held.server.requests) == 15 and steps(sqlite_store) == 13,
+                "13 stored, 2 in flight",
+            )
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
         held.release()
@@ -275,7 +411,13 @@ def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_sto
 def attempt_of(request: dict[str, Any]) -> str:
     """Name the attempt by the feedback that it comes with."""
     messages = str(request["messages"])
-    return "attempt 2" if "colder" in messages else "attempt 3" if "warmer" in messages else "attempt 1"
+    return (
+        "attempt 2"
+        if "colder" in messages
+        else "attempt 3"
+        if "warmer" in messages
+        else "attempt 1"
+    )
 
 
 def steps(store: Store) -> int:

@@ -60,14 +60,25 @@ def logged(store: Store) -> list[str]:
 
 def open_flags(store: Store) -> list[tuple[str, str]]:
     with store.reading() as connection:
-        query = select(RESPONSE.c.external_id, FLAG.c.rule).join_from(FLAG, RESPONSE).where(FLAG.c.state == "open")
+        query = (
+            select(RESPONSE.c.external_id, FLAG.c.rule)
+            .join_from(FLAG, RESPONSE)
+            .where(FLAG.c.state == "open")
+        )
         return sorted((external_id, rule) for external_id, rule in connection.execute(query))
 
 
 @on_sqlite
 def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(store: Store) -> None:
     result = judgeboard.reflect_blocking(
-        QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(), store=store, source="shop", external_id="q1"
+        QUERY,
+        BAD,
+        PASSAGES,
+        MESSAGES,
+        generate=Generate(),
+        store=store,
+        source="shop",
+        external_id="q1",
     )
     assert (result.kept, result.external_id) == ("new", "q1")
     # The original never reached the reader.
@@ -83,7 +94,10 @@ def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(st
     assert [(each.answer, each.kept) for each in sequence.attempts] == [(BAD, False), (GOOD, True)]
     scores = [result.before.groundedness, result.after and result.after.groundedness]
     assert [each.groundedness for each in sequence.attempts] == scores
-    assert (served.response.answer, [each.groundedness for each in served.judgments]) == (GOOD, scores[1:])
+    assert (served.response.answer, [each.groundedness for each in served.judgments]) == (
+        GOOD,
+        scores[1:],
+    )
     # Rules read the answer that was served.
     assert open_flags(store) == []
     with store.writing() as connection:
@@ -99,11 +113,25 @@ def test_a_bad_answer_that_is_served_is_flagged(store: Store) -> None:
     worse = Generate("Marble engines sing about violet dunes and nobody listens at all.")
     for id_, generate in (("q1", worse), ("q2", Generate("  "))):
         result = judgeboard.reflect_blocking(
-            QUERY, BAD, PASSAGES, MESSAGES, generate=generate, store=store, source="shop", external_id=id_
+            QUERY,
+            BAD,
+            PASSAGES,
+            MESSAGES,
+            generate=generate,
+            store=store,
+            source="shop",
+            external_id=id_,
         )
         assert (result.answer, result.kept) == (BAD, "original")
     judgeboard.reflect_blocking(
-        QUERY, GOOD * 2, PASSAGES, MESSAGES, generate=Generate(), store=store, source="shop", external_id="q3"
+        QUERY,
+        GOOD * 2,
+        PASSAGES,
+        MESSAGES,
+        generate=Generate(),
+        store=store,
+        source="shop",
+        external_id="q3",
     )
     # An answer without an attempt is served too.
     assert logged(store) == ["q1", "q2", "q3"]
@@ -116,9 +144,13 @@ def test_a_bad_answer_that_is_served_is_flagged(store: Store) -> None:
 
 @on_sqlite
 def test_an_answer_with_a_used_id_is_refused_and_changes_nothing(store: Store) -> None:
-    judgeboard.reflect_blocking(QUERY, GOOD * 2, PASSAGES, generate=Generate(), store=store, external_id="q1")
+    judgeboard.reflect_blocking(
+        QUERY, GOOD * 2, PASSAGES, generate=Generate(), store=store, external_id="q1"
+    )
     with pytest.raises(judgeboard.JudgeboardError, match="'q1'"):
-        judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=Generate(), store=store, external_id="q1")
+        judgeboard.reflect_blocking(
+            QUERY, BAD, PASSAGES, generate=Generate(), store=store, external_id="q1"
+        )
     with store.reading() as connection:
         assert count_log(connection) == 1
 
@@ -137,7 +169,10 @@ def test_an_async_generator_and_the_awaited_form_give_the_same() -> None:
         (f" {BAD}\n", Outcome.IDENTICAL),
         ("  ", Outcome.NO_ANSWER),
         (RuntimeError("the model is out"), Outcome.NO_ANSWER),
-        ("Marble engines sing about violet dunes and nobody listens at all.", Outcome.KEPT_ORIGINAL),
+        (
+            "Marble engines sing about violet dunes and nobody listens at all.",
+            Outcome.KEPT_ORIGINAL,
+        ),
     ],
 )
 def test_the_original_is_kept_where_nothing_better_comes(new: Any, outcome: Outcome) -> None:
@@ -152,7 +187,14 @@ def test_a_failed_second_judgment_keeps_the_original() -> None:
     replies = [verdict(groundedness=0.1, quality=1), completion("no"), completion("no")]
     with RecordingEndpoint(in_turn(replies)) as endpoint:
         result = judgeboard.reflect_blocking(
-            QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(), judge="rag", model="m", base_url=endpoint.base_url
+            QUERY,
+            BAD,
+            PASSAGES,
+            MESSAGES,
+            generate=Generate(),
+            judge="rag",
+            model="m",
+            base_url=endpoint.base_url,
         )
     assert (result.answer, result.outcome, result.other) == (BAD, Outcome.SECOND_FAILED, GOOD)
 
@@ -167,12 +209,19 @@ def test_a_failed_second_judgment_keeps_the_original() -> None:
     ],
     ids=["simple", "short", "groundedness unmeasured", "good"],
 )
-def test_an_answer_that_is_not_eligible_is_judged_and_left(answer: str, passages: Any, query_type: str) -> None:
+def test_an_answer_that_is_not_eligible_is_judged_and_left(
+    answer: str, passages: Any, query_type: str
+) -> None:
     generate, rule = Generate(), judgeboard.ReflectRule(query_types=("complex",))
     result = judgeboard.reflect_blocking(
         QUERY, answer, passages, MESSAGES, generate=generate, query_type=query_type, rule=rule
     )
-    assert (result.answer, result.kept, result.outcome, generate.asked) == (answer, "original", None, [])
+    assert (result.answer, result.kept, result.outcome, generate.asked) == (
+        answer,
+        "original",
+        None,
+        [],
+    )
     assert result.before.quality is not None
 
 

@@ -11,7 +11,13 @@ from engines import on_sqlite
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
 from judgeboard.formats.output import to_plain
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    completion,
+    failure,
+)
 from judgeboard.methods.refining.queries import stored_attempts
 from judgeboard.methods.refining.refine import RefineRule, RefineSummary, refine_pending
 from judgeboard.runs.generation import read_prompts
@@ -19,21 +25,37 @@ from judgeboard.store.engine import Store
 from judgeboard.store.responses import Origin
 from judgeboard.store.runs import list_runs
 from judging_log import judgments, store_answers
-from refining_log import both, generations, generator, judge, made, rated, ratings, refinements, store_bad, written
+from refining_log import (
+    both,
+    generations,
+    generator,
+    judge,
+    made,
+    rated,
+    ratings,
+    refinements,
+    store_bad,
+    written,
+)
 
 QUESTION = "How warm is it?"
 
 
 def prompts(tmp_path: Path, *lines: Any) -> list[Origin]:
     file = tmp_path / "prompts.jsonl"
-    file.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    file.write_text(
+        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    )
     return read_prompts(file)
 
 
 def refine(store: Store, script: Script, asked: list[Origin] | None = None, **options: Any) -> Any:
     with RecordingEndpoint(script) as endpoint:
         summary = refine_pending(
-            store, judge("rating", endpoint), generator(endpoint), **{"prompts": asked, "concurrency": 1} | options
+            store,
+            judge("rating", endpoint),
+            generator(endpoint),
+            **{"prompts": asked, "concurrency": 1} | options,
         )
     return summary, endpoint
 
@@ -49,14 +71,20 @@ def test_ratings_of_2_2_and_4_take_six_calls(store: Store, tmp_path: Path) -> No
     assert (len(endpoint.requests), summary.calls, summary.account.asked) == (6, 6, 6)
     assert (summary.prompts, summary.passed, given(summary)) == (1, 1, [2, 2, 4])
     assert [row["outcome"] for row in refinements(store)] == ["failed", "failed", "passed"]
-    assert [row["feedback"] for row in refinements(store)] == [f"feedback on try {n}" for n in (1, 2, 3)]
-    assert [(row["quality"], row["reasoning"]) for row in judgments(store)] == [(n, "So it is.") for n in (2, 2, 4)]
+    assert [row["feedback"] for row in refinements(store)] == [
+        f"feedback on try {n}" for n in (1, 2, 3)
+    ]
+    assert [(row["quality"], row["reasoning"]) for row in judgments(store)] == [
+        (n, "So it is.") for n in (2, 2, 4)
+    ]
     run = summary.account.run_id
     assert [row["external_id"] for row in made(store)] == [f"1~refine-{run}-{n}" for n in (1, 2, 3)]
     assert {row["derived_from"] for row in made(store)} == {None}
 
 
-def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store: Store, tmp_path: Path) -> None:
+def test_never_passing_takes_eight_calls_and_is_no_error(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     summary, endpoint = refine(sqlite_store, ratings(1, 2, 3, 3), prompts(tmp_path, QUESTION))
     assert (len(endpoint.requests), summary.passed, summary.account.exit_code) == (8, 0, 0)
     assert to_plain(summary.items[0]) == {
@@ -97,28 +125,45 @@ def test_an_unusable_rating_is_a_failed_attempt_without_feedback(
 ) -> None:
     summary, endpoint = refine(sqlite_store, ratings(reply, 4), prompts(tmp_path, QUESTION))
     first, second = summary.items[0].attempts
-    assert (first.rating, first.evaluation, first.feedback, first.status) == (None, None, None, Status.UNPARSABLE)
+    assert (first.rating, first.evaluation, first.feedback, first.status) == (
+        None,
+        None,
+        None,
+        Status.UNPARSABLE,
+    )
     assert first.error
     assert second.rating == 4
-    assert [request["messages"] for request in written(endpoint)] == [[{"role": "user", "content": QUESTION}]] * 2
+    assert [request["messages"] for request in written(endpoint)] == [
+        [{"role": "user", "content": QUESTION}]
+    ] * 2
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["unrated", "passed"]
     assert [row["status"] for row in judgments(sqlite_store)] == ["unparsable", "ok"]
 
 
-def test_an_attempt_without_an_answer_is_recorded_and_not_rated(sqlite_store: Store, tmp_path: Path) -> None:
+def test_an_attempt_without_an_answer_is_recorded_and_not_rated(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     calls = iter([failure(400, "no"), completion("try 1")])
     summary, endpoint = refine(
-        sqlite_store, both(lambda _request: next(calls), lambda _answer: rated(4)), prompts(tmp_path, QUESTION)
+        sqlite_store,
+        both(lambda _request: next(calls), lambda _answer: rated(4)),
+        prompts(tmp_path, QUESTION),
     )
     assert [attempt.status for attempt in summary.items[0].attempts] == ["error", "ok"]
     assert (summary.passed, summary.account.error, len(endpoint.requests)) == (1, 1, 3)
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["no_answer", "passed"]
 
 
-def test_the_success_rating_and_the_limit_are_parameters(sqlite_store: Store, tmp_path: Path) -> None:
-    good, _ = refine(sqlite_store, ratings(1, 3), prompts(tmp_path, QUESTION), rule=RefineRule(success_rating=3))
+def test_the_success_rating_and_the_limit_are_parameters(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    good, _ = refine(
+        sqlite_store, ratings(1, 3), prompts(tmp_path, QUESTION), rule=RefineRule(success_rating=3)
+    )
     assert (good.passed, given(good)) == (1, [1, 3])
-    once, _ = refine(sqlite_store, ratings(1, 3), prompts(tmp_path, QUESTION), rule=RefineRule(max_repeats=0))
+    once, _ = refine(
+        sqlite_store, ratings(1, 3), prompts(tmp_path, QUESTION), rule=RefineRule(max_repeats=0)
+    )
     assert (once.passed, given(once)) == (0, [1])
 
 
@@ -150,7 +195,9 @@ def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_stor
     def read(answer: str) -> ScriptedReply:
         return rated(4 if "rock 1" in answer else 3)
 
-    script = both(lambda request: "rock 1" if "rock 1" in str(request["messages"]) else "rock 0", read)
+    script = both(
+        lambda request: "rock 1" if "rock 1" in str(request["messages"]) else "rock 0", read
+    )
     first, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=0))
     assert (first.prompts, first.passed) == (2, 1)
     again, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=0))
@@ -181,7 +228,9 @@ def test_a_stopped_run_goes_on_where_it_was(store: Store, tmp_path: Path) -> Non
     assert (stopped.account.state, stopped.account.not_reached) == (RunState.STOPPED, 1)
     assert (len(generations(store)), len(judgments(store))) == (2, 1)
     replies = iter([rated(3, "second feedback"), rated(4)])
-    summary, endpoint = refine(store, both(lambda _request: "try 3", lambda _answer: next(replies)), asked)
+    summary, endpoint = refine(
+        store, both(lambda _request: "try 3", lambda _answer: next(replies)), asked
+    )
     assert summary.account.run_id == stopped.account.run_id
     # No step is repeated.
     assert (given(summary), summary.calls) == ([2, 3, 4], 6)
@@ -197,7 +246,9 @@ def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_stor
     stopped, _ = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: next(replies)))
     assert (stopped.account.state, len(generations(sqlite_store))) == (RunState.STOPPED, 3)
     store_answers(sqlite_store, 1, first=7)
-    summary, endpoint = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: rated(4)))
+    summary, endpoint = refine(
+        sqlite_store, both(lambda _request: "rock", lambda _answer: rated(4))
+    )
     assert summary.account.run_id == stopped.account.run_id
     assert ([item.id for item in summary.items], given(summary)) == (["0"], [2, 2, 4])
     # The third answer is stored, and lacks its rating alone.
@@ -211,9 +262,15 @@ def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_stor
     [
         (["{"], "line 1: not JSON"),
         ([{"id": 1}], "line 1: expected"),
-        ([{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}], "line 2: the id 'a' is used twice"),
+        (
+            [{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}],
+            "line 2: the id 'a' is used twice",
+        ),
         ([{"prompt": "x", "passages": "y"}], "line 1: passages must be a list"),
-        ([{"messages": [{"role": "system", "content": "x"}]}], "line 1: the messages contain no message of the user"),
+        (
+            [{"messages": [{"role": "system", "content": "x"}]}],
+            "line 1: the messages contain no message of the user",
+        ),
         ([{"id": True, "prompt": "x"}], "line 1: the id must be a text"),
         (["", "  "], "contains no prompt"),
     ],
@@ -225,7 +282,9 @@ def test_a_line_that_is_no_prompt_is_named(tmp_path: Path, lines: list[Any], sai
 
 def test_prompts_are_texts_objects_or_messages(tmp_path: Path) -> None:
     talk = [{"role": "system", "content": "s"}, {"role": "user", "content": "and this?"}]
-    found = prompts(tmp_path, "plain", {"id": 7, "prompt": "object", "passages": ["p"]}, {"messages": talk})
+    found = prompts(
+        tmp_path, "plain", {"id": 7, "prompt": "object", "passages": ["p"]}, {"messages": talk}
+    )
     assert [(one.item.external_id, one.item.query) for one in found] == [
         ("1", "plain"),
         ("7", "object"),

@@ -15,7 +15,13 @@ from sqlalchemy import select
 from engines import on_sqlite
 from judgeboard.domain import Response, RunState, Status, Verdict
 from judgeboard.errors import BadInput, UnknownPrice
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    completion,
+    failure,
+)
 from judgeboard.methods.refining.reflect import ReflectRule, ReflectSummary, reflect_pending
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
@@ -48,11 +54,16 @@ PASSING = "It is 15 °C in Paris."  # the only answer of the scene that passes
 BETTER = "It is granite, as the passage says."
 
 
-def reflect(store: Store, script: Script, **options: Any) -> tuple[ReflectSummary, RecordingEndpoint]:
+def reflect(
+    store: Store, script: Script, **options: Any
+) -> tuple[ReflectSummary, RecordingEndpoint]:
     writer = options.pop("writer", {})
     with RecordingEndpoint(script) as endpoint:
         summary = reflect_pending(
-            store, judge("rag", endpoint), generator(endpoint, **writer), **{"concurrency": 2} | options
+            store,
+            judge("rag", endpoint),
+            generator(endpoint, **writer),
+            **{"concurrency": 2} | options,
         )
     return summary, endpoint
 
@@ -67,20 +78,34 @@ def judge_first(store: Store, **said: Any) -> None:
         version = ensure_version(connection, judge("rag", endpoint).version)
         ids = connection.execute(select(RESPONSE.c.id)).scalars()
         stored_verdict = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
-        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, stored_verdict) for id_ in ids])
+        store_judgments(
+            connection, version, None, [NewJudgment(id_, 0, 0, stored_verdict) for id_ in ids]
+        )
 
 
 @on_sqlite
 def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store) -> None:
     store_bad(store)
     summary, endpoint = reflect(store, writing())
-    assert (summary.eligible, summary.regenerated, summary.kept_new, summary.kept_original) == (1, 1, 1, 0)
+    assert (summary.eligible, summary.regenerated, summary.kept_new, summary.kept_original) == (
+        1,
+        1,
+        1,
+        0,
+    )
     assert (summary.calls, summary.account.asked, summary.account.ok) == (3, 3, 3)
     assert summary.account.not_reached == 0
     [new] = made(store)
-    assert (new["source"], new["external_id"], new["answer"]) == ("log", f"0~reflect-{summary.account.run_id}", BETTER)
+    assert (new["source"], new["external_id"], new["answer"]) == (
+        "log",
+        f"0~reflect-{summary.account.run_id}",
+        BETTER,
+    )
     assert (new["generator_model"], new["derived_from"]) == ("writer", 1)
-    assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [("0", 0.2), (new["external_id"], 0.9)]
+    assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [
+        ("0", 0.2),
+        (new["external_id"], 0.9),
+    ]
     [row] = refinements(store)
     before, after = (one["id"] for one in rows_of(store, JUDGMENT))
     assert (row["method"], row["outcome"]) == ("reflect", "kept_new")
@@ -116,7 +141,9 @@ def test_a_temperature_is_sent_where_it_is_given(sqlite_store: Store) -> None:
 
 
 @pytest.mark.parametrize("groundedness", [0.2, 0.1], ids=["equal", "lower"])
-def test_only_a_strictly_higher_groundedness_replaces_the_original(sqlite_store: Store, groundedness: float) -> None:
+def test_only_a_strictly_higher_groundedness_replaces_the_original(
+    sqlite_store: Store, groundedness: float
+) -> None:
     store_bad(sqlite_store)
     summary, _ = reflect(sqlite_store, writing(granite=(groundedness, 4)))
     assert (summary.kept_new, summary.kept_original, summary.second_failed) == (0, 1, 0)
@@ -126,10 +153,16 @@ def test_only_a_strictly_higher_groundedness_replaces_the_original(sqlite_store:
 def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> None:
     store_bad(sqlite_store)
     script = both(
-        lambda _request: BETTER, lambda answer: completion("Good!") if "granite" in answer else scored({})(answer)
+        lambda _request: BETTER,
+        lambda answer: completion("Good!") if "granite" in answer else scored({})(answer),
     )
     summary, _ = reflect(sqlite_store, script)
-    assert (summary.regenerated, summary.kept_new, summary.kept_original, summary.second_failed) == (1, 0, 1, 1)
+    assert (
+        summary.regenerated,
+        summary.kept_new,
+        summary.kept_original,
+        summary.second_failed,
+    ) == (1, 0, 1, 1)
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["second_failed"]
     assert [row["status"] for row in judgments(sqlite_store)] == ["ok", "unparsable"]
     # The repair is a call too.
@@ -145,15 +178,24 @@ def test_an_identical_answer_is_counted_and_not_judged(sqlite_store: Store) -> N
     assert made(sqlite_store) == []
 
 
-def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(sqlite_store: Store) -> None:
+def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(
+    sqlite_store: Store,
+) -> None:
     store_bad(sqlite_store)
     judge_first(sqlite_store)
     summary, _ = reflect(sqlite_store, both(lambda _request: failure(400, "too long"), scored({})))
-    assert (summary.eligible, summary.no_answer, summary.regenerated, summary.account.error) == (1, 1, 0, 1)
+    assert (summary.eligible, summary.no_answer, summary.regenerated, summary.account.error) == (
+        1,
+        1,
+        0,
+        1,
+    )
     assert [row["response_id"] for row in generations(sqlite_store)] == [None]
 
 
-def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(sqlite_store: Store) -> None:
+def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
+    sqlite_store: Store,
+) -> None:
     store_bad(sqlite_store, 2, messages=None)
     summary, endpoint = reflect(sqlite_store, writing())
     assert (summary.eligible, summary.no_messages, summary.regenerated) == (2, 2, 0)
@@ -177,7 +219,9 @@ def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
     ],
     ids=["good enough", "no quality", "no groundedness", "no usable verdict"],
 )
-def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store: Store, said: dict[str, Any]) -> None:
+def test_what_is_good_enough_or_unmeasured_is_not_eligible(
+    sqlite_store: Store, said: dict[str, Any]
+) -> None:
     store_bad(sqlite_store)
     judge_first(sqlite_store, **said)
     summary, endpoint = reflect(sqlite_store, writing())
@@ -191,7 +235,9 @@ def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store: Store, 
     [{"query_type": "simple"}, {"answer": "x" * 49}, {"passages": None}],
     ids=["another type", "too short", "no passages"],
 )
-def test_answers_of_another_kind_are_not_even_judged(sqlite_store: Store, fields: dict[str, Any]) -> None:
+def test_answers_of_another_kind_are_not_even_judged(
+    sqlite_store: Store, fields: dict[str, Any]
+) -> None:
     store_bad(sqlite_store, **fields)
     summary, endpoint = reflect(sqlite_store, writing(), rule=ReflectRule(query_types=("complex",)))
     assert (summary.eligible, endpoint.requests) == (0, [])
@@ -204,7 +250,9 @@ def test_the_thresholds_are_parameters(sqlite_store: Store) -> None:
     assert summary.kept_new == 1
 
 
-def test_only_complex_questions_get_a_second_answer_unless_told_otherwise(sqlite_store: Store) -> None:
+def test_only_complex_questions_get_a_second_answer_unless_told_otherwise(
+    sqlite_store: Store,
+) -> None:
     store_bad(sqlite_store, query_type="QA")
     by_default, endpoint = reflect(sqlite_store, writing())
     assert (by_default.eligible, endpoint.requests) == (0, [])
@@ -240,18 +288,24 @@ def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store: Sto
     store_bad(sqlite_store, 2)
     with sqlite_store.writing() as connection:
         store_responses(
-            connection, [Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")]
+            connection,
+            [Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")],
         )
     first, _ = reflect(sqlite_store, writing())
     assert (first.kept_new, first.no_messages) == (2, 1)
-    rest, endpoint = reflect(sqlite_store, writing(), rebuild_messages=True, rule=ReflectRule(max_quality=3))
+    rest, endpoint = reflect(
+        sqlite_store, writing(), rebuild_messages=True, rule=ReflectRule(max_quality=3)
+    )
     assert (rest.kept_new, len(endpoint.requests)) == (1, 2)
 
 
-def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(sqlite_store: Store) -> None:
+def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(
+    sqlite_store: Store,
+) -> None:
     store_bad(sqlite_store, 2)
     script = both(
-        lambda request: failure(400, "no") if "rock 1" in str(request) else BETTER, scored({"granite": (0.9, 4)})
+        lambda request: failure(400, "no") if "rock 1" in str(request) else BETTER,
+        scored({"granite": (0.9, 4)}),
     )
     first, _ = reflect(sqlite_store, script)
     assert (first.kept_new, first.no_answer) == (1, 1)
@@ -280,12 +334,20 @@ def test_a_stopped_run_goes_on_with_what_is_missing(store: Store) -> None:
 def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> None:
     store_bad(sqlite_store, 3)
     judge_first(sqlite_store)
-    stopped, _ = reflect(sqlite_store, both(lambda _request: BETTER, lambda _answer: failure(401, "no such key")))
+    stopped, _ = reflect(
+        sqlite_store, both(lambda _request: BETTER, lambda _answer: failure(401, "no such key"))
+    )
     kept = len(generations(sqlite_store))
     store_answers(sqlite_store, 2, first=10)
     with sqlite_store.writing() as connection:
         newcomer = Response(
-            "log", "new", "What is it?", f"{LONG} new.", ("A rock.",), query_type="complex", messages=asked(9)
+            "log",
+            "new",
+            "What is it?",
+            f"{LONG} new.",
+            ("A rock.",),
+            query_type="complex",
+            messages=asked(9),
         )
         store_responses(connection, [newcomer])
     summary, endpoint = reflect(sqlite_store, writing())
@@ -320,10 +382,15 @@ def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> N
 def test_the_cost_of_both_models_is_summed(sqlite_store: Store, tmp_path: Any) -> None:
     store_bad(sqlite_store)
     prices = tmp_path / "prices.toml"
-    prices.write_text("[models]\nreader = { input = 1, output = 1 }\nwriter = { input = 10, output = 10 }\n")
+    prices.write_text(
+        "[models]\nreader = { input = 1, output = 1 }\nwriter = { input = 10, output = 10 }\n"
+    )
     with RecordingEndpoint(writing()) as endpoint:
         summary = reflect_pending(
-            sqlite_store, judge("rag", endpoint, prices=prices), generator(endpoint, prices=prices), max_cost=1
+            sqlite_store,
+            judge("rag", endpoint, prices=prices),
+            generator(endpoint, prices=prices),
+            max_cost=1,
         )
     assert summary.account.cost_micro == 2 * 120 + 1200
 
@@ -336,7 +403,8 @@ def test_a_rule_out_of_its_range_is_refused(changes: dict[str, int]) -> None:
 
 def test_offline_judges_reflect_too(sqlite_store: Store) -> None:
     store_bad(
-        sqlite_store, answer="Marble dunes sing about violet engines while nobody in the harbour listens to them."
+        sqlite_store,
+        answer="Marble dunes sing about violet engines while nobody in the harbour listens to them.",
     )
     with RecordingEndpoint(lambda _request, _number: completion("It is a rock.")) as endpoint:
         summary = reflect_pending(sqlite_store, make_judge("lexical"), generator(endpoint))
@@ -358,7 +426,11 @@ def weather() -> Any:
 
 def test_the_scene_runs_as_its_docstring_says() -> None:
     done = subprocess.run(
-        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONUTF8": "1"}
+        [sys.executable, str(EXAMPLE)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONUTF8": "1"},
     )
     attempts = re.findall(r"attempt \d: It is (-?\d+) °C in Paris\.\n  rated (\d)", done.stdout)
     assert attempts == [("-255", "1"), ("-125", "1"), ("15", "4")]
@@ -366,7 +438,9 @@ def test_the_scene_runs_as_its_docstring_says() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_impossible_temperatures_fail_and_15_passes_whenever_it_comes(weather: Any, seed: int) -> None:
+def test_impossible_temperatures_fail_and_15_passes_whenever_it_comes(
+    weather: Any, seed: int
+) -> None:
     result = weather.main(["--seed", str(seed)])
     assert (result.passed, result.answer) == (True, PASSING)
     assert all("15" not in one.answer for one in result.attempts[:-1])
@@ -379,7 +453,11 @@ def test_a_limit_ends_the_scene_without_an_exception(weather: Any) -> None:
 
 
 def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather: Any) -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "weather", "arguments": '{"city": "Paris"}'},
+    }
 
     def script(request: dict[str, Any], _number: int) -> ScriptedReply:
         messages = request["messages"]
@@ -393,5 +471,7 @@ def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather: Any
         return ScriptedReply(reply)
 
     with RecordingEndpoint(script) as endpoint:
-        result = weather.main(["--model", "writer", "--judge-model", "reader", "--base-url", endpoint.base_url])
+        result = weather.main(
+            ["--model", "writer", "--judge-model", "reader", "--base-url", endpoint.base_url]
+        )
     assert (result.passed, result.answer, len(result.attempts)) == (True, PASSING, 3)

@@ -16,7 +16,10 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from refining_log import rated
 
 Messages = list[dict[str, Any]]
-QUESTION: Messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How warm is it?"}]
+QUESTION: Messages = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "How warm is it?"},
+]
 
 
 class Chat:
@@ -38,7 +41,9 @@ def judging(*ratings: Any) -> Any:
         rating = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(rating, str):
             return rating
-        return json.dumps({"evaluation": "why", "rating": rating, "feedback": f"better than {rating}"})
+        return json.dumps(
+            {"evaluation": "why", "rating": rating, "feedback": f"better than {rating}"}
+        )
 
     return judge
 
@@ -117,7 +122,12 @@ def test_a_call_that_uses_tools_inside_is_wrapped() -> None:
 def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing() -> None:
     chat = Chat()
     result = judgeboard.refine(chat, judging(1, 3, 2, 2)).blocking(QUESTION)
-    assert (result.answer, result.passed, result.rating, result.feedback) == ("try 4", False, 2, "better than 2")
+    assert (result.answer, result.passed, result.rating, result.feedback) == (
+        "try 4",
+        False,
+        2,
+        "better than 2",
+    )
     assert len(chat.asked) == 4
 
 
@@ -127,8 +137,15 @@ def test_the_best_answer_is_given_where_that_is_wanted_and_of_equals_the_later()
 
 
 def test_unusable_ratings_alone_still_give_an_answer() -> None:
-    result = judgeboard.refine(Chat(), judging("no idea"), max_repeats=1, keep="best").blocking(QUESTION)
-    assert (result.answer, result.passed, result.rating, result.feedback) == ("try 2", False, None, None)
+    result = judgeboard.refine(Chat(), judging("no idea"), max_repeats=1, keep="best").blocking(
+        QUESTION
+    )
+    assert (result.answer, result.passed, result.rating, result.feedback) == (
+        "try 2",
+        False,
+        None,
+        None,
+    )
     assert [one.status for one in result.attempts] == [Status.UNPARSABLE, Status.UNPARSABLE]
 
 
@@ -159,7 +176,10 @@ def test_a_call_cannot_change_what_later_attempts_are_asked() -> None:
 
 def test_pictures_stay_and_the_feedback_is_one_more_part() -> None:
     chat = Chat()
-    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:,x"}}]
+    parts = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "data:,x"}},
+    ]
     judgeboard.refine(chat, judging(1, 4)).blocking([{"role": "user", "content": parts}])
     told = chat.asked[1][0]["content"]
     assert told[:2] == parts
@@ -174,7 +194,10 @@ def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises()
 
     result = judgeboard.refine(Chat(), broken, max_repeats=0).blocking(QUESTION)
     assert (result.answer, result.passed) == ("try 1", False)
-    assert (result.attempts[0].status, result.attempts[0].error) == ("error", f"LookupError: {failed}")
+    assert (result.attempts[0].status, result.attempts[0].error) == (
+        "error",
+        f"LookupError: {failed}",
+    )
     with pytest.raises(LookupError):
         judgeboard.refine(broken, judging(4)).blocking(QUESTION)
 
@@ -182,7 +205,10 @@ def test_a_judge_that_raises_is_a_failed_attempt_and_a_chat_that_raises_raises()
 def test_an_empty_answer_is_an_attempt_that_is_not_rated() -> None:
     answers = iter(["  ", "here"])
     result = judgeboard.refine(lambda _messages: next(answers), judging(4)).blocking(QUESTION)
-    assert (result.answer, [one.status for one in result.attempts]) == ("here", ["unparsable", "ok"])
+    assert (result.answer, [one.status for one in result.attempts]) == (
+        "here",
+        ["unparsable", "ok"],
+    )
     nothing = judgeboard.refine(lambda _messages: "", judging(4), max_repeats=0).blocking(QUESTION)
     assert (nothing.answer, nothing.passed) == (None, False)
 

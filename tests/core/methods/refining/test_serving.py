@@ -40,16 +40,28 @@ WARNING = "⚠️ Some content may go beyond available data"
 def items(store: Store) -> list[Item]:
     """The answers of the log."""
     with store.reading() as connection:
-        ids = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG).order_by("id"))
+        ids = connection.execute(
+            select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG).order_by("id")
+        )
         return [load_item(connection, id_) for id_ in ids.scalars()]
 
 
 @on_sqlite
 def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> None:
     served = judgeboard.serve_answer_blocking(
-        QUERY, BAD, PASSAGES, store=store, source="shop", metadata={"tenant": "a"}, generator_model="m"
+        QUERY,
+        BAD,
+        PASSAGES,
+        store=store,
+        source="shop",
+        metadata={"tenant": "a"},
+        generator_model="m",
     )
-    assert (served.text, served.answer, served.level) == (f"{DISCLAIMER}\n\n{BAD}", BAD, "disclaimer")
+    assert (served.text, served.answer, served.level) == (
+        f"{DISCLAIMER}\n\n{BAD}",
+        BAD,
+        "disclaimer",
+    )
     [item] = items(store)
     # Stored without notice.
     assert (item.response.external_id, item.response.source, item.response.answer) == (
@@ -68,7 +80,11 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> No
     )
     [judgment] = item.judgments
     assert served.verdict is not None
-    assert judgment.groundedness == served.verdict.groundedness == item.response.metadata["served"]["groundedness"]
+    assert (
+        judgment.groundedness
+        == served.verdict.groundedness
+        == item.response.metadata["served"]["groundedness"]
+    )
     assert "low_groundedness" in {flag.rule for flag in item.flags}
 
 
@@ -79,7 +95,10 @@ def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) 
     )
     assert (served.text, served.level) == (GOOD, "full")
     [item] = items(store)
-    assert (item.response.answer, item.response.metadata["served"]["reflection"]) == (GOOD, "kept_new")
+    assert (item.response.answer, item.response.metadata["served"]["reflection"]) == (
+        GOOD,
+        "kept_new",
+    )
     with store.reading() as connection:
         [attempts] = attempt_sequences(connection, item.response_id)
     assert [attempt.answer for attempt in attempts.attempts] == [BAD, GOOD]
@@ -95,9 +114,18 @@ def test_the_rule_says_which_answers_get_a_second_one() -> None:
             QUERY, BAD, PASSAGES, generate=asked.append, query_type=query_type, record=False
         )
         assert (served.answer, served.level, asked) == (BAD, "disclaimer", [])
-    for rule in (judgeboard.ReflectRule(query_types=("simple",)), judgeboard.ReflectRule(query_types=())):
+    for rule in (
+        judgeboard.ReflectRule(query_types=("simple",)),
+        judgeboard.ReflectRule(query_types=()),
+    ):
         served = judgeboard.serve_answer_blocking(
-            QUERY, BAD, PASSAGES, generate=lambda _: GOOD, rule=rule, query_type="simple", record=False
+            QUERY,
+            BAD,
+            PASSAGES,
+            generate=lambda _: GOOD,
+            rule=rule,
+            query_type="simple",
+            record=False,
         )
         # With empty query types, all count.
         assert served.answer == GOOD
@@ -115,7 +143,9 @@ def test_each_step_is_optional(store: Store) -> None:
     assert (len(second.judgments), "notice" in second.response.metadata["served"]) == (1, False)
 
 
-@pytest.mark.parametrize(("score", "start", "level"), [(0.8, "", "full"), (0.6, WARNING, "warning")])
+@pytest.mark.parametrize(
+    ("score", "start", "level"), [(0.8, "", "full"), (0.6, WARNING, "warning")]
+)
 def test_the_notice_goes_by_the_verdict_of_a_model(score: float, start: str, level: str) -> None:
     with RecordingEndpoint(always(verdict(groundedness=score, quality=3))) as endpoint:
         served = judgeboard.serve_answer_blocking(
@@ -129,11 +159,17 @@ def test_without_a_store_the_server_gets_the_answer_and_what_the_reader_saw() ->
     with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
         client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0)
         served = asyncio.run(
-            judgeboard.serve_answer(QUERY, BAD, [{"text": PASSAGES[0], "rank": 1}], client=client, source="shop")
+            judgeboard.serve_answer(
+                QUERY, BAD, [{"text": PASSAGES[0], "rank": 1}], client=client, source="shop"
+            )
         )
         assert client.flush(60)
     [body] = server.requests[0].body
-    assert (body["external_id"], body["answer"], body["source"]) == (served.external_id, BAD, "shop")
+    assert (body["external_id"], body["answer"], body["source"]) == (
+        served.external_id,
+        BAD,
+        "shop",
+    )
     assert body["metadata"]["served"]["notice"] == "disclaimer"
     assert body["context"] == [{"text": PASSAGES[0], "rank": 1}]
 
@@ -153,7 +189,10 @@ class Own:
             reasoning="why",
             raw="{}",
             claims=(Claim(BAD, judgeboard.ClaimStatus.UNSUPPORTED, BAD, None, None, 0, len(BAD)),),
-            scores=(DimensionScore("tone", 4.0, "1-5", "polite"), DimensionScore("depth", None, "1-5")),
+            scores=(
+                DimensionScore("tone", 4.0, "1-5", "polite"),
+                DimensionScore("depth", None, "1-5"),
+            ),
         ),
         "error": judgeboard.Verdict(status=judgeboard.Status.ERROR, error="no"),
     }
@@ -187,14 +226,30 @@ def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
     [item] = items(store)
     [judgment] = item.judgments
     sent = Own.verdicts[status]
-    for name in ("status", "groundedness", "quality", "label", "reasoning", "claims", "raw", "error"):
+    for name in (
+        "status",
+        "groundedness",
+        "quality",
+        "label",
+        "reasoning",
+        "claims",
+        "raw",
+        "error",
+    ):
         assert getattr(judgment, name) == getattr(sent, name), name
     assert rules <= {flag.rule for flag in item.flags}
     with store.reading() as connection:
         [version] = list_versions(connection)
-        assert tuple(dimension_scores(connection, [judgment.id]).get(judgment.id, ())) == sent.scores
+        assert (
+            tuple(dimension_scores(connection, [judgment.id]).get(judgment.id, ())) == sent.scores
+        )
     recorded = {"recorded": fingerprint(Own.version)}
-    assert (version.name, version.model, version.params, item.response.source) == ("mine", "m-1", recorded, "shop")
+    assert (version.name, version.model, version.params, item.response.source) == (
+        "mine",
+        "m-1",
+        recorded,
+        "shop",
+    )
 
 
 class Broken:
@@ -235,7 +290,11 @@ def test_the_reader_gets_the_answer_whatever_fails(
     began = time.monotonic()
     with caplog.at_level(logging.WARNING, "judgeboard"):
         served = judgeboard.serve_answer_blocking(QUERY, GOOD, **arguments)
-    assert (served.answer, served.text, served.level) == (GOOD, f"{UNCHECKED}\n\n{GOOD}", "unchecked")
+    assert (served.answer, served.text, served.level) == (
+        GOOD,
+        f"{UNCHECKED}\n\n{GOOD}",
+        "unchecked",
+    )
     assert time.monotonic() - began < 30
     assert reason is None or reason in caplog.text
 
@@ -282,7 +341,9 @@ def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_record
     other.execute("begin immediate")
     with caplog.at_level(logging.WARNING, "judgeboard"):
         served = returns_meanwhile(
-            lambda: judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, within_s=0.5, store=store)
+            lambda: judgeboard.serve_answer_blocking(
+                QUERY, BAD, PASSAGES, within_s=0.5, store=store
+            )
         )
         assert (served.level, other.in_transaction, len(items(store))) == ("disclaimer", True, 1)
         assert [served.external_id in record.getMessage() for record in caplog.records] == [True]
@@ -305,7 +366,9 @@ def test_a_recording_that_fails_in_the_background_is_logged(
             raise full
 
     def serve() -> ServedAnswer:
-        return judgeboard.serve_answer_blocking(QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck()))
+        return judgeboard.serve_answer_blocking(
+            QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck())
+        )
 
     with caplog.at_level(logging.WARNING, "judgeboard"):
         served = returns_meanwhile(serve)
@@ -318,7 +381,9 @@ def test_a_recording_that_fails_in_the_background_is_logged(
     assert last.endswith(f"OSError: {full}")
 
 
-def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released: threading.Event) -> None:
+def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(
+    released: threading.Event,
+) -> None:
     def generate(_messages: Any) -> str:
         released.wait(60)
         return GOOD
@@ -333,7 +398,9 @@ def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released: thre
 
 
 @on_sqlite
-def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_warned(store: Store) -> None:
+def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_warned(
+    store: Store,
+) -> None:
     with RecordingEndpoint(in_turn([ScriptedReply({"error": "no"}, 500)] * 9)) as endpoint:
         made = judgeboard.make_judge("rag", model="m", base_url=endpoint.base_url, tries=1)
         unwarned = judgeboard.serve_answer_blocking(
@@ -347,7 +414,9 @@ def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_war
     assert "judge_failed" in {flag.rule for flag in item.flags}
 
 
-@pytest.mark.parametrize("metadata", [{}, {"served": 3}, {"served": {"notice": ["x"], "groundedness": "high"}}])
+@pytest.mark.parametrize(
+    "metadata", [{}, {"served": 3}, {"served": {"notice": ["x"], "groundedness": "high"}}]
+)
 def test_metadata_of_other_tools_describe_no_notice(metadata: dict[str, Any]) -> None:
     assert served_words(metadata) is None
 

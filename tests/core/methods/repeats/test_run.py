@@ -42,10 +42,14 @@ from judging_log import address, asked, judgments, number_in, rag, runs, store_a
 from killed_command import AT_ONCE, killed_then_repeated, stored
 
 
-def repeat(store: Store, script: Script, times: int = 3, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
+def repeat(
+    store: Store, script: Script, times: int = 3, **options: Any
+) -> tuple[JudgingSummary, RecordingEndpoint]:
     chosen = {name: options.pop(name) for name in ("prices",) if name in options}
     with RecordingEndpoint(script) as endpoint:
-        return judge_repeats(store, rag(endpoint, **chosen), times, **{"concurrency": 2} | options), endpoint
+        return judge_repeats(
+            store, rag(endpoint, **chosen), times, **{"concurrency": 2} | options
+        ), endpoint
 
 
 def version(store: Store, name: str, **params: Any) -> StoredVersion:
@@ -56,7 +60,10 @@ def version(store: Store, name: str, **params: Any) -> StoredVersion:
 def add(store: Store, of: StoredVersion, response_id: int, *verdicts: Verdict) -> None:
     with store.writing() as connection:
         store_judgments(
-            connection, of, None, [NewJudgment(response_id, 0, number, each) for number, each in enumerate(verdicts)]
+            connection,
+            of,
+            None,
+            [NewJudgment(response_id, 0, number, each) for number, each in enumerate(verdicts)],
         )
 
 
@@ -66,15 +73,22 @@ def scored(value: float | None) -> Verdict:
 
 def by_name(rows: list[dict[str, Any]], store: Store) -> dict[str, list[dict[str, Any]]]:
     with store.reading() as connection:
-        names = {row.id: row.name for row in connection.execute(select(VERSION.c.id, VERSION.c.name))}
-    return {name: [row for row in rows if names[row["judge_version_id"]] == name] for name in names.values()}
+        names = {
+            row.id: row.name for row in connection.execute(select(VERSION.c.id, VERSION.c.name))
+        }
+    return {
+        name: [row for row in rows if names[row["judge_version_id"]] == name]
+        for name in names.values()
+    }
 
 
 @on_sqlite
 def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Store) -> None:
     store_answers(store, 4)
     qualities = iter([1, 4, 4] * 4)
-    summary, endpoint = repeat(store, lambda _request, _number: verdict(quality=next(qualities)), concurrency=1)
+    summary, endpoint = repeat(
+        store, lambda _request, _number: verdict(quality=next(qualities)), concurrency=1
+    )
     assert (summary.selected, summary.ok, len(endpoint.requests)) == (12, 12, 12)
     assert set(asked(endpoint).values()) == {3}
     rows = by_name(judgments(store), store)
@@ -87,7 +101,9 @@ def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Stor
     assert len(runs(store)) == 1
 
 
-def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(sqlite_store: Store) -> None:
+def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(
+    sqlite_store: Store,
+) -> None:
     store_answers(sqlite_store, 3)
     with RecordingEndpoint() as endpoint:
         judge_pending(sqlite_store, rag(endpoint))
@@ -108,10 +124,14 @@ def test_a_stopped_run_of_repeats_goes_on_where_it_ended(store: Store, tmp_path:
     assert len(by_name(judgments(store), store)["rag x3"]) == 10
 
 
-def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(sqlite_store: Store) -> None:
+def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(
+    sqlite_store: Store,
+) -> None:
     store_answers(sqlite_store, 2)
     first, endpoint = repeat(
-        sqlite_store, lambda _request, number: verdict() if number < 4 else failure(401, "no"), concurrency=1
+        sqlite_store,
+        lambda _request, number: verdict() if number < 4 else failure(401, "no"),
+        concurrency=1,
     )
     assert (first.state, len(endpoint.requests)) == ("stopped", 5)
     store_answers(sqlite_store, 1, first=5, kind=ResponseKind.CONTROL)
@@ -122,7 +142,9 @@ def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been
     assert (asked(endpoint), len(runs(sqlite_store)), third.ok) == ({6: 3}, 2, 3)
 
 
-def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(sqlite_store: Store) -> None:
+def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(
+    sqlite_store: Store,
+) -> None:
     store_answers(sqlite_store, 5)
     summary, endpoint = repeat(sqlite_store, always(verdict()), limit=2)
     assert sorted(asked(endpoint)) == [0, 1]
@@ -133,7 +155,9 @@ def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(sqlite_s
 def test_repeats_are_no_second_opinion_and_repeat_0_is_current(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 1)
     scores = iter([1.0, 0.1, 0.0])
-    repeat(sqlite_store, lambda _request, _number: verdict(groundedness=next(scores)), concurrency=1)
+    repeat(
+        sqlite_store, lambda _request, _number: verdict(groundedness=next(scores)), concurrency=1
+    )
     with sqlite_store.reading() as connection:
         assert "judges_disagree" not in set(connection.execute(select(FLAG.c.rule)).scalars())
     combined = by_name(judgments(sqlite_store), sqlite_store)["rag x3"]
@@ -149,12 +173,21 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     log.review_all(ids[:12], label=BAD.value)
     with sqlite_store.reading() as connection:
         report = repeats_report(connection, version="rag")
-    assert (report.main.measure, report.main.items, report.repeats, report.temperature) == ("label", 16, 3, 0.7)
+    assert (report.main.measure, report.main.items, report.repeats, report.temperature) == (
+        "label",
+        16,
+        3,
+        0.7,
+    )
     assert report.main.self_consistency.value == 0.75
     assert report.main.self_consistency.method == "Wilson"
     agreement = measure_agreement(sqlite_store, judge_versions=["rag"])
     assert Row.of("agreement", ALL, report.main.accuracy).estimate == agreement.figure("agreement")
-    assert (report.main.accuracy.value, report.main.accuracy_answers) == (0.0, agreement.answers) == (0.0, None)
+    assert (
+        (report.main.accuracy.value, report.main.accuracy_answers)
+        == (0.0, agreement.answers)
+        == (0.0, None)
+    )
     assert "12 graded answers" in " ".join(repeats_lines(report))
     log.review_all(ids[12:], label=GOOD.value)
     with sqlite_store.reading() as connection:
@@ -172,7 +205,11 @@ def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -
     add(sqlite_store, rag_, ids[2], scored(4), scored(None))
     with sqlite_store.reading() as connection:
         report = repeats_report(connection, version="rag")
-    assert (report.main.items, report.main.incomplete, report.main.self_consistency.value) == (1, 2, 1.0)
+    assert (report.main.items, report.main.incomplete, report.main.self_consistency.value) == (
+        1,
+        2,
+        1.0,
+    )
     assert (report.account.ok, report.account.unparsable) == (5, 1)
     assert report.main.accuracy.value is None
 
@@ -184,12 +221,20 @@ def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
     rag_, ids = log.version("rag"), log.answers(16)
     for place, id_ in enumerate(ids[:15]):
         add(sqlite_store, rag_, id_, scored(2), scored(2 if place else None))
-    add(sqlite_store, rag_, ids[15], Verdict(Status.ERROR, error="timeout"), Verdict(Status.UNPARSABLE))
+    add(
+        sqlite_store,
+        rag_,
+        ids[15],
+        Verdict(Status.ERROR, error="timeout"),
+        Verdict(Status.UNPARSABLE),
+    )
     with sqlite_store.reading() as connection:
         report = repeats_report(connection, version="rag")
     left_out = {"no value in some repeat": 1, "no value in any repeat": 1}
     assert (report.main.items, report.main.left_out, report.answers) == (14, left_out, 16)
-    assert all(each.items + sum(each.left_out.values()) == report.answers for each in report.measures)
+    assert all(
+        each.items + sum(each.left_out.values()) == report.answers for each in report.measures
+    )
     result = measure_agreement(sqlite_store, of="repeats")
     assert result.n + sum(result.about.left_out.values()) == report.answers
     assert result.about.left_out == {"incomplete": 1, "no_value": 1}
@@ -201,7 +246,10 @@ def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
 def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(4, kind=ResponseKind.CANDIDATE)
-    first, second = version(sqlite_store, "gpt-4", rubric=1), version(sqlite_store, "gpt-4", rubric=2)
+    first, second = (
+        version(sqlite_store, "gpt-4", rubric=1),
+        version(sqlite_store, "gpt-4", rubric=2),
+    )
     add(sqlite_store, first, ids[0], scored(1), scored(1), scored(1))
     add(sqlite_store, first, ids[1], scored(4), scored(4), scored(5))
     add(sqlite_store, second, ids[2], scored(5), scored(5), scored(5))
@@ -228,7 +276,9 @@ def test_who_was_not_asked_twice_is_told_how(sqlite_store: Store) -> None:
         repeat(sqlite_store, always(verdict()), 1)
 
 
-def test_who_is_not_found_is_answered_with_those_that_were_asked_more_than_once(sqlite_store: Store) -> None:
+def test_who_is_not_found_is_answered_with_those_that_were_asked_more_than_once(
+    sqlite_store: Store,
+) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(1)
     add(sqlite_store, log.version("rag"), ids[0], scored(2), scored(2))
@@ -245,7 +295,9 @@ def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -
     db = ["--db", address(sqlite_store)]
 
     def script(request: dict[str, Any], number: int) -> ScriptedReply:
-        return completion("hm") if number_in(request) == 2 else verdict(quality=4 if number % 2 else 3)
+        return (
+            completion("hm") if number_in(request) == 2 else verdict(quality=4 if number % 2 else 3)
+        )
 
     with RecordingEndpoint(script) as endpoint:
         model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
@@ -277,7 +329,9 @@ def test_an_error_in_a_repeat_is_1(sqlite_store: Store) -> None:
 
 
 @pytest.mark.shared
-def test_prometheus_says_the_same_on_half_of_the_items(public_database: Callable[..., Path]) -> None:
+def test_prometheus_says_the_same_on_half_of_the_items(
+    public_database: Callable[..., Path],
+) -> None:
     with closing(open_store(public_database(("prometheus.samples", "repeats")))) as store:
         with store.reading() as connection:
             (name,) = set(connection.execute(select(VERSION.c.name)).scalars())

@@ -70,11 +70,26 @@ def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
     assert [result["account"][name] for name in COUNTS] == [27, 27, 0, 0, 0, 0]
     rows = {(row["figure"], row["slice"]): row for row in result["rows"]}
     assert rows["n", None]["n"] == 3
-    assert {name for name, part in rows if part is None} >= {"without", "always", "selective", "gain_without"}
+    assert {name for name, part in rows if part is None} >= {
+        "without",
+        "always",
+        "selective",
+        "gain_without",
+    }
     assert {each["code"] for each in result["caveats"]} == {"tied_samples"}
     parts = {part["headline"]["code"]: part["rows"] for part in result["parts"]}
-    assert list(parts) == ["verdicts_by_condition", "right_by_level", "other_gates", "by_category", "tuned"]
-    levels = [(row["slice"], row["value"], row["n"]) for row in parts["right_by_level"] if row["figure"] == "own_right"]
+    assert list(parts) == [
+        "verdicts_by_condition",
+        "right_by_level",
+        "other_gates",
+        "by_category",
+        "tuned",
+    ]
+    levels = [
+        (row["slice"], row["value"], row["n"])
+        for row in parts["right_by_level"]
+        if row["figure"] == "own_right"
+    ]
     assert levels == [("2 of 5", 0, 1), ("5 of 5", 1, 2)]
     assert {row["slice"] for row in parts["by_category"]} == {"geo"}
     assert {row["slice"] for row in parts["other_gates"]} == {f"{n} of 5" for n in range(1, 6)}
@@ -98,8 +113,12 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
     assert [result["account"][name] for name in COUNTS] == [21, 21, 0, 0, 0, 0]
     accuracy = {row["figure"]: row["value"] for row in result["rows"] if row["slice"] is None}
     assert ("without" in accuracy, accuracy["selective"]) == (False, 1)
-    (gates,) = (part["rows"] for part in result["parts"] if part["headline"]["code"] == "other_gates")
-    assert [row["value"] for row in gates if (row["figure"], row["slice"]) == ("selective", "3 of 5")] == [1]
+    (gates,) = (
+        part["rows"] for part in result["parts"] if part["headline"]["code"] == "other_gates"
+    )
+    assert [
+        row["value"] for row in gates if (row["figure"], row["slice"]) == ("selective", "3 of 5")
+    ] == [1]
 
 
 def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
@@ -130,7 +149,10 @@ def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
         server = held.server
         command = words(server, sqlite_store, pairs_file(tmp_path, 4))
         with ReadCommand(*command) as first:
-            until(lambda: len(server.requests) == 13 + AT_ONCE and stored(sqlite_store) == 13, "13 stored, 2 in flight")
+            until(
+                lambda: len(server.requests) == 13 + AT_ONCE and stored(sqlite_store) == 13,
+                "13 stored, 2 in flight",
+            )
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
         held.release()
@@ -146,7 +168,10 @@ def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
         ([], "--pairs FILE to ask a judge, or --recorded"),
         (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
         (["--recorded", "--model", "m"], "makes no model calls: remove --model"),
-        (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version needs --recorded"),
+        (
+            ["--pairs", "x", "--judge-version", "j", "--model", "m"],
+            "--judge-version needs --recorded",
+        ),
         (["--pairs", "x", "--model", "m"], "no file x"),
         (["--pairs", PAIRS], "needs a model"),
         (["--recorded", "--conditions", "A"], "--conditions"),
@@ -155,7 +180,11 @@ def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_why(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], why: str
+    sqlite_store: Store,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    why: str,
 ) -> None:
     given = [pairs_file(tmp_path, 1) if word == PAIRS else word for word in given]
     assert run(["compare", "ssr", *given, "--db", address(sqlite_store)]) == 2
@@ -175,20 +204,38 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     target = tmp_path / "made.jsonl"
     assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out
-    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2
+    assert (
+        run(
+            [
+                "compare",
+                "make-pairs",
+                "--questions",
+                str(questions),
+                "-o",
+                str(tmp_path / "no" / "x"),
+            ]
+        )
+        == 2
+    )
 
 
 def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     questions, pairs = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl"
-    rows = [{"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"} for n in range(5)]
+    rows = [
+        {"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"}
+        for n in range(5)
+    ]
     questions.write_text("\n".join(map(json.dumps, rows)))
     wanted: list[str] = []
 
     def script(request: dict[str, Any], _number: int) -> ScriptedReply:
         text = request["messages"][-1]["content"]
-        letter, number = re.search(r"option ([A-D])\.", text)[1], int(re.search(r"Capital (\d)", text)[1])
+        letter, number = (
+            re.search(r"option ([A-D])\.", text)[1],
+            int(re.search(r"Capital (\d)", text)[1]),
+        )
         wanted.append(letter)
         said = {
             1: f"It is well known.\nAnswer: ({letter}) {OPTIONS['ABCD'.index(letter)]}",
@@ -199,14 +246,25 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
         return completion(said.get(number, f"The first step shows it.\nAnswer: {letter}"))
 
     with RecordingEndpoint(script) as endpoint:
-        command = ["compare", "make-pairs", "--questions", str(questions), "-o", str(pairs), "--concurrency", "1"]
+        command = [
+            "compare",
+            "make-pairs",
+            "--questions",
+            str(questions),
+            "-o",
+            str(pairs),
+            "--concurrency",
+            "1",
+        ]
         assert run([*command, "--generator", "gpt-4o-mini", "--base-url", endpoint.base_url]) == 0
     err = capsys.readouterr().err
     # The number of calls is said first.
     assert err.startswith("up to 10 calls ")
     *_, account, unread, both_right, both_wrong = err.splitlines()
     assert account.startswith("2 pairs made, 3 ")
-    assert [each[:14] for each in sorted({unread, both_right, both_wrong})] == ["  1 question: "] * 3
+    assert [each[:14] for each in sorted({unread, both_right, both_wrong})] == [
+        "  1 question: "
+    ] * 3
     made = [json.loads(line) for line in pairs.read_text().splitlines()]
     assert [pair["id"] for pair in made] == ["0", "1"]
     for pair in made:
@@ -218,7 +276,8 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
     assert wanted.count("B") == 5
     replies = tmp_path / "replies.jsonl"
     lines = [
-        {"response_id": f"0/{made[0][f'concludes_{side}']}", "raw": made[0][f"answer_{side}"]} for side in ("a", "b")
+        {"response_id": f"0/{made[0][f'concludes_{side}']}", "raw": made[0][f"answer_{side}"]}
+        for side in ("a", "b")
     ]
     replies.write_text("\n".join(map(json.dumps, lines)))
     recorded = ["--generator", "gpt-4o-mini", "--generator-replies", str(replies)]
@@ -244,11 +303,21 @@ def conclude(request: dict[str, Any], _number: int) -> ScriptedReply:
 
 
 def generating(folder: Path, endpoint: RecordingEndpoint, count: int = 8) -> list[str]:
-    rows = [{"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"} for n in range(count)]
+    rows = [
+        {"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"}
+        for n in range(count)
+    ]
     questions = folder / "questions.jsonl"
     questions.write_text("\n".join(map(json.dumps, rows)))
     files = ["--questions", str(questions), "-o", str(folder / "made.jsonl")]
-    generator = ["--generator", "scripted", "--generator-base-url", endpoint.base_url, "--concurrency", "1"]
+    generator = [
+        "--generator",
+        "scripted",
+        "--generator-base-url",
+        endpoint.base_url,
+        "--concurrency",
+        "1",
+    ]
     return ["compare", "make-pairs", *files, *generator]
 
 
@@ -281,7 +350,10 @@ def test_ctrl_c_writes_the_pairs_so_far_and_ends_with_130(tmp_path: Path) -> Non
         with ReadCommand(*generating(tmp_path, held.server)) as process:
             until(lambda: len(held.server.requests) == 6, "1 in flight")
             process.send_signal(signal.SIGINT)
-            until(lambda: "waiting for 1 running call" in process.stderr.readline(), "the stop is known")
+            until(
+                lambda: "waiting for 1 running call" in process.stderr.readline(),
+                "the stop is known",
+            )
             held.release()
             err = process.stderr.read()
         assert process.returncode == 130
@@ -317,7 +389,11 @@ MMLU_PRO = [
 def test_the_rows_of_mmlu_pro_make_pairs_that_are_judged_in_a_new_database(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    questions, pairs, database = tmp_path / name, tmp_path / "pairs.jsonl", tmp_path / "new" / "x.db"
+    questions, pairs, database = (
+        tmp_path / name,
+        tmp_path / "pairs.jsonl",
+        tmp_path / "new" / "x.db",
+    )
     if name.endswith("parquet"):
         pq.write_table(pa.Table.from_pylist(MMLU_PRO), questions)
     else:
@@ -347,7 +423,16 @@ def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
 ) -> None:
     questions = tmp_path / "mmlu.jsonl"
     questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
-    words = ["compare", "ssr", "--pairs", str(questions), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    words = [
+        "compare",
+        "ssr",
+        "--pairs",
+        str(questions),
+        "--model",
+        "m",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+    ]
     assert run([*words, "--db", str(tmp_path / "x.db")]) == 2
     assert "`judgeboard compare make-pairs`" in capsys.readouterr().err
 
@@ -361,4 +446,6 @@ def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_list
         rows = [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
         assert ["5", "of", "5", "2"] in rows
         assert run([*command, "--k", "1"]) == 0
-    assert ["1", "of", "1", "3"] in [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
+    assert ["1", "of", "1", "3"] in [
+        line.split()[:4] for line in capsys.readouterr().out.splitlines()
+    ]

@@ -48,10 +48,30 @@ def test_a_real_small_model_goes_through_all_of_it(
     prompt = tmp_path / "prompt.md"
     prompt.write_text(PROMPT)
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
-        model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "64", "--timeout", "500"]
+        model = [
+            "--model",
+            "smollm2",
+            "--base-url",
+            endpoint.base_url,
+            "--max-output",
+            "64",
+            "--timeout",
+            "500",
+        ]
         # One at a time, the server keeps the part of the prompt that both orders share.
         model += ["--concurrency", "1", "--prompt", str(prompt)]
-        command = ["compare", "ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
+        command = [
+            "compare",
+            "ssr",
+            "--pairs",
+            str(pairs),
+            *model,
+            "--k",
+            "1",
+            "--conditions",
+            "C",
+            "--json",
+        ]
         assert run([*command, "--db", address(sqlite_store)]) == 0
         requests = len(endpoint.requests)
     result = json.loads(capsys.readouterr().out)
@@ -63,9 +83,13 @@ def test_a_real_small_model_goes_through_all_of_it(
     assert sum(len(row["attempts"]) for row in stored) == requests
     assert all(row["raw"] and row["model_reported"] for row in stored)
     assert (account["error"], account["not_reached"]) == (0, 0)
-    assert [row["n"] for row in result["rows"] if (row["figure"], row["slice"]) == ("n", None)] == [1]
+    assert [row["n"] for row in result["rows"] if (row["figure"], row["slice"]) == ("n", None)] == [
+        1
+    ]
     with sqlite_store.reading() as connection:
         for row in comparisons:
-            for said in latest_comparisons(connection, row["judge_version_id"], row["pair_id"], [row["condition"]]):
+            for said in latest_comparisons(
+                connection, row["judge_version_id"], row["pair_id"], [row["condition"]]
+            ):
                 # Unusable is unusable.
                 assert bool(said.preferences) is (said.status is Status.OK)

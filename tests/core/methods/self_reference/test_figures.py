@@ -25,14 +25,22 @@ from judgeboard.methods.self_reference.scores import (
 from judgeboard.store.judge_versions import StoredVersion
 
 A, B, TIE = Preference
-RIGHT, WRONG, SPLIT = TwoOrders(A, A, asked=True), TwoOrders(B, B, asked=True), TwoOrders(A, B, asked=True)
+RIGHT, WRONG, SPLIT = (
+    TwoOrders(A, A, asked=True),
+    TwoOrders(B, B, asked=True),
+    TwoOrders(A, B, asked=True),
+)
 UNUSABLE = TwoOrders(A, None, asked=True)
 AGREED, TORN, SILENT = ["x"] * 4 + ["y"], ["x", "y", "z", "x", None], [None] * 5
 
 
-def item(samples: list[str | None], plain: TwoOrders, reference: TwoOrders = NOT_ASKED, **changes: object) -> Item:
+def item(
+    samples: list[str | None], plain: TwoOrders, reference: TwoOrders = NOT_ASKED, **changes: object
+) -> Item:
     voted = majority(samples)
-    made = Item(1, "QA", A, voted, None if voted.key is None else voted.key == "x", plain, reference)
+    made = Item(
+        1, "QA", A, voted, None if voted.key is None else voted.key == "x", plain, reference
+    )
     return replace(made, **changes)  # type: ignore[arg-type]  # the fields of an item
 
 
@@ -65,7 +73,11 @@ def test_c_takes_b_where_the_gate_is_on_and_a_where_it_is_off() -> None:
 def test_a_split_of_the_two_orders_is_counted_and_scored_as_half() -> None:
     made = result(item(AGREED, SPLIT, RIGHT), item(AGREED, RIGHT, SPLIT), item(TORN, WRONG, SPLIT))
     assert made.figure("without").n == 3
-    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [0.5, 0.75, 0]
+    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [
+        0.5,
+        0.75,
+        0,
+    ]
     assert list(values(made.parts[0], "inconsistent").values()) == [1, 2, 1]
 
 
@@ -82,7 +94,10 @@ def test_an_order_without_a_usable_verdict_is_unmeasured_never_0() -> None:
     made = result(item(AGREED, UNUSABLE, RIGHT), item(AGREED, RIGHT, RIGHT))
     assert (made.figure("without").value, made.figure("without").n) == (1, 1)
     conditions = made.parts[0]
-    assert [list(values(conditions, name).values()) for name in ("unmeasured", "not_asked")] == [[1, 0, 0], [0, 0, 0]]
+    assert [list(values(conditions, name).values()) for name in ("unmeasured", "not_asked")] == [
+        [1, 0, 0],
+        [0, 0, 0],
+    ]
 
 
 def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off() -> None:
@@ -95,7 +110,11 @@ def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off() -> No
 
 def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measured_in_all() -> None:
     made = result(item(AGREED, NOT_ASKED, RIGHT), item(TORN, RIGHT, NOT_ASKED))
-    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [None, None, 1]
+    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [
+        None,
+        None,
+        1,
+    ]
     assert "4 of 5" in str(made.figure("without").reason)
     assert list(values(made.parts[0], "not_asked").values()) == [1, 1, 0]
     assert list(values(made.parts[2], "selective").values()) == [None, None, 1, 1, None]
@@ -120,14 +139,18 @@ def test_the_four_slices_leave_out_what_nobody_knows_the_answer_of() -> None:
 
 
 def test_levels_go_by_how_many_agree_and_empty_ones_have_no_rows() -> None:
-    made = result(item(AGREED, RIGHT), item(AGREED, RIGHT), item(["y"] * 4 + ["x"], RIGHT), item(TORN, RIGHT))
+    made = result(
+        item(AGREED, RIGHT), item(AGREED, RIGHT), item(["y"] * 4 + ["x"], RIGHT), item(TORN, RIGHT)
+    )
     levels = made.parts[1]
     assert values(levels, "n") == {"2 of 5": 1, "4 of 5": 3}
     assert values(levels, "own_right") == {"2 of 5": 1, "4 of 5": pytest.approx(2 / 3)}
 
 
 def test_each_category_stands_by_itself() -> None:
-    categories = result(item(AGREED, RIGHT, RIGHT, category="law"), item(TORN, WRONG, WRONG, category="art")).parts[3]
+    categories = result(
+        item(AGREED, RIGHT, RIGHT, category="law"), item(TORN, WRONG, WRONG, category="art")
+    ).parts[3]
     assert values(categories, "n") == {"art": 1, "law": 1}
     assert values(categories, "selective") == {"art": 0, "law": 1}
     assert categories.figure("right_if_on", "art").reason
@@ -154,8 +177,18 @@ def test_without_a_gold_answer_a_verdict_is_no_accuracy() -> None:
     assert [each.code for each in made.caveats] == ["no_better_answer"]
 
 
-def voted_item(place: int, agree: int, plain: TwoOrders, reference: TwoOrders, category: str = "law") -> Item:
-    return Item(place, category, A, Majority("x", "x", agree, 5), right=True, plain=plain, reference=reference)
+def voted_item(
+    place: int, agree: int, plain: TwoOrders, reference: TwoOrders, category: str = "law"
+) -> Item:
+    return Item(
+        place,
+        category,
+        A,
+        Majority("x", "x", agree, 5),
+        right=True,
+        plain=plain,
+        reference=reference,
+    )
 
 
 def numbered_items(made: list[tuple[int, TwoOrders, TwoOrders, str]]) -> Items:
@@ -164,15 +197,23 @@ def numbered_items(made: list[tuple[int, TwoOrders, TwoOrders, str]]) -> Items:
 
 def test_each_category_gets_the_threshold_that_serves_it() -> None:
     # In law three that agree are right to be shown, in art nothing is.
-    law = [(agree, WRONG, RIGHT, "law") if agree >= 3 else (agree, RIGHT, WRONG, "law") for agree in (1, 2, 3, 4, 5)]
+    law = [
+        (agree, WRONG, RIGHT, "law") if agree >= 3 else (agree, RIGHT, WRONG, "law")
+        for agree in (1, 2, 3, 4, 5)
+    ]
     art = [(agree, RIGHT, WRONG, "art") for agree in (1, 2, 3, 4, 5)]
     tuned = tuned_part(numbered_items((law + art) * 10))
     assert values(tuned, "needed") == {"art": 6, "law": 3}
-    assert (tuned.figure("needed", "law").n, tuned.figure("selective").value, tuned.caveats) == (50, 1, ())
+    assert (tuned.figure("needed", "law").n, tuned.figure("selective").value, tuned.caveats) == (
+        50,
+        1,
+        (),
+    )
 
 
 def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
-    # Verdicts at random: a threshold that was tuned on all numbered_items them looks better than it is.
+    # Verdicts at random: a threshold that was tuned on all numbered_items them looks better than it
+    # is.
     drawn = np.random.default_rng(7).integers((1, 0), (6, 2), (60, 2)).tolist()
     noise = [(agree, *((RIGHT, WRONG) if up else (WRONG, RIGHT)), "law") for agree, up in drawn]
     items = numbered_items(noise)
@@ -185,12 +226,16 @@ def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
 
 def test_a_small_category_is_tuned_on_itself_and_called_optimistic() -> None:
     tuned = tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 9))
-    assert [(each.code, each.values) for each in tuned.caveats] == [("optimistic_gates", {"categories": ["law"]})]
+    assert [(each.code, each.values) for each in tuned.caveats] == [
+        ("optimistic_gates", {"categories": ["law"]})
+    ]
     assert not tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 10)).caveats
 
 
 def test_equally_good_thresholds_show_a_reference_least_often() -> None:
-    assert values(tuned_part(numbered_items([(3, RIGHT, RIGHT, "law")] * 20)), "needed") == {"law": 6}
+    assert values(tuned_part(numbered_items([(3, RIGHT, RIGHT, "law")] * 20)), "needed") == {
+        "law": 6
+    }
 
 
 def test_tuning_needs_both_conditions_everywhere() -> None:
@@ -234,10 +279,16 @@ def test_what_is_asked_where_the_gate_is_on_off_or_nothing_was_answered(
     conditions: str, on: set[object], off: set[object], silent: set[object]
 ) -> None:
     plan = Plan(5, 4, conditions)
-    assert [set(plan.orders(majority(samples))) for samples in (CONFIDENT, NOT_AGREED, MUTE)] == [on, off, silent]
+    assert [set(plan.orders(majority(samples))) for samples in (CONFIDENT, NOT_AGREED, MUTE)] == [
+        on,
+        off,
+        silent,
+    ]
 
 
-@pytest.mark.parametrize("conditions", ["".join(some) for n in (1, 2, 3) for some in combinations("ABC", n)])
+@pytest.mark.parametrize(
+    "conditions", ["".join(some) for n in (1, 2, 3) for some in combinations("ABC", n)]
+)
 def test_no_item_takes_more_calls_than_were_said(conditions: str) -> None:
     plan = Plan(5, 4, conditions)
     assert plan.calls_an_item == (7 if len(conditions) == 1 else 9)

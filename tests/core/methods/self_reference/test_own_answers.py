@@ -55,7 +55,8 @@ def test_free_answers_that_say_the_same(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("1,5", "15"), ("10²", "102"), ("1.000.000", "1"), ("5-3", "53"), ("v1.0", "v1"), ("-3", "3")]
+    ("one", "other"),
+    [("1,5", "15"), ("10²", "102"), ("1.000.000", "1"), ("5-3", "53"), ("v1.0", "v1"), ("-3", "3")],
 )
 def test_free_answers_that_say_something_else(one: str, other: str) -> None:
     assert answer_key(one, None) != answer_key(other, None)
@@ -72,7 +73,11 @@ def test_normalising_is_blind_to_case_and_blanks_whatever_the_text(text: str) ->
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9))
+@given(
+    st.decimals(
+        allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9
+    )
+)
 def test_a_number_is_the_same_with_and_without_thousands_marks(number: object) -> None:
     assert answer_key(f"{number:,}", None) == answer_key(f"{number:f}", None)
 
@@ -157,7 +162,12 @@ def test_a_tie_of_five_never_reaches_four_fifths(answers: list[str]) -> None:
     assert not (vote.tie and vote.agree >= samples_needed(0.8, 5))
 
 
-ROW = {"id": "q1", "question": "Capital of Italy?", "options": ["Paris", "Rome", "Oslo"], "reference": "B"}
+ROW = {
+    "id": "q1",
+    "question": "Capital of Italy?",
+    "options": ["Paris", "Rome", "Oslo"],
+    "reference": "B",
+}
 
 
 def test_the_right_option_stands_against_a_wrong_one_and_gold_names_its_side() -> None:
@@ -181,7 +191,10 @@ def test_sides_and_wrong_options_are_drawn_evenly_and_the_same_again() -> None:
 def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong() -> None:
     row = {**ROW, "options": ["1,000", "1000", "5"], "reference": "A"}
     pairs = [pair_of_question({**row, "id": str(number)}, 0) for number in range(20)]
-    assert {text for pair in pairs for text in (pair["answer_a"], pair["answer_b"])} == {"A. 1,000", "C. 5"}
+    assert {text for pair in pairs for text in (pair["answer_a"], pair["answer_b"])} == {
+        "A. 1,000",
+        "C. 5",
+    }
 
 
 @pytest.mark.parametrize(
@@ -194,7 +207,10 @@ def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong() -> None:
         ({"reference": None}, "reference or answer"),
         ({"options": ["Rome", "rome"], "reference": "A"}, "no wrong option"),
         ({"answer_index": 0}, "'B' and its answer_index 0 are different options"),
-        ({"reference": None, "answer_index": 3}, "answer_index 3 is not the number of one of its 3 options"),
+        (
+            {"reference": None, "answer_index": 3},
+            "answer_index 3 is not the number of one of its 3 options",
+        ),
         ({"reference": None, "answer_index": True}, "answer_index True is not"),
     ],
 )
@@ -204,12 +220,18 @@ def test_what_makes_no_pair_says_why(changes: dict[str, Any], why: str) -> None:
 
 
 def test_the_file_it_writes_is_one_of_pairs() -> None:
-    rows = [ROW, {**ROW, "id": "q2", "reference": None, "answer": "oslo"}, {**ROW, "id": "q3", "reference": "Z"}]
+    rows = [
+        ROW,
+        {**ROW, "id": "q2", "reference": None, "answer": "oslo"},
+        {**ROW, "id": "q3", "reference": "Z"},
+    ]
     questions = io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
     rows, left_out = pairs_of_questions(questions)
     assert (len(rows), [line for line, _ in left_out]) == (2, [3])
     lines = map(pair_line, rows)
-    with read_records(io.BytesIO("".join(lines).encode()), kind="pairs", name="made.jsonl") as reading:
+    with read_records(
+        io.BytesIO("".join(lines).encode()), kind="pairs", name="made.jsonl"
+    ) as reading:
         pairs = [record.pair for record in reading]
     assert [(pair.external_id, pair.reference, pair.options) for pair in pairs] == [
         ("q1", "B", ("Paris", "Rome", "Oslo")),

@@ -23,8 +23,8 @@ from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
 from recordings import records
 
-# Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
-# for LLM-as-a-Judge" (FARS, Analemma), as counts.
+# Items of each slice, right verdicts of A and of B on them, samples and the correct answer:
+# "Selective Self-Reference for LLM-as-a-Judge" (FARS, Analemma), as counts.
 SLICES = (
     (647, 406, 552, "CCCCC", "C"),
     (246, 112, 62, "CCDCC", "D"),
@@ -70,11 +70,20 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
         ("Gate on", (58.01, 68.76, 68.76)),
         ("Gate off", (41.62, 39.64, 41.62)),
     ):
-        accuracy = tuple(percent(result.figure(name, part).value) for name in ("without", "always", "selective"))
+        accuracy = tuple(
+            percent(result.figure(name, part).value) for name in ("without", "always", "selective")
+        )
         assert accuracy == shares
-    assert (percent(result.figure("gate_on").value), percent(result.figure("right_if_on").value)) == (63.79, 72.45)
+    assert (
+        percent(result.figure("gate_on").value),
+        percent(result.figure("right_if_on").value),
+    ) == (63.79, 72.45)
     found = [
-        (result.figure("n", name).n, result.figure("without", name).value, result.figure("always", name).value)
+        (
+            result.figure("n", name).n,
+            result.figure("without", name).value,
+            result.figure("always", name).value,
+        )
         for name in result.slices[2:]
     ]
     assert found == [
@@ -96,41 +105,69 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
 
 
 @pytest.mark.shared
-def test_mmlu_pro_by_its_first_five_models(public_database: Callable[..., Path], shared: Path) -> None:
+def test_mmlu_pro_by_its_first_five_models(
+    public_database: Callable[..., Path], shared: Path
+) -> None:
     with closing(open_store(public_database(("mmlu_pro.samples", "samples")))) as store:
         result = measure_self_reference(store, k=5)
     counts = [(63, 224), (733, 1590), (1367, 2255), (1864, 2352), (3557, 3905)]
     assert [(row.value, row.n) for row in result.parts[1].rows if row.figure == "own_right"] == [
         (pytest.approx(right / n), n) for right, n in counts
     ]
-    assert (percent(result.figure("gate_on").value), percent(result.figure("right_if_on").value)) == (60.59, 86.64)
+    assert (
+        percent(result.figure("gate_on").value),
+        percent(result.figure("right_if_on").value),
+    ) == (60.59, 86.64)
     assert (result.account.asked, result.account.unparsable) == (72_282, 2_866)
     assert (result.headline.code, result.has("selective")) == ("own_answer_unknown", False)
     rights = [row["correct"][:5] for row in records(shared / "data" / "mmlu_pro.samples.jsonl.gz")]
-    assert result.figure("sample_right").value == pytest.approx(sum(map(sum, rights)) / (5 * len(rights)))
+    assert result.figure("sample_right").value == pytest.approx(
+        sum(map(sum, rights)) / (5 * len(rights))
+    )
     assert result.figure("sample_best").value == pytest.approx(sum(map(any, rights)) / len(rights))
-    assert result.figure("sample_majority").value == pytest.approx((3557 + 1864 + 1367 + 733 + 63) / len(rights))
+    assert result.figure("sample_majority").value == pytest.approx(
+        (3557 + 1864 + 1367 + 733 + 63) / len(rights)
+    )
 
 
 def add(
-    store: Store, samples: Sequence[str | None], *, shown: str | None = None, reference: str | None = "B", n: int = 1
+    store: Store,
+    samples: Sequence[str | None],
+    *,
+    shown: str | None = None,
+    reference: str | None = "B",
+    n: int = 1,
 ) -> None:
     """Store ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("kept", "replay"))
         pairs = [
-            Pair("s", f"q{number}", "?", options=("x", "y", "z"), reference=reference, gold=Preference.A)
+            Pair(
+                "s",
+                f"q{number}",
+                "?",
+                options=("x", "y", "z"),
+                reference=reference,
+                gold=Preference.A,
+            )
             for number in range(n)
         ]
         for pair_id in store_pairs(connection, pairs).new:
             tries = [
-                NewSample(pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE))
+                NewSample(
+                    pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE)
+                )
                 for number, said in enumerate(samples)
             ]
             store_samples(connection, version, None, tries)
             verdicts = [
                 NewComparison(
-                    pair_id, order, StepRecord(Status.OK), {"overall": Preference.A}, condition, reference=given
+                    pair_id,
+                    order,
+                    StepRecord(Status.OK),
+                    {"overall": Preference.A},
+                    condition,
+                    reference=given,
                 )
                 for condition, given in (("plain", None), ("reference", shown))
                 for order in Shown
@@ -138,7 +175,9 @@ def add(
             store_comparisons(connection, version, None, verdicts)
 
 
-def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store: Store) -> None:
+def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(
+    sqlite_store: Store,
+) -> None:
     add(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
     whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
     assert (codes(whole), whole.figure("always").value) == (set(), 1)
@@ -179,10 +218,25 @@ def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Stor
 @on_sqlite
 def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     lines = [
-        {"id": "q1", "question": "How far?", "samples": ["1/2", "0.5", "2"], "correct": [True, True, False]},
+        {
+            "id": "q1",
+            "question": "How far?",
+            "samples": ["1/2", "0.5", "2"],
+            "correct": [True, True, False],
+        },
         {"id": "q2", "question": "How long?", "samples": ["3", "4", None], "correct": [0, 1, 0]},
-        {"id": "q3", "question": "How high?", "samples": ["5", "5", "6"], "correct": [False, False, False]},
-        {"id": "q4", "question": "How deep?", "samples": ["7", "7", "8"], "correct": [True, None, False]},
+        {
+            "id": "q3",
+            "question": "How high?",
+            "samples": ["5", "5", "6"],
+            "correct": [False, False, False],
+        },
+        {
+            "id": "q4",
+            "question": "How deep?",
+            "samples": ["7", "7", "8"],
+            "correct": [True, None, False],
+        },
         {"id": "q5", "question": "How old?", "samples": ["7", "7", "8"], "reference": "8"},
         {"id": "q6", "question": "How wide?", "samples": ["9"], "correct": ["yes"]},
         {"id": "q7", "question": "How big?", "samples": ["9"], "correct": {"0": True}},
@@ -193,7 +247,10 @@ def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     assert import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl").new == 0
     result = measure_self_reference(store, k=3)
     mean, best = result.figure("sample_right"), result.figure("sample_best")
-    assert (mean.value, mean.n) == (pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), 4)  # not known on q4
+    assert (mean.value, mean.n) == (
+        pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4),
+        4,
+    )  # not known on q4
     assert (best.value, best.n) == (0.75, 4)
     with store.reading() as connection:
         exported = [row["correct"] for row in exports()["samples"].rows(connection)]
@@ -213,7 +270,12 @@ def test_pairs_with_one_question_are_resampled_together(sqlite_store: Store) -> 
         right = "a" if number % 3 else "b"
         for copy in range(10):
             verdicts = {name: {"ab": right, "ba": right} for name in ("A", "B")}
-            pair = {"answer_a": f"yes {copy}", "answer_b": f"no {copy}", "gold": "a", "verdicts": verdicts}
+            pair = {
+                "answer_a": f"yes {copy}",
+                "answer_b": f"no {copy}",
+                "gold": "a",
+                "verdicts": verdicts,
+            }
             question = {
                 "question": f"Question {number}?",
                 "samples": ["x"] * 5,

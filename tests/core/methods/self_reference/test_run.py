@@ -12,7 +12,11 @@ from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
 from judgeboard.methods.self_reference.queries import most_samples, sampling_versions, tries_at
-from judgeboard.methods.self_reference.report import SelfReferenceResult, load_items, measure_self_reference
+from judgeboard.methods.self_reference.report import (
+    SelfReferenceResult,
+    load_items,
+    measure_self_reference,
+)
 from judgeboard.methods.self_reference.run import self_refer
 from judgeboard.methods.self_reference.tables import SAMPLE
 from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons
@@ -26,7 +30,12 @@ from solving_log import TORN, Solver, self_reference, store_questions
 
 
 def ask(
-    store: Store, solver: Solver, ids: list[int], conditions: str = "ABC", k: int = 5, **options: float
+    store: Store,
+    solver: Solver,
+    ids: list[int],
+    conditions: str = "ABC",
+    k: int = 5,
+    **options: float,
 ) -> tuple[SelfReferenceResult, RecordingEndpoint]:
     with RecordingEndpoint(solver) as endpoint:
         judge = self_reference(endpoint, k=k)
@@ -52,23 +61,45 @@ def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
     ids = store_questions(store, 3)
     report, endpoint = ask(store, Solver({0: TORN}), ids, conditions)
     assert len(endpoint.requests) == 3 * calls == report.account.asked
-    assert (report.account.ok, report.account.not_reached, report.account.exit_code) == (3 * calls, 0, 0)
+    assert (report.account.ok, report.account.not_reached, report.account.exit_code) == (
+        3 * calls,
+        0,
+        0,
+    )
     assert runs(store)[0]["selected"] == 3 * calls
-    assert report.figure({"A": "without", "B": "always", "C": "selective"}[conditions[-1]]).value == 1
+    assert (
+        report.figure({"A": "without", "B": "always", "C": "selective"}[conditions[-1]]).value == 1
+    )
 
 
-def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_not(sqlite_store: Store) -> None:
+def test_c_alone_shows_its_answer_where_samples_agree_and_nothing_where_they_do_not(
+    sqlite_store: Store,
+) -> None:
     ids = store_questions(sqlite_store, 2)
     solver = Solver({0: TORN})
     report, endpoint = ask(sqlite_store, solver, ids, "C")
-    assert solver.compared == {(0, "ab", False): 1, (0, "ba", False): 1, (1, "ab", True): 1, (1, "ba", True): 1}
+    assert solver.compared == {
+        (0, "ab", False): 1,
+        (0, "ba", False): 1,
+        (1, "ab", True): 1,
+        (1, "ba", True): 1,
+    }
     assert solver.references == {"B. Rome"}
     temperatures = Counter(request.body["temperature"] for request in endpoint.requests)
     assert temperatures == {0.7: 10, 0: 4}
-    assert (report.figure("n").n, report.figure("gate_on").value, counts(report)) == (2, 0.5, {"tied_samples": 1})
+    assert (report.figure("n").n, report.figure("gate_on").value, counts(report)) == (
+        2,
+        0.5,
+        {"tied_samples": 1},
+    )
     with sqlite_store.reading() as connection:
-        rows = connection.execute(select(COMPARISON.c.condition, COMPARISON.c.reference, COMPARISON.c.reasoning))
-        assert Counter(map(tuple, rows)) == {("plain", None, "So it is."): 2, ("reference", "B. Rome", "So it is."): 2}
+        rows = connection.execute(
+            select(COMPARISON.c.condition, COMPARISON.c.reference, COMPARISON.c.reasoning)
+        )
+        assert Counter(map(tuple, rows)) == {
+            ("plain", None, "So it is."): 2,
+            ("reference", "B. Rome", "So it is."): 2,
+        }
 
 
 def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store: Store) -> None:
@@ -78,7 +109,9 @@ def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store:
     assert len(endpoint.requests) == 4
     assert (report.account.asked, report.figure("n").n) == (4, 2)
     again, endpoint = ask(sqlite_store, Solver(), ids)
-    assert (len(endpoint.requests), again.account.ok, again.account.run_id) == (0, 18, None), "the stored account"
+    assert (len(endpoint.requests), again.account.ok, again.account.run_id) == (0, 18, None), (
+        "the stored account"
+    )
     assert again.rows == report.rows
     assert len(runs(sqlite_store)) == 2
 
@@ -87,13 +120,17 @@ def test_the_sweep_and_other_thresholds_make_no_calls(sqlite_store: Store) -> No
     ids = store_questions(sqlite_store, 3)
     report, _ = ask(sqlite_store, Solver({0: TORN, 1: "AAABB"}), ids)
     gates = report.parts[2]
-    assert [gates.figure("gate_on", f"{n} of 5").value for n in (3, 4, 5)] == pytest.approx([2 / 3, 1 / 3, 1 / 3])
+    assert [gates.figure("gate_on", f"{n} of 5").value for n in (3, 4, 5)] == pytest.approx(
+        [2 / 3, 1 / 3, 1 / 3]
+    )
     lower = measure_self_reference(sqlite_store, tau=0.6)
     assert lower.figure("gate_on").value == pytest.approx(2 / 3)
     assert lower.figure("right_if_on").value == 0.5
 
 
-def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(sqlite_store: Store) -> None:
+def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(
+    sqlite_store: Store,
+) -> None:
     ids = store_questions(sqlite_store, 1)
     report, endpoint = ask(sqlite_store, Solver({0: "B--BBB"}), ids, "C")
     assert (report.account.asked, report.account.unparsable) == (7, 1)
@@ -101,7 +138,9 @@ def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(sqlite
     assert report.parts[1].slices == ["4 of 5"]
 
 
-def test_an_item_without_any_answer_takes_the_plain_verdict_in_every_condition(sqlite_store: Store) -> None:
+def test_an_item_without_any_answer_takes_the_plain_verdict_in_every_condition(
+    sqlite_store: Store,
+) -> None:
     ids = store_questions(sqlite_store, 1)
     solver = Solver({0: "-"})
     report, _ = ask(sqlite_store, solver, ids)
@@ -110,7 +149,9 @@ def test_an_item_without_any_answer_takes_the_plain_verdict_in_every_condition(s
     assert [report.figure(name).value for name in ("without", "always", "selective")] == [1, 1, 1]
 
 
-def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(sqlite_store: Store) -> None:
+def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(
+    sqlite_store: Store,
+) -> None:
     ids = store_questions(sqlite_store, 1)
     solver = Solver({0: "CBBC"})
     report, _ = ask(sqlite_store, solver, ids, "C", k=4, tau=0.5)
@@ -118,13 +159,18 @@ def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so
     assert counts(report) == {"tied_samples_on": 1}
 
 
-def test_other_samples_are_another_judge_version_and_the_threshold_is_not(sqlite_store: Store) -> None:
+def test_other_samples_are_another_judge_version_and_the_threshold_is_not(
+    sqlite_store: Store,
+) -> None:
     ids = store_questions(sqlite_store, 1)
     for k, tau in ((5, 0.8), (5, 0.6), (3, 0.8)):
         ask(sqlite_store, Solver(), ids, k=k, tau=tau)
     with sqlite_store.reading() as connection:
         versions = list_versions(connection)
-        assert [(version.kind, version.params["samples"]) for version in versions] == [("ssr", 5), ("ssr", 3)]
+        assert [(version.kind, version.params["samples"]) for version in versions] == [
+            ("ssr", 5),
+            ("ssr", 3),
+        ]
     with pytest.raises(BadInput, match="ssr v1, ssr"):
         measure_self_reference(sqlite_store)
     assert measure_self_reference(sqlite_store, "ssr v2").k == 3
@@ -134,13 +180,19 @@ def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Sto
     ids = store_questions(sqlite_store, 2)
     with RecordingEndpoint(lambda *_: failure(401, "no")) as endpoint:
         report = self_refer(sqlite_store, self_reference(endpoint), ids)
-    assert (report.account.state.value, report.account.not_reached, items(report)) == ("stopped", 18, 0)
+    assert (report.account.state.value, report.account.not_reached, items(report)) == (
+        "stopped",
+        18,
+        0,
+    )
     assert report.headline.code == "own_answer_unknown"
     report, endpoint = ask(sqlite_store, Solver(), ids)
     assert (len(endpoint.requests), report.account.run_id, len(runs(sqlite_store))) == (18, 1, 1)
 
 
-def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_an_answer(sqlite_store: Store) -> None:
+def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_an_answer(
+    sqlite_store: Store,
+) -> None:
     ids = store_questions(sqlite_store, 2)
     ask(sqlite_store, Solver(), ids)
     with sqlite_store.writing() as connection:
@@ -154,10 +206,14 @@ def test_a_forgotten_pair_is_left_out_and_counted_and_not_taken_for_one_without_
 def outage(failing: Callable[[int], bool]) -> Script:
     """Answer as `Solver`, but not the requests whose number is one of these."""
     solver = Solver()
-    return lambda request, number: failure(500, "down") if failing(number) else solver(request, number)
+    return lambda request, number: (
+        failure(500, "down") if failing(number) else solver(request, number)
+    )
 
 
-def ask_over(store: Store, script: Script, ids: list[int], **options: Any) -> tuple[SelfReferenceResult, int]:
+def ask_over(
+    store: Store, script: Script, ids: list[int], **options: Any
+) -> tuple[SelfReferenceResult, int]:
     with RecordingEndpoint(script) as endpoint:
         report = self_refer(store, self_reference(endpoint), ids, concurrency=1, **options)
     return report, len(endpoint.requests)
@@ -167,7 +223,9 @@ def ask_over(store: Store, script: Script, ids: list[int], **options: Any) -> tu
 def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: Store) -> None:
     ids = store_questions(store, 2)
     report, calls = ask_over(store, outage(lambda number: number == 1), ids)
-    assert (calls, report.account.error, report.account.not_reached) == (5 + 9, 1, 0), "its answers are not compared"
+    assert (calls, report.account.error, report.account.not_reached) == (5 + 9, 1, 0), (
+        "its answers are not compared"
+    )
     assert (items(report), counts(report)) == (1, {"failed_samples": 1})
     same, calls = ask_over(store, Solver(), ids)
     assert calls == 0
@@ -177,18 +235,32 @@ def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: S
     assert (calls, items(again), counts(again)) == (5, 2, {})
     assert again.parts[1].slices == ["5 of 5"]
     after, calls = ask_over(store, Solver(), ids, again=True)
-    assert (calls, after.account.asked, after.account.error, after.account.exit_code) == (0, 18, 0, 0)
+    assert (calls, after.account.asked, after.account.error, after.account.exit_code) == (
+        0,
+        18,
+        0,
+        0,
+    )
     with store.reading() as connection:
-        rows = connection.execute(select(SAMPLE.c.number, SAMPLE.c.ask, SAMPLE.c.status).where(SAMPLE.c.ask > 0))
+        rows = connection.execute(
+            select(SAMPLE.c.number, SAMPLE.c.ask, SAMPLE.c.status).where(SAMPLE.c.ask > 0)
+        )
         assert [tuple(row) for row in rows] == [(1, 1, "ok")]
 
 
-def test_after_an_outage_from_the_first_call_on_everything_is_asked_again(sqlite_store: Store) -> None:
+def test_after_an_outage_from_the_first_call_on_everything_is_asked_again(
+    sqlite_store: Store,
+) -> None:
     ids = store_questions(sqlite_store, 1)
     report, _ = ask_over(sqlite_store, outage(lambda _: True), ids)
     assert (items(report), report.account.error, report.account.exit_code) == (0, 5, 1)
     same, calls = ask_over(sqlite_store, Solver(), ids)
-    assert (calls, same.account.error, same.account.exit_code, counts(same)) == (0, 5, 1, {"failed_samples": 1})
+    assert (calls, same.account.error, same.account.exit_code, counts(same)) == (
+        0,
+        5,
+        1,
+        {"failed_samples": 1},
+    )
     with pytest.raises(BadInput, match="--rejudge failed"):
         measure_self_reference(sqlite_store)
     again, calls = ask_over(sqlite_store, Solver(), ids, again=True)
@@ -200,7 +272,11 @@ def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store)
     report, _ = ask_over(sqlite_store, outage(lambda number: number == 8), ids)
     assert (items(report), report.account.error) == (1, 1)
     again, calls = ask_over(sqlite_store, Solver(), ids, again=True)
-    assert (calls, again.account.asked, again.parts[0].figure("unmeasured", "B always").value) == (1, 1, 0)
+    assert (calls, again.account.asked, again.parts[0].figure("unmeasured", "B always").value) == (
+        1,
+        1,
+        0,
+    )
 
 
 def test_pairs_without_their_texts_are_left_out(sqlite_store: Store) -> None:
@@ -220,7 +296,11 @@ def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
         (version,) = sampling_versions(connection)
         assert most_samples(connection, version.id) == 5
         loaded = load_items(connection, version.id, 5)
-        assert [(each.pair_id, each.majority.agree) for each in loaded.items] == [(ids[0], 2), (ids[1], 4), (ids[2], 5)]
+        assert [(each.pair_id, each.majority.agree) for each in loaded.items] == [
+            (ids[0], 2),
+            (ids[1], 4),
+            (ids[2], 5),
+        ]
         samples = tries_at(connection, version.id, ids[0])
         assert [(each.number, each.answer, each.status) for each in samples] == [
             (number, answer, "ok") for number, answer in enumerate(TORN)

@@ -26,7 +26,8 @@ from stored_rows import row_count
 from suite_runs import asked, playing, scored
 
 RUBRIC = "rubric:\n  dimensions:\n" + "".join(
-    f"  - {{name: {name}, levels: {{1: a, 2: b, 3: c, 4: d, 5: e}}}}\n" for name in ("accuracy", "tone")
+    f"  - {{name: {name}, levels: {{1: a, 2: b, 3: c, 4: d, 5: e}}}}\n"
+    for name in ("accuracy", "tone")
 )
 AT_ONCE = 4
 
@@ -40,7 +41,15 @@ def suite(tmp_path: Path) -> Path:
 
 
 def words(endpoint: RecordingEndpoint, store: Store, suite: Path, *more: str) -> list[str]:
-    options = ["--model", "judge", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE), "--yes"]
+    options = [
+        "--model",
+        "judge",
+        "--base-url",
+        endpoint.base_url,
+        "--concurrency",
+        str(AT_ONCE),
+        "--yes",
+    ]
     return ["suite", "run", str(suite), *options, "--db", address(store), *more]
 
 
@@ -59,7 +68,12 @@ def test_the_json_has_every_field_and_show_prints_the_same(
 ) -> None:
     assert ran(sqlite_store, playing(scores={3: scored(1, 2)}), suite, "--json") == 0
     first = said(capsys)
-    assert (first["run"], first["total_cases"], first["measured"], first["unmeasured"]) == (1, 24, 24, 0)
+    assert (first["run"], first["total_cases"], first["measured"], first["unmeasured"]) == (
+        1,
+        24,
+        24,
+        0,
+    )
     assert first["average_score"]["value"] == pytest.approx((23 * 4 + 1.5) / 24)
     assert set(first["average_score"]) >= {"value", "low", "high", "n", "method"}
     assert (first["above_threshold"], first["pass_rate"]["value"]) == (23, pytest.approx(23 / 24))
@@ -79,7 +93,12 @@ def test_the_json_has_every_field_and_show_prints_the_same(
             "reason": None,
             "passed": False,
             "dimensions": {
-                "accuracy": {"dimension": "accuracy", "value": 1.0, "scale": "1-5", "reasoning": "So."},
+                "accuracy": {
+                    "dimension": "accuracy",
+                    "value": 1.0,
+                    "scale": "1-5",
+                    "reasoning": "So.",
+                },
                 "tone": {"dimension": "tone", "value": 2.0, "scale": "1-5", "reasoning": "So."},
             },
             "checks": [],
@@ -87,7 +106,8 @@ def test_the_json_has_every_field_and_show_prints_the_same(
     ]
     assert set(first["dimensions"]) == {"accuracy", "tone"}
     assert {
-        name: first["account"][name] for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+        name: first["account"][name]
+        for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
     } == {
         **dict.fromkeys(("unparsable", "refused", "error", "not_reached"), 0),
         "asked": 48,
@@ -116,7 +136,9 @@ def test_the_temperature_of_the_judge_makes_a_version_of_its_own(
     assert temperatures == [0, 0.7]
 
 
-def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_codes_of_the_gate(
+    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bad = {number: scored(1, 1) for number in range(24)}
     some = {number: scored(3, 3) for number in range(8)}
     silent = {number: completion("Hm.") for number in range(2)}
@@ -135,9 +157,14 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     assert reasons() == {}
     assert ran(sqlite_store, playing(scores=some), suite, "--baseline", "1") == 1
     assert "Worse: 8 cases." in capsys.readouterr().out
-    assert run(["suite", "list", "5", "--baseline", "1", "--db", address(sqlite_store), "--json"]) == 1
+    assert (
+        run(["suite", "list", "5", "--baseline", "1", "--db", address(sqlite_store), "--json"]) == 1
+    )
     assert reasons()["gate_pass_rate_fell"]["change"]["value"] == pytest.approx(-8 / 24)
-    assert run(["suite", "list", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
+    assert (
+        run(["suite", "list", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"])
+        == 0
+    )
     assert said(capsys)["baseline"]["mean_change"]["value"] == 0.0
     assert ran(sqlite_store, playing(), suite, "--baseline", "99") == 2
     assert "run 99" in capsys.readouterr().err
@@ -145,7 +172,9 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     assert "No baseline: house " in capsys.readouterr().out
 
 
-def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: Store, tmp_path: Path) -> None:
+def test_the_junit_file_is_valid_and_tells_failures_from_errors(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     file = tmp_path / "suite.yaml"
     name = 'a < b & "c"'
     file.write_text(
@@ -155,14 +184,21 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: St
         '- {query: "number-2 \\x1b\\ufffe"}\n'
     )
     report = tmp_path / "junit.xml"
-    said_ = playing({1: completion("number-1 ]]> \x1b")}, {1: scored(4, 4), 2: completion("\x00 no")})
-    assert ran(sqlite_store, said_, file, "--candidate", "model:candidate", "--junit", str(report)) == 2
+    said_ = playing(
+        {1: completion("number-1 ]]> \x1b")}, {1: scored(4, 4), 2: completion("\x00 no")}
+    )
+    assert (
+        ran(sqlite_store, said_, file, "--candidate", "model:candidate", "--junit", str(report))
+        == 2
+    )
     # It contains texts: only its owner can read it.
     assert report.stat().st_mode & 0o077 == 0
     root = ET.fromstring(report.read_bytes())
     (listed,) = root
     assert (root.tag, listed.tag, listed.get("name")) == ("testsuites", "testsuite", name)
-    counts = {name: int(listed.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")}
+    counts = {
+        name: int(listed.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")
+    }
     assert counts == {"tests": 3, "failures": 1, "errors": 1, "skipped": 0}
     assert counts["tests"] == len(listed.findall("testcase"))
     assert counts["failures"] == len(listed.findall("testcase/failure"))
@@ -182,7 +218,9 @@ def test_a_junit_file_that_cannot_be_written_is_said(
     assert runs(sqlite_store) == []
 
 
-def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, suite: Path) -> None:
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
+    sqlite_store: Store, suite: Path
+) -> None:
     with held_endpoint(playing()) as held:
         held.hold_after(20)
         server = held.server
@@ -192,7 +230,10 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
             return row_count(sqlite_store, GENERATION, JUDGMENT)
 
         with ReadCommand(*command) as first:
-            until(lambda: len(server.requests) == 20 + AT_ONCE and stored() == 20, "20 stored, 4 in flight")
+            until(
+                lambda: len(server.requests) == 20 + AT_ONCE and stored() == 20,
+                "20 stored, 4 in flight",
+            )
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
         held.release()
@@ -200,7 +241,9 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         assert len(server.requests) == 48 + AT_ONCE
         answers, scores = asked(server)
         assert set(answers) == set(scores) == set(range(24))
-    assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)] == [("suite", "done", 48)]
+    assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)] == [
+        ("suite", "done", 48)
+    ]
     assert stored() == 48
 
 
@@ -220,7 +263,10 @@ def test_answers_of_the_log_ask_the_judge_alone(
     log = tmp_path / "log.jsonl"
     log.write_text(
         "".join(
-            json.dumps({"id": str(n), "query": f"What is number-{n}?", "answer": f"It is number-{n}."}) + "\n"
+            json.dumps(
+                {"id": str(n), "query": f"What is number-{n}?", "answer": f"It is number-{n}."}
+            )
+            + "\n"
             for n in range(24)
         )
     )
@@ -237,13 +283,24 @@ def test_recorded_replies_judge_by_the_id_of_the_case(
     file.write_text(f"name: s\n{RUBRIC}cases: [{{id: rope, query: 'How long?'}}]\n")
     replies.write_text(
         json.dumps(
-            {"response_id": "rope", "raw": {name: {"reasoning": "r", "score": 5} for name in ("accuracy", "tone")}}
+            {
+                "response_id": "rope",
+                "raw": {name: {"reasoning": "r", "score": 5} for name in ("accuracy", "tone")},
+            }
         )
         + "\n"
     )
     code = run(
         [
-            *("suite", "run", str(file), "--candidate", "python:textwrap:dedent", "--replies", str(replies)),
+            *(
+                "suite",
+                "run",
+                str(file),
+                "--candidate",
+                "python:textwrap:dedent",
+                "--replies",
+                str(replies),
+            ),
             *("--db", address(sqlite_store), "--json"),
         ]
     )
@@ -256,21 +313,45 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
 ) -> None:
     rubric, log, replies = tmp_path / "r.yaml", tmp_path / "log.jsonl", tmp_path / "replies.jsonl"
     rubric.write_text("\n".join(line.removeprefix("  ") for line in RUBRIC.splitlines()[1:]))
-    log.write_text("".join(json.dumps({"id": str(n), "query": f"q{n}?", "answer": f"a {n}"}) + "\n" for n in range(3)))
+    log.write_text(
+        "".join(
+            json.dumps({"id": str(n), "query": f"q{n}?", "answer": f"a {n}"}) + "\n"
+            for n in range(3)
+        )
+    )
     said_ = {name: {"reasoning": "r", "score": 2} for name in ("accuracy", "tone")}
-    replies.write_text("".join(json.dumps({"response_id": str(n), "raw": said_}) + "\n" for n in range(3)))
+    replies.write_text(
+        "".join(json.dumps({"response_id": str(n), "raw": said_}) + "\n" for n in range(3))
+    )
     where = ["--db", address(sqlite_store)]
-    asking = ["judge", "--judge", "rubric", "--rubric", str(rubric), "--replies", str(replies), *where]
+    asking = [
+        "judge",
+        "--judge",
+        "rubric",
+        "--rubric",
+        str(rubric),
+        "--replies",
+        str(replies),
+        *where,
+    ]
     assert run(["import", str(log), *where]) == 0
     assert run(asking) == 0
     assert len(judgments(sqlite_store)) == 3
-    assert {(row["groundedness"], row["quality"]) for row in judgments(sqlite_store)} == {(None, None)}
+    assert {(row["groundedness"], row["quality"]) for row in judgments(sqlite_store)} == {
+        (None, None)
+    }
     assert run([*asking, "--examples-from-reviews", "1"]) == 2
     assert "0 answers" in capsys.readouterr().err
     reviewer = ensure_reviewer(sqlite_store, "test", "mara")
     given_grade = Grade(scores=(DimensionScore("tone", 5, "1-5"),))
     for number in (1, 2, 3):  # some of them are held out for the comparison of prompts
-        grade(sqlite_store, response_id=number, reviewer=reviewer, grade=given_grade, request_key=str(number))
+        grade(
+            sqlite_store,
+            response_id=number,
+            reviewer=reviewer,
+            grade=given_grade,
+            request_key=str(number),
+        )
     assert run([*asking, "--examples-from-reviews", "1"]) == 0
     assert "rubric v2" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
@@ -296,7 +377,10 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     ]
     with_schema = ["by schema", "--schema", schema.title]
     judged_before = len(judgments(sqlite_store))
-    assert run([*(word for word in asking if word not in {"--rubric", str(rubric)}), *with_schema]) == 0
+    assert (
+        run([*(word for word in asking if word not in {"--rubric", str(rubric)}), *with_schema])
+        == 0
+    )
     assert len(judgments(sqlite_store)) == judged_before + 3
     capsys.readouterr()
     assert run([*asking, *with_schema]) == 2
@@ -316,7 +400,19 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
     suite.write_text(suite.read_text() + "  checks: {equals: x}\n")
     fresh = str(tmp_path / "fresh" / "suite.db")
     with RecordingEndpoint(playing()) as endpoint:
-        code = run(["suite", "run", str(suite), "--model", "judge", "--base-url", endpoint.base_url, "--db", fresh])
+        code = run(
+            [
+                "suite",
+                "run",
+                str(suite),
+                "--model",
+                "judge",
+                "--base-url",
+                endpoint.base_url,
+                "--db",
+                fresh,
+            ]
+        )
     assert code == 1
     out = capsys.readouterr().out
     assert "1 of 24" in out
@@ -330,11 +426,33 @@ def test_a_check_that_every_case_fails_fails_command_json_and_junit_file(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, report = tmp_path / "suite.yaml", tmp_path / "junit.xml"
-    file.write_text(f"name: house\n{RUBRIC}cases:\n" + "- {query: 'number-1', checks: {equals: x}}\n")
-    assert ran(sqlite_store, playing(), file, "--candidate", "model:candidate", "--junit", str(report), "--json") == 1
+    file.write_text(
+        f"name: house\n{RUBRIC}cases:\n" + "- {query: 'number-1', checks: {equals: x}}\n"
+    )
+    assert (
+        ran(
+            sqlite_store,
+            playing(),
+            file,
+            "--candidate",
+            "model:candidate",
+            "--junit",
+            str(report),
+            "--json",
+        )
+        == 1
+    )
     result = said(capsys)
-    assert (result["passed"], result["gate"]["state"], result["cases"][0]["passed"]) == (False, "fail", False)
-    names = [one.get("name") for one in ET.fromstring(report.read_bytes())[0] if one.find("failure") is not None]
+    assert (result["passed"], result["gate"]["state"], result["cases"][0]["passed"]) == (
+        False,
+        "fail",
+        False,
+    )
+    names = [
+        one.get("name")
+        for one in ET.fromstring(report.read_bytes())[0]
+        if one.find("failure") is not None
+    ]
     assert names == ["1: number-1"]
 
 
@@ -342,11 +460,20 @@ def test_a_gate_that_fails_without_a_failing_case_fails_the_junit_file_apart_fro
     sqlite_store: Store, tmp_path: Path
 ) -> None:
     file, report = tmp_path / "suite.yaml", tmp_path / "junit.xml"
-    file.write_text(f"name: house\n{RUBRIC}cases:\n" + "".join(f"- {{query: 'number-{n}'}}\n" for n in range(20)))
+    file.write_text(
+        f"name: house\n{RUBRIC}cases:\n"
+        + "".join(f"- {{query: 'number-{n}'}}\n" for n in range(20))
+    )
     candidate = ("--candidate", "model:candidate")
-    assert ran(sqlite_store, playing({}, dict.fromkeys(range(20), scored(5, 5))), file, *candidate) == 0
+    assert (
+        ran(sqlite_store, playing({}, dict.fromkeys(range(20), scored(5, 5))), file, *candidate)
+        == 0
+    )
     worse = playing({}, dict.fromkeys(range(20), scored(4, 4)))
-    assert ran(sqlite_store, worse, file, *candidate, "--baseline", "latest", "--junit", str(report)) == 1
+    assert (
+        ran(sqlite_store, worse, file, *candidate, "--baseline", "latest", "--junit", str(report))
+        == 1
+    )
     root = ET.fromstring(report.read_bytes())
     suites = [(one.get("name"), one.get("tests"), one.get("failures")) for one in root]
     assert suites == [("house", "20", "0"), ("gate", "1", "1")]
@@ -356,16 +483,28 @@ def test_a_gate_that_fails_without_a_failing_case_fails_the_junit_file_apart_fro
 def test_the_warning_of_one_family_counts_the_answers_that_were_judged(
     sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # The suite judges two answers of each model. The other 30 of the judge's family are to other questions.
-    models = {number: "qwen3-8b" if number in {2, 3} else "gpt-4o" for number in (*range(4), *range(100, 130))}
+    # The suite judges two answers of each model. The other 30 of the judge's family are to other
+    # questions.
+    models = {
+        number: "qwen3-8b" if number in {2, 3} else "gpt-4o"
+        for number in (*range(4), *range(100, 130))
+    }
     with sqlite_store.writing() as connection:
         answers = [
-            Response("app", str(n), f"What is number-{n}?", f"It is number-{n}.", generator_model=model)
+            Response(
+                "app", str(n), f"What is number-{n}?", f"It is number-{n}.", generator_model=model
+            )
             for n, model in models.items()
         ]
         store_responses(connection, answers)
     with RecordingEndpoint(playing()) as endpoint:
-        command = [*words(endpoint, sqlite_store, suite), "--model", "gpt-4o-mini", "--candidate", "source:app"]
+        command = [
+            *words(endpoint, sqlite_store, suite),
+            "--model",
+            "gpt-4o-mini",
+            "--candidate",
+            "source:app",
+        ]
         run([*command, "--json"])
     warning = "gpt-4o-mini (OpenAI) judges its own family"
     assert [each[: len(warning)] for each in said(capsys)["warnings"]] == [warning]

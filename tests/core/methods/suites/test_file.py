@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from judgeboard.domain import DimensionScore
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import default_rubric
-from judgeboard.methods.suites.file import Baseline, Case, Check, Gate, Suite, compare, gate, read_suite, spec_hash
+from judgeboard.methods.suites.file import (
+    Baseline,
+    Case,
+    Check,
+    Gate,
+    Suite,
+    compare,
+    gate,
+    read_suite,
+    spec_hash,
+)
 from judgeboard.methods.suites.queries import CheckOutcome, StoredCase
 
 SUITE = """\
@@ -44,7 +54,12 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def test_a_file_says_cases_rubric_and_limits(tmp_path: Path) -> None:
     suite = read_suite(written(tmp_path, SUITE))
-    assert (suite.name, suite.threshold, suite.max_unmeasured, suite.max_drop) == ("house", 4.0, 0.05, 0.05)
+    assert (suite.name, suite.threshold, suite.max_unmeasured, suite.max_drop) == (
+        "house",
+        4.0,
+        0.05,
+        0.05,
+    )
     assert (suite.candidate, list(suite.rubric.weights)) == ("python:app:answer", ["tone"])
     first, second = suite.cases
     assert (first.id, first.reference, first.line) == ("1", "60 m", 6)
@@ -63,13 +78,33 @@ def test_what_is_left_out_has_its_default_and_a_rubric_may_stand_inside(tmp_path
     ("old", "new", "said"),
     [
         ("name: house\n", "", "line 1: name is required"),
-        ("threshold: 4", "threshold: 6", "line 2: threshold: Input should be less than or equal to 5, not 6"),
+        (
+            "threshold: 4",
+            "threshold: 6",
+            "line 2: threshold: Input should be less than or equal to 5, not 6",
+        ),
         ("threshold: 4", "treshold: 4", "line 2: treshold: unknown field"),
         ("    query: Which knot?\n", "", "line 10: cases[1]: query is required"),
-        ("id: second", "id: '1'", "line 10: cases[1]: this case has the id '1' of the case on line 6"),
-        ("      - regex: eight", "      - regx: eight", "line 13: cases[1].checks[0].regx: unknown check 'regx'"),
-        ("regex: eight", "regex: '(eight'", "line 13: cases[1].checks[0].regex: regex: not a regular expression"),
-        ("regex: eight", "regex: 8", "line 13: cases[1].checks[0].regex: regex: must be a pattern, not 8"),
+        (
+            "id: second",
+            "id: '1'",
+            "line 10: cases[1]: this case has the id '1' of the case on line 6",
+        ),
+        (
+            "      - regex: eight",
+            "      - regx: eight",
+            "line 13: cases[1].checks[0].regx: unknown check 'regx'",
+        ),
+        (
+            "regex: eight",
+            "regex: '(eight'",
+            "line 13: cases[1].checks[0].regex: regex: not a regular expression",
+        ),
+        (
+            "regex: eight",
+            "regex: 8",
+            "line 13: cases[1].checks[0].regex: regex: must be a pattern, not 8",
+        ),
         (
             "          type: string",
             "          type: strong",
@@ -126,7 +161,11 @@ def test_the_address_of_a_suite_holds_no_text_of_a_case_and_not_where_it_stands(
         (Check("json_schema", {"required": ["a"]}), '{"a": 1}', None),
         (Check("json_schema", {"required": ["a"]}), "{}", "'a' is a required property"),
         (Check("json_schema", {"required": ["a"]}), "a: 1", "not JSON"),
-        (Check("json_schema", {"$ref": "http://localhost:1/x"}), "{}", "unknown reference in the schema"),
+        (
+            Check("json_schema", {"$ref": "http://localhost:1/x"}),
+            "{}",
+            "unknown reference in the schema",
+        ),
     ],
 )
 def test_a_check_says_why_it_fails(check: Check, answer: str, said: str | None) -> None:
@@ -144,7 +183,9 @@ def test_the_example_that_the_help_names_can_be_read() -> None:
 WEIGHTS = {"accuracy": 1.0, "tone": 1.0}
 
 
-def case(key: int, score: float | None, *, passed: bool | None = None, **dimensions: float | None) -> StoredCase:
+def case(
+    key: int, score: float | None, *, passed: bool | None = None, **dimensions: float | None
+) -> StoredCase:
     scores = dimensions or {"accuracy": score, "tone": score}
     checks = () if passed is None else (CheckOutcome("regex", "x", passed),)
     scored = {name: DimensionScore(name, value, "1-5") for name, value in scores.items()}
@@ -155,8 +196,19 @@ def compared(before: list[StoredCase], after: list[StoredCase], threshold: float
     return compare(before, after, run_id=1, weights=WEIGHTS, threshold=threshold)
 
 
-def gated(cases: int, unmeasured: int, average: float | None, baseline: Baseline | None = None, **more: Any) -> Gate:
-    limits = {"failing_checks": 0, "threshold": 3.5, "max_unmeasured": 0.05, "max_drop": 0.05} | more
+def gated(
+    cases: int,
+    unmeasured: int,
+    average: float | None,
+    baseline: Baseline | None = None,
+    **more: Any,
+) -> Gate:
+    limits = {
+        "failing_checks": 0,
+        "threshold": 3.5,
+        "max_unmeasured": 0.05,
+        "max_drop": 0.05,
+    } | more
     return gate(cases=cases, unmeasured=unmeasured, average=average, baseline=baseline, **limits)
 
 
@@ -211,16 +263,25 @@ def test_a_change_within_its_interval_is_no_regression() -> None:
 
 def falling(passes_lost: int, passes_won: int = 0, n: int = 100) -> Baseline:
     """As many cases change sides at the threshold; the average stays where it is."""
-    before = [case(i, 3.0 if passes_lost <= i < passes_lost + passes_won else 4.0) for i in range(n)]
+    before = [
+        case(i, 3.0 if passes_lost <= i < passes_lost + passes_won else 4.0) for i in range(n)
+    ]
     after = [case(i, 3.0 if i < passes_lost else 4.0) for i in range(n)]
-    lifted = [case(i + n, 1.0) for i in range(n)], [case(i + n, 1.0 + passes_lost / n) for i in range(n)]
+    lifted = (
+        [case(i + n, 1.0) for i in range(n)],
+        [case(i + n, 1.0 + passes_lost / n) for i in range(n)],
+    )
     return compared(before + lifted[0], after + lifted[1])
 
 
 def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression() -> None:
     comparison = falling(12)
     assert not comparison.average_fell
-    assert (comparison.only_before, comparison.only_after, comparison.pass_rate_change.value) == (12, 0, -0.06)
+    assert (comparison.only_before, comparison.only_after, comparison.pass_rate_change.value) == (
+        12,
+        0,
+        -0.06,
+    )
     assert comparison.p == pytest.approx(2 * 0.5**12)
     assert gated(200, 0, 4.0, comparison).code == 1
     # It fell by no more than is allowed.
@@ -251,13 +312,17 @@ def test_scores_are_compared_on_the_dimensions_scored_in_both() -> None:
     comparison = compared(before, after)
     assert [(one.before, one.after) for one in comparison.cases] == [(5.0, 4.0)]
     assert (comparison.worse, comparison.better) == (1, 0)
-    nothing_shared = compared([case(0, 4.0, accuracy=4, tone=None)], [case(0, 4.0, accuracy=None, tone=4)])
+    nothing_shared = compared(
+        [case(0, 4.0, accuracy=4, tone=None)], [case(0, 4.0, accuracy=None, tone=4)]
+    )
     assert (nothing_shared.n, nothing_shared.mean_change.value) == (0, None)
     assert nothing_shared.pass_rate_change.value is None
 
 
 def test_cases_without_a_score_in_one_of_the_runs_are_not_compared() -> None:
-    comparison = compared([case(0, 4), case(1, None), case(2, 4)], [case(0, None), case(1, 4), case(2, 5), case(3, 5)])
+    comparison = compared(
+        [case(0, 4), case(1, None), case(2, 4)], [case(0, None), case(1, 4), case(2, 5), case(3, 5)]
+    )
     assert [one.key for one in comparison.cases] == ["2"]
 
 
@@ -273,11 +338,17 @@ LEVELS = st.one_of(st.none(), st.integers(1, 5))
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(LEVELS, LEVELS), max_size=40))
-def test_a_run_compared_with_itself_has_not_changed_and_the_two_ways_mirror(given_: list[tuple[Any, Any]]) -> None:
+def test_a_run_compared_with_itself_has_not_changed_and_the_two_ways_mirror(
+    given_: list[tuple[Any, Any]],
+) -> None:
     one = [case(i, first) for i, (first, _) in enumerate(given_)]
     other = [case(i, second) for i, (_, second) in enumerate(given_)]
     same = compared(one, one)
     assert (same.mean_change.value or 0, same.worse, same.better, same.p) == (0, 0, 0, 1.0)
     there, back = compared(one, other), compared(other, one)
-    assert (there.worse, there.better, there.only_before) == (back.better, back.worse, back.only_after)
+    assert (there.worse, there.better, there.only_before) == (
+        back.better,
+        back.worse,
+        back.only_after,
+    )
     assert there.n == back.n == sum(None not in pair for pair in given_)

@@ -44,9 +44,16 @@ def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
     result, endpoint = run(store, playing(scores={1: scored(5, 2), 3: scored(1, 2)}), suite(4))
     assert asked(endpoint) == ([0, 1, 2, 3], [0, 1, 2, 3])
     assert [case.score for case in result.cases] == [4.0, 3.5, 4.0, 1.5]
-    assert (result.average_score.value, result.average_score.n, result.average_score.method) == (3.25, 4, "Student's t")
+    assert (result.average_score.value, result.average_score.n, result.average_score.method) == (
+        3.25,
+        4,
+        "Student's t",
+    )
     assert (result.above_threshold, result.pass_rate.value) == (3, 0.75)
-    assert {name: mean.value for name, mean in result.dimensions.items()} == {"accuracy": 3.5, "tone": 3.0}
+    assert {name: mean.value for name, mean in result.dimensions.items()} == {
+        "accuracy": 3.5,
+        "tone": 3.0,
+    }
     assert (result.passed, result.gate.code) == (False, 1)
     assert [(case.case, case.score) for case in result.failures] == [("3", 1.5)]
     assert (result.account.asked, result.account.ok, result.account.not_reached) == (8, 8, 0)
@@ -55,7 +62,9 @@ def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
     assert to_plain(shown) == to_plain(result)
 
 
-def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sqlite_store: Store) -> None:
+def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(
+    sqlite_store: Store,
+) -> None:
     passage = "A rope has 60 m."
     case = Case("How long is number-0?", "0", reference="sixty metres", context=(passage,))
     _, endpoint = run(sqlite_store, playing(), suite(1, cases=(case,)))
@@ -100,7 +109,13 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store)
     # The gate does not conclude from one case of five.
     assert (result.gate.code, result.passed) == (2, True)
     account = result.account
-    assert (account.asked, account.ok, account.unparsable, account.refused, account.error) == (8, 4, 2, 1, 1)
+    assert (account.asked, account.ok, account.unparsable, account.refused, account.error) == (
+        8,
+        4,
+        2,
+        1,
+        1,
+    )
     assert (account.not_reached, account.state) == (0, RunState.DONE)
 
 
@@ -113,8 +128,16 @@ def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store: Sto
 
 def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
     cases = (
-        Case("What is number-0?", "0", checks=(Check("equals", "It is number-0."), Check("regex", r"number-\d"))),
-        Case("What is number-1?", "1", checks=(Check("equals", "It is 1."), Check("json_schema", {"type": "object"}))),
+        Case(
+            "What is number-0?",
+            "0",
+            checks=(Check("equals", "It is number-0."), Check("regex", r"number-\d")),
+        ),
+        Case(
+            "What is number-1?",
+            "1",
+            checks=(Check("equals", "It is 1."), Check("json_schema", {"type": "object"})),
+        ),
     )
     result, _ = run(sqlite_store, playing(), suite(2, cases=cases))
     assert [case.passed for case in result.cases] == [True, False]
@@ -150,23 +173,45 @@ def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(sto
 def test_another_suite_or_candidate_is_another_run(sqlite_store: Store) -> None:
     runs = {
         run(sqlite_store, lambda _request, _number: failure(401, "no"), *which)[0].run
-        for which in ((suite(2),), (suite(3),), (suite(2, threshold=4.0),), (suite(2), "model:other"), (suite(2),))
+        for which in (
+            (suite(2),),
+            (suite(3),),
+            (suite(2, threshold=4.0),),
+            (suite(2), "model:other"),
+            (suite(2),),
+        )
     }
     assert len(runs) == 4
 
 
 def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store: Store) -> None:
     with pytest.raises(UnknownPrice):
-        run(sqlite_store, playing(), suite(2), max_cost=1.0, base_url="https://models.example.org/v1")
+        run(
+            sqlite_store,
+            playing(),
+            suite(2),
+            max_cost=1.0,
+            base_url="https://models.example.org/v1",
+        )
     assert row_count(sqlite_store, RESPONSE) == 0
 
 
-def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\njudge = { input = 1, output = 1 }\n")  # 120 millionths a verdict
     with RecordingEndpoint(playing()) as endpoint:
-        judge = make_judge("rubric", rubric=suite(9).rubric, model="judge", base_url=endpoint.base_url, prices=prices)
-        result = run_suite(sqlite_store, suite(9), answer_by_query, judge=judge, max_cost=0.0003, concurrency=1)
+        judge = make_judge(
+            "rubric",
+            rubric=suite(9).rubric,
+            model="judge",
+            base_url=endpoint.base_url,
+            prices=prices,
+        )
+        result = run_suite(
+            sqlite_store, suite(9), answer_by_query, judge=judge, max_cost=0.0003, concurrency=1
+        )
     # What the function costs is not known, and does not count.
     assert len(endpoint.requests) == 3
     assert result.account.state == RunState.STOPPED
@@ -221,7 +266,9 @@ def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store: Store) 
 def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
     logged = [
         Response("app", "a", "What is number-0?", "An older number-0."),
-        Response("app", "b", "What is number-0?", "It is number-0.", ("A passage.",), generator_model="m"),
+        Response(
+            "app", "b", "What is number-0?", "It is number-0.", ("A passage.",), generator_model="m"
+        ),
         Response("else", "c", "What is number-1?", "It is number-1."),
     ]
     with store.writing() as connection:
@@ -293,20 +340,35 @@ def test_a_run_is_compared_with_its_baseline_case_by_case(store: Store) -> None:
     assert second.baseline.same_judge
     assert (second.gate.code, len(second.gate.reasons)) == (1, 3)
     third, _ = run(store, playing(), replace(suite(25), threshold=3.0), baseline=first.run)
-    assert (third.gate.code, third.baseline is not None and third.baseline.mean_change.value) == (0, 0.0)
+    assert (third.gate.code, third.baseline is not None and third.baseline.mean_change.value) == (
+        0,
+        0.0,
+    )
 
 
-def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sqlite_store: Store) -> None:
+def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(
+    sqlite_store: Store,
+) -> None:
     first, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert (first.baseline, first.gate.code) == (None, 0)
-    assert first.notes == (note("no_baseline", suite="house", candidate="model:candidate", judge="rubric v1"),)
+    assert first.notes == (
+        note("no_baseline", suite="house", candidate="model:candidate", judge="rubric v1"),
+    )
     good = {number: scored(5, 5) for number in range(25)}
     other, _ = run(sqlite_store, playing(scores=good), suite(25), "model:other", baseline="latest")
     # The run before is of another candidate.
     assert (other.baseline, len(other.notes)) == (None, 1)
     with RecordingEndpoint(playing(scores=good)) as endpoint:
-        judge = make_judge("rubric", rubric=suite(25).rubric, model="judge", max_output=99, base_url=endpoint.base_url)
-        mine = run_suite(sqlite_store, suite(25), "model:candidate", judge=judge, base_url=endpoint.base_url)
+        judge = make_judge(
+            "rubric",
+            rubric=suite(25).rubric,
+            model="judge",
+            max_output=99,
+            base_url=endpoint.base_url,
+        )
+        mine = run_suite(
+            sqlite_store, suite(25), "model:candidate", judge=judge, base_url=endpoint.base_url
+        )
     again, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert again.baseline is not None
     assert (again.baseline.run, again.gate.code, again.notes) == (first.run, 0, ())
@@ -321,7 +383,12 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
 def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store: Store) -> None:
     first, _ = run(sqlite_store, playing(), suite(3))
     moved = tuple(Case(case.query, f"new-{case.id}") for case in reversed(suite(3).cases))
-    second, _ = run(sqlite_store, playing(), suite(3, cases=(*moved, Case("Is number-9 new?", "9"))), baseline="latest")
+    second, _ = run(
+        sqlite_store,
+        playing(),
+        suite(3, cases=(*moved, Case("Is number-9 new?", "9"))),
+        baseline="latest",
+    )
     assert second.baseline is not None
     assert (second.baseline.n, second.baseline.run) == (3, first.run)
     # Fewer than 20 cases in both.
@@ -336,7 +403,11 @@ def test_a_suite_runs_inside_a_test_of_the_users(tmp_path: Path) -> None:
     store = judgeboard.open_store(tmp_path / "suite.db", create=True)
     with RecordingEndpoint(always(reply)) as endpoint:
         result = judgeboard.run_suite(
-            store, judgeboard.read_suite(file), answer_by_query, model="judge", base_url=endpoint.base_url
+            store,
+            judgeboard.read_suite(file),
+            answer_by_query,
+            model="judge",
+            base_url=endpoint.base_url,
         )
     store.close()
     assert result.gate.code == 0, result.gate.reasons

@@ -16,7 +16,8 @@ MOMENT = sa.DateTime(timezone=True)
 def upgrade() -> None:
     """Create the tables as this revision had them; later revisions change them.
 
-    The table of workers is made anew: its rows describe running processes, and none runs during an upgrade.
+    The table of workers is made anew: its rows describe running processes, and none runs during an
+    upgrade.
     """
     op.drop_table("worker")
     op.create_table(
@@ -28,11 +29,20 @@ def upgrade() -> None:
         sa.Column("threshold", sa.Float(), comment="In the unit of the condition."),
         sa.Column("period_s", sa.Float(), comment="Seconds."),
         sa.Column("subjects", JSON, nullable=False, comment="Only these sources, judges or rules."),
-        sa.Column("destinations", JSON, nullable=False, comment="Name environment variables, never contain secrets."),
+        sa.Column(
+            "destinations",
+            JSON,
+            nullable=False,
+            comment="Name environment variables, never contain secrets.",
+        ),
         sa.Column("remind_s", sa.Float(), comment="Seconds between reminders; NULL: none."),
-        sa.Column("quiet", sa.String(), comment="Daily hours without messages, with their time zone."),
+        sa.Column(
+            "quiet", sa.String(), comment="Daily hours without messages, with their time zone."
+        ),
         sa.Column("state", sa.String(20), nullable=False),
-        sa.Column("evaluated_at", MOMENT, comment="When a worker last took the rule to evaluate it."),
+        sa.Column(
+            "evaluated_at", MOMENT, comment="When a worker last took the rule to evaluate it."
+        ),
         sa.Column("problem", sa.String(), comment="Why the rule cannot be evaluated now."),
         sa.Column("at", MOMENT, nullable=False),
         sa.CheckConstraint(
@@ -40,7 +50,9 @@ def upgrade() -> None:
             "'silent_source', 'missing_worker')",
             name=op.f("ck_alert_rule_condition"),
         ),
-        sa.CheckConstraint("state IN ('active', 'paused', 'removed')", name=op.f("ck_alert_rule_state")),
+        sa.CheckConstraint(
+            "state IN ('active', 'paused', 'removed')", name=op.f("ck_alert_rule_state")
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_rule")),
         comment="Sends messages while a condition is met. Contains no texts.",
     )
@@ -59,7 +71,9 @@ def upgrade() -> None:
         sa.Column("hash", sa.String(), nullable=False),
         sa.Column("created_by", sa.String(), nullable=False),
         sa.Column("scopes", JSON, nullable=False),
-        sa.Column("source", sa.String(), comment="The only source that the key may send; NULL: any."),
+        sa.Column(
+            "source", sa.String(), comment="The only source that the key may send; NULL: any."
+        ),
         sa.Column("requests_per_second", sa.Float(), comment="NULL: no limit."),
         sa.Column("max_body_mb", sa.Float(), nullable=False),
         sa.Column("created_at", MOMENT, nullable=False),
@@ -78,7 +92,9 @@ def upgrade() -> None:
         sa.Column("since", MOMENT),
         sa.Column("until", MOMENT),
         sa.Column(
-            "position", sa.String(), comment="The next page of the window from `since` to `until`, in the tool's words."
+            "position",
+            sa.String(),
+            comment="The next page of the window from `since` to `until`, in the tool's words.",
         ),
         sa.Column("at", MOMENT, nullable=False),
         sa.PrimaryKeyConstraint("tool", "project", name=op.f("pk_pull")),
@@ -94,7 +110,11 @@ def upgrade() -> None:
         sa.Column("what", JSON, nullable=False),
         sa.Column("judges", JSON, nullable=False),
         sa.Column("source", sa.String(), comment="Only answers of this source; NULL: all."),
-        sa.Column("since", MOMENT, comment="Only what was judged or reviewed from then on; NULL: everything."),
+        sa.Column(
+            "since",
+            MOMENT,
+            comment="Only what was judged or reviewed from then on; NULL: everything.",
+        ),
         sa.Column("with_notes", sa.Boolean(), nullable=False),
         sa.Column("every_s", sa.Float(), nullable=False, comment="Seconds between two pushes."),
         sa.Column("state", sa.String(20), nullable=False),
@@ -109,7 +129,9 @@ def upgrade() -> None:
         sa.Column("problem", sa.String()),
         sa.Column("at", MOMENT, nullable=False),
         sa.CheckConstraint("every_s > 0", name=op.f("ck_push_target_every_s")),
-        sa.CheckConstraint("state IN ('active', 'paused', 'removed')", name=op.f("ck_push_target_state")),
+        sa.CheckConstraint(
+            "state IN ('active', 'paused', 'removed')", name=op.f("ck_push_target_state")
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_push_target")),
         comment="A tool to which workers push again and again; holds no keys. The latest push stores its counts.",
     )
@@ -125,7 +147,10 @@ def upgrade() -> None:
         "rate_limit",
         sa.Column("name", sa.String(), nullable=False, comment="Host and model."),
         sa.Column(
-            "taken_until", sa.Float(), nullable=False, comment="Seconds since 1970, by the clock of the database."
+            "taken_until",
+            sa.Float(),
+            nullable=False,
+            comment="Seconds since 1970, by the clock of the database.",
         ),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_rate_limit")),
         comment="Until when the calls of a model are given away, so that the limits per minute hold in all processes.",
@@ -158,7 +183,10 @@ def upgrade() -> None:
         sa.Column("started_at", MOMENT, nullable=False),
         sa.Column("heartbeat_at", MOMENT, nullable=False),
         sa.Column(
-            "takes_jobs", sa.Boolean(), nullable=False, comment="False for a command, which does its own run alone."
+            "takes_jobs",
+            sa.Boolean(),
+            nullable=False,
+            comment="False for a command, which does its own run alone.",
         ),
         sa.PrimaryKeyConstraint("executor_id", name=op.f("pk_worker")),
         comment="A process that asks models; it is alive while its heartbeat is recent.",
@@ -174,10 +202,22 @@ def upgrade() -> None:
         sa.Column("seen_at", MOMENT, nullable=False),
         sa.Column("resolved_at", MOMENT),
         sa.Column("notified_at", MOMENT),
-        sa.Column("messages", sa.Integer(), nullable=False, comment="Messages so far; each goes to all destinations."),
-        sa.Column("closed", sa.Boolean(), nullable=False, comment="It is resolved, and no message is left."),
+        sa.Column(
+            "messages",
+            sa.Integer(),
+            nullable=False,
+            comment="Messages so far; each goes to all destinations.",
+        ),
+        sa.Column(
+            "closed",
+            sa.Boolean(),
+            nullable=False,
+            comment="It is resolved, and no message is left.",
+        ),
         sa.ForeignKeyConstraint(
-            ["alert_rule_id"], ["alert_rule.id"], name=op.f("fk_alert_event_alert_rule_id_alert_rule")
+            ["alert_rule_id"],
+            ["alert_rule.id"],
+            name=op.f("fk_alert_event_alert_rule_id_alert_rule"),
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_event")),
         comment="A time during which the condition of an alert rule was met. Contains no texts.",
@@ -205,21 +245,34 @@ def upgrade() -> None:
         sa.Column("judge_version_id", ID, nullable=False),
         sa.Column("filter", JSON, nullable=False),
         sa.Column("judge", JSON, nullable=False),
-        sa.Column("rate", sa.Float(), nullable=False, comment="Share of the answers that are judged."),
+        sa.Column(
+            "rate", sa.Float(), nullable=False, comment="Share of the answers that are judged."
+        ),
         sa.Column("rates", JSON, nullable=False, comment="Other shares, by query type."),
         sa.Column("max_cost", sa.Float(), comment="Per day (UTC), in the currency of the prices."),
         sa.Column("max_calls", sa.Integer(), comment="Per day (UTC)."),
         sa.Column("concurrency", sa.Integer(), nullable=False),
-        sa.Column("delay_s", sa.Float(), nullable=False, comment="Seconds between storing and judging an answer."),
-        sa.Column("after_id", ID, nullable=False, comment="The rule judges answers with higher ids."),
+        sa.Column(
+            "delay_s",
+            sa.Float(),
+            nullable=False,
+            comment="Seconds between storing and judging an answer.",
+        ),
+        sa.Column(
+            "after_id", ID, nullable=False, comment="The rule judges answers with higher ids."
+        ),
         sa.Column("state", sa.String(20), nullable=False),
         sa.Column("problem", sa.String(), comment="Why workers cannot judge now."),
         sa.Column("at", MOMENT, nullable=False),
         sa.CheckConstraint("rate >= 0 AND rate <= 1", name=op.f("ck_judging_rule_rate")),
         sa.ForeignKeyConstraint(
-            ["judge_version_id"], ["judge_version.id"], name=op.f("fk_judging_rule_judge_version_id_judge_version")
+            ["judge_version_id"],
+            ["judge_version.id"],
+            name=op.f("fk_judging_rule_judge_version_id_judge_version"),
         ),
-        sa.CheckConstraint("state IN ('active', 'paused', 'removed')", name=op.f("ck_judging_rule_state")),
+        sa.CheckConstraint(
+            "state IN ('active', 'paused', 'removed')", name=op.f("ck_judging_rule_state")
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_judging_rule")),
         comment="Judges answers as they come; only the state and the problem change. Contains no texts.",
     )
@@ -239,7 +292,9 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(20), nullable=False),
         sa.Column("destination", sa.String(), nullable=False),
         sa.Column("message_id", sa.String(), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False, comment="Counts the messages of an event."),
+        sa.Column(
+            "number", sa.Integer(), nullable=False, comment="Counts the messages of an event."
+        ),
         sa.Column("message", JSON, nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False, comment="Stored before each attempt."),
@@ -247,17 +302,29 @@ def upgrade() -> None:
         sa.Column("at", MOMENT, nullable=False),
         sa.Column("sent_at", MOMENT),
         sa.Column("error", sa.String()),
-        sa.CheckConstraint("state IN ('waiting', 'sent', 'failed')", name=op.f("ck_alert_delivery_state")),
-        sa.ForeignKeyConstraint(
-            ["alert_event_id"], ["alert_event.id"], name=op.f("fk_alert_delivery_alert_event_id_alert_event")
+        sa.CheckConstraint(
+            "state IN ('waiting', 'sent', 'failed')", name=op.f("ck_alert_delivery_state")
         ),
         sa.ForeignKeyConstraint(
-            ["alert_rule_id"], ["alert_rule.id"], name=op.f("fk_alert_delivery_alert_rule_id_alert_rule")
+            ["alert_event_id"],
+            ["alert_event.id"],
+            name=op.f("fk_alert_delivery_alert_event_id_alert_event"),
         ),
-        sa.CheckConstraint("kind IN ('opened', 'reminder', 'resolved', 'test')", name=op.f("ck_alert_delivery_kind")),
+        sa.ForeignKeyConstraint(
+            ["alert_rule_id"],
+            ["alert_rule.id"],
+            name=op.f("fk_alert_delivery_alert_rule_id_alert_rule"),
+        ),
+        sa.CheckConstraint(
+            "kind IN ('opened', 'reminder', 'resolved', 'test')",
+            name=op.f("ck_alert_delivery_kind"),
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_delivery")),
         sa.UniqueConstraint(
-            "alert_event_id", "number", "destination", name=op.f("uq_alert_delivery_alert_event_id_number_destination")
+            "alert_event_id",
+            "number",
+            "destination",
+            name=op.f("uq_alert_delivery_alert_event_id_number_destination"),
         ),
         sa.UniqueConstraint("message_id", name=op.f("uq_alert_delivery_message_id")),
         comment="A message of an alert rule to one destination, and its attempts.",
@@ -272,14 +339,24 @@ def upgrade() -> None:
     op.create_table(
         "claim",
         sa.Column("judge_version_id", ID, nullable=False),
-        sa.Column("item_id", ID, nullable=False, comment="The answer, pair, judgment or case that the task is about."),
         sa.Column(
-            "part", sa.String(), nullable=False, comment="The order of a pair, the number of a repeat; mostly empty."
+            "item_id",
+            ID,
+            nullable=False,
+            comment="The answer, pair, judgment or case that the task is about.",
+        ),
+        sa.Column(
+            "part",
+            sa.String(),
+            nullable=False,
+            comment="The order of a pair, the number of a repeat; mostly empty.",
         ),
         sa.Column("run_id", ID, nullable=False),
         sa.Column("executor_id", sa.String(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["judge_version_id"], ["judge_version.id"], name=op.f("fk_claim_judge_version_id_judge_version")
+            ["judge_version_id"],
+            ["judge_version.id"],
+            name=op.f("fk_claim_judge_version_id_judge_version"),
         ),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_claim_run_id_run")),
         sa.PrimaryKeyConstraint("judge_version_id", "item_id", "part", name=op.f("pk_claim")),
@@ -293,12 +370,16 @@ def upgrade() -> None:
         sa.Column("target", sa.String(), nullable=False),
         sa.Column("what", sa.String(), nullable=False),
         sa.Column("response_id", ID, nullable=False),
-        sa.Column("author", sa.String(), nullable=False, comment="A judge version, a person, or gold."),
+        sa.Column(
+            "author", sa.String(), nullable=False, comment="A judge version, a person, or gold."
+        ),
         sa.Column("row_id", ID, nullable=False, comment="The judgment or the review."),
         sa.Column("sent", sa.Boolean(), nullable=False),
         sa.Column("error", sa.String(), comment="Why the tool refused it."),
         sa.Column("at", MOMENT, nullable=False),
-        sa.ForeignKeyConstraint(["response_id"], ["response.id"], name=op.f("fk_pushed_response_id_response")),
+        sa.ForeignKeyConstraint(
+            ["response_id"], ["response.id"], name=op.f("fk_pushed_response_id_response")
+        ),
         sa.PrimaryKeyConstraint("target", "what", "response_id", "author", name=op.f("pk_pushed")),
         comment="What a tool got back about an answer from each author; the latest attempt counts.",
     )
@@ -313,7 +394,9 @@ def upgrade() -> None:
         sa.Column("error", sa.Integer(), nullable=False),
         sa.Column("unpriced", sa.Integer(), nullable=False),
         sa.Column("cost_micro", ID, nullable=False),
-        sa.Column("last_at", MOMENT, nullable=False, comment="When the worker stored its last judgment."),
+        sa.Column(
+            "last_at", MOMENT, nullable=False, comment="When the worker stored its last judgment."
+        ),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_run_share_run_id_run")),
         sa.PrimaryKeyConstraint("run_id", "executor_id", name=op.f("pk_run_share")),
         comment="Sums over the judgments of one worker in one run, so that a budget need not sum the judgments.",
@@ -331,12 +414,22 @@ def upgrade() -> None:
         sa.Column("spans", sa.Integer(), nullable=False, comment="Stored spans and log records."),
         sa.Column("response_id", ID),
         sa.Column(
-            "reason", sa.String(), comment="Why it made no answer, or why later spans did not change the answer."
+            "reason",
+            sa.String(),
+            comment="Why it made no answer, or why later spans did not change the answer.",
         ),
         sa.Column("used", JSON, comment="Pairs of a span's id and what the answer took from it."),
-        sa.Column("read_at", MOMENT, comment="When a judge first read the answer: from then on it does not change."),
-        sa.CheckConstraint("state IN ('waiting', 'made', 'none', 'forgotten')", name=op.f("ck_trace_state")),
-        sa.ForeignKeyConstraint(["response_id"], ["response.id"], name=op.f("fk_trace_response_id_response")),
+        sa.Column(
+            "read_at",
+            MOMENT,
+            comment="When a judge first read the answer: from then on it does not change.",
+        ),
+        sa.CheckConstraint(
+            "state IN ('waiting', 'made', 'none', 'forgotten')", name=op.f("ck_trace_state")
+        ),
+        sa.ForeignKeyConstraint(
+            ["response_id"], ["response.id"], name=op.f("fk_trace_response_id_response")
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_trace")),
         sa.UniqueConstraint("external_id", "owner", name=op.f("uq_trace_external_id_owner")),
         comment="A trace that an assistant sent; it becomes a response when its root has ended and no span follows.",
@@ -360,7 +453,9 @@ def upgrade() -> None:
         sa.CheckConstraint("kind IN ('span', 'log')", name=op.f("ck_span_kind")),
         sa.ForeignKeyConstraint(["trace_id"], ["trace.id"], name=op.f("fk_span_trace_id_trace")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_span")),
-        sa.UniqueConstraint("trace_id", "kind", "external_id", name=op.f("uq_span_trace_id_kind_external_id")),
+        sa.UniqueConstraint(
+            "trace_id", "kind", "external_id", name=op.f("uq_span_trace_id_kind_external_id")
+        ),
         comment="A span or a log record of a trace, as received; deleted by `judgeboard forget`.",
     )
     op.create_index("ix_span_external_id", "span", ["external_id"])

@@ -31,9 +31,13 @@ def upgrade() -> None:
         sa.Column("token", sa.String(), nullable=False),
         sa.Column("at", MOMENT, nullable=False),
         sa.ForeignKeyConstraint(
-            ["queue_item_id"], ["queue_item.id"], name=op.f("fk_taken_lease_queue_item_id_queue_item")
+            ["queue_item_id"],
+            ["queue_item.id"],
+            name=op.f("fk_taken_lease_queue_item_id_queue_item"),
         ),
-        sa.ForeignKeyConstraint(["reviewer_id"], ["reviewer.id"], name=op.f("fk_taken_lease_reviewer_id_reviewer")),
+        sa.ForeignKeyConstraint(
+            ["reviewer_id"], ["reviewer.id"], name=op.f("fk_taken_lease_reviewer_id_reviewer")
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_taken_lease")),
         comment="Who took which lease, and when: a lease that ended, or went to somebody else, forgets its reviewer.",
     )
@@ -54,11 +58,15 @@ def upgrade() -> None:
         sa.Column("row_key", sa.String(), nullable=False),
         sa.Column("response_id", ID, comment="The answer that the row is about."),
         sa.Column("pair_id", ID, comment="The pair that the row is about."),
-        sa.Column("content", sa.JSON(), comment="Values by column; null only after `judgeboard forget`."),
+        sa.Column(
+            "content", sa.JSON(), comment="Values by column; null only after `judgeboard forget`."
+        ),
         sa.Column("at", MOMENT, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_withdrawn_row"),
         sa.ForeignKeyConstraint(
-            ["import_batch_id"], ["import_batch.id"], name="fk_withdrawn_row_import_batch_id_import_batch"
+            ["import_batch_id"],
+            ["import_batch.id"],
+            name="fk_withdrawn_row_import_batch_id_import_batch",
         ),
         comment="A copy of a row that was withdrawn with its import; only a row with a copy can be deleted.",
     )

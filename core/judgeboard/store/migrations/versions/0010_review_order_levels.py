@@ -30,7 +30,11 @@ def upgrade() -> None:
     in_order = sa.text("severity DESC"), sa.text("coalesce(asked_day, 9999999)"), "id"
     is_open = sa.text("state = 'open'")
     op.create_index(
-        "ix_flag_open_severity", "flag", [*in_order, *_FILTERED], sqlite_where=is_open, postgresql_where=is_open
+        "ix_flag_open_severity",
+        "flag",
+        [*in_order, *_FILTERED],
+        sqlite_where=is_open,
+        postgresql_where=is_open,
     )
     comment = "Set when its person undid the skip, which then counts nowhere."
     op.add_column("skip", sa.Column("undone_at", sa.DateTime(timezone=True), comment=comment))
@@ -82,7 +86,9 @@ def _create_alert_rules_again() -> None:
         sa.Column("problem", sa.String()),
         sa.Column("at", _MOMENT, nullable=False),
         sa.CheckConstraint(_CONDITIONS, name=op.f("ck_alert_rule_condition")),
-        sa.CheckConstraint("state IN ('active', 'paused', 'removed')", name=op.f("ck_alert_rule_state")),
+        sa.CheckConstraint(
+            "state IN ('active', 'paused', 'removed')", name=op.f("ck_alert_rule_state")
+        ),
         sa.CheckConstraint(_HAS_LEVEL, name=op.f("ck_alert_rule_level")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_rule")),
     )
@@ -90,5 +96,9 @@ def _create_alert_rules_again() -> None:
     op.execute(f"INSERT INTO alert_rule ({named}) SELECT {named} FROM alert_rule_before")  # noqa: S608 - no input
     op.execute("DROP TABLE alert_rule_before")
     op.create_index(
-        "uq_alert_rule_name", "alert_rule", ["name"], unique=True, sqlite_where=sa.text("state <> 'removed'")
+        "uq_alert_rule_name",
+        "alert_rule",
+        ["name"],
+        unique=True,
+        sqlite_where=sa.text("state <> 'removed'"),
     )

@@ -18,7 +18,14 @@ def upgrade() -> None:
     else:
         op.drop_constraint(op.f("uq_api_key_name"), "api_key", type_="unique")
     in_use = sa.text("revoked_at IS NULL")
-    op.create_index("uq_api_key_name", "api_key", ["name"], unique=True, sqlite_where=in_use, postgresql_where=in_use)
+    op.create_index(
+        "uq_api_key_name",
+        "api_key",
+        ["name"],
+        unique=True,
+        sqlite_where=in_use,
+        postgresql_where=in_use,
+    )
 
 
 def _create_keys_again() -> None:

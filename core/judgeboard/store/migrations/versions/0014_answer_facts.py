@@ -17,9 +17,15 @@ def upgrade() -> None:
         "answer_fact",
         sa.Column("response_id", _ID, nullable=False),
         sa.Column("rule_version", sa.Integer(), nullable=False),
-        sa.Column("is_right_refusal", sa.Boolean(), comment="It only declines, and no passage fits its question."),
+        sa.Column(
+            "is_right_refusal",
+            sa.Boolean(),
+            comment="It only declines, and no passage fits its question.",
+        ),
         sa.Column("length", sa.Integer(), comment="In characters."),
-        sa.ForeignKeyConstraint(["response_id"], ["response.id"], name=op.f("fk_answer_fact_response_id_response")),
+        sa.ForeignKeyConstraint(
+            ["response_id"], ["response.id"], name=op.f("fk_answer_fact_response_id_response")
+        ),
         sa.PrimaryKeyConstraint("response_id", name=op.f("pk_answer_fact")),
         comment=(
             "Facts that depend on the texts of an answer alone, by one version of the rules; null if it is forgotten."

@@ -16,10 +16,14 @@ def upgrade() -> None:
     op.create_table(
         "change",
         sa.Column("id", BIG, nullable=False),
-        sa.Column("response_id", BIG, comment="0: what figures read beside answers; null: all answers."),
+        sa.Column(
+            "response_id", BIG, comment="0: what figures read beside answers; null: all answers."
+        ),
         sa.Column("writer", BIG, comment="The transaction, on PostgreSQL."),
         sa.PrimaryKeyConstraint("id", name="pk_change"),
         comment="An answer of which figures may change; triggers write the row in the transaction of the change.",
     )
     written = sa.text("writer IS NOT NULL")
-    op.create_index("ix_change_writer", "change", ["writer"], sqlite_where=written, postgresql_where=written)
+    op.create_index(
+        "ix_change_writer", "change", ["writer"], sqlite_where=written, postgresql_where=written
+    )
