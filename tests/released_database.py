@@ -13,7 +13,6 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from getpass import getuser
 from importlib.util import find_spec
@@ -223,7 +222,7 @@ def _decide(store: Store) -> None:
     decide_many(
         store, ids, reviewer=who, decision=None, modes=["unsupported statement"], bulk_id="recorded"
     )
-    save_issue(store, replace(issue, state=IssueState.FIXED, fixed_day=20_524), by="cli:recorder")
+    save_issue(store, issue.changed(state=IssueState.FIXED, fixed_day=20_524), by="cli:recorder")
 
 
 def _set_up_service(database: str) -> None:

@@ -28,7 +28,7 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(
     assert "1: <b>Wrong</b> fees" in shown(app)
     with page_store.reading() as connection:
         stored = get_issue(connection, 1)
-    assert stored.where == RowFilter(rules=("low_groundedness",), states=("confirmed", "open"))
+    assert stored.filter == RowFilter(rules=("low_groundedness",), states=("confirmed", "open"))
     app.segmented_control(key="issue_1_1_state").set_value(IssueState.FIXED).run()
     app = press(app, "issue_save")
     assert "before the fix: " in shown(app)
@@ -57,7 +57,7 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
     assert f"1: {title}" in shown(app)
     with page_store.reading() as connection:
         stored = get_issue(connection, 1)
-    assert (stored.owner, stored.where) == ("Mara", RowFilter(text="plain-0"))
+    assert (stored.owner, stored.filter) == ("Mara", RowFilter(text="plain-0"))
     app = press(
         press(open_page("problems", new="1", text="plain-0"), "problems_clear"), "issue_back"
     )

@@ -165,10 +165,10 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.reviews.queue_decisions import decide_item
     from judgeboard.reviews.queues import assign_queue, create_queue
     from judgeboard.store.filters import RowFilter
-    from judgeboard.store.issues import Issue
     from judgeboard.store.queue_items import unfinished_items
     from judgeboard.store.queues import QueueRules, assignees, find_queue
     from judgeboard.store.responses import responses_named
+    from judgeboard.store.tables import Issue
 
     rows = sample_rows(folder / "queue_reviews.jsonl.gz")
     change_settings(store, {"implied_labels": (LOW_GROUNDEDNESS,)}, ACTOR)
@@ -195,7 +195,8 @@ def _review_queue(store: "Store", folder: Path) -> int:
         about = (
             "Since the week of 12 October, most of these answers state what their passages do not."
         )
-        save_issue(store, Issue("Complex answers are not grounded", flagged, about), by=ACTOR)
+        issue = Issue(title="Complex answers are not grounded", filter=flagged, description=about)
+        save_issue(store, issue, by=ACTOR)
     with store.reading() as connection:
         named = responses_named(connection, {row["response_id"] for row in rows})
         ids = {

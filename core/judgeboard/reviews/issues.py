@@ -23,12 +23,12 @@ from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import PARTS, RowFilter
 from judgeboard.store.issues import (
     LONGEST_TITLE,
-    Issue,
     answers_by_day,
     flags_by_state,
     insert_issue,
     list_issues,
 )
+from judgeboard.store.tables import Issue
 from judgeboard.text import utc_day
 
 # These fields choose the answers in which a problem is counted. The other fields are signs of the
@@ -74,13 +74,18 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
         number = (
             issue.number or max((known.number for known in list_issues(connection)), default=0) + 1
         )
-        where, description = (
-            issue_filter(issue.where),
-            checked_text("the description", issue.description),
-        )
-        version, name = issue.version + 1, actor_name(by)
-        saved = Issue(
-            title, where, description, owner, issue.state, fixed_day, number, version, name, at
+        name = actor_name(by)
+        saved = issue.changed(
+            number=number,
+            version=issue.version + 1,
+            title=title,
+            by=name,
+            description=checked_text("the description", issue.description),
+            owner=owner,
+            fixed_day=fixed_day,
+            filter=issue_filter(issue.filter),
+            at=at,
+            id=None,
         )
         insert_issue(connection, saved)
         record_event(
@@ -122,7 +127,7 @@ def measure_issue(
     If the filter names failure modes, only reviewed answers count. If the filter limits the score,
     only answers with a score count.
     """
-    where, fixed_day = issue.where, issue.fixed_day
+    where, fixed_day = issue.filter, issue.fixed_day
     hits = answers_by_day(connection, where)
     # The filter of all answers that the shares of an issue refer to.
     kept = {name: getattr(where, name) for name in _AMONG}
@@ -170,7 +175,7 @@ def issue_notes(issue: Issue, figures: IssueFigures) -> Iterator[Note]:
     """Yield the share of answers with the problem; before and after the fix, and how it changed, if there is one."""
     before, after = figures.before, figures.after
     if issue.fixed_day is None:
-        yield note("issue_reviewed" if issue.where.failure_modes else "issue", share=before)
+        yield note("issue_reviewed" if issue.filter.failure_modes else "issue", share=before)
         return
     yield note("issue_fixed", before=before, after=after)
     fell, rose = (

@@ -33,6 +33,7 @@ from sqlmodel._compat import SQLModelConfig
 from sqlmodel.main import SQLModelMetaclass
 
 from judgeboard.domain import Status
+from judgeboard.store.filters import RowFilter, from_dict
 
 # SQLite sets ids itself only in INTEGER PRIMARY KEY columns; PostgreSQL needs room for more than
 # 2^31 judgments.
@@ -56,6 +57,21 @@ class JsonTuple(TypeDecorator[tuple[Any, ...]]):
     ) -> tuple[Any, ...] | None:
         """Return None for NULL."""
         return None if value is None else tuple(value)
+
+
+class JsonFilter(TypeDecorator[RowFilter]):
+    """A filter of answers, stored as JSON."""
+
+    impl = JsonValue
+    cache_ok = True
+
+    def process_bind_param(self, value: RowFilter | None, dialect: Dialect) -> Any:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the fields of the filter that are set."""
+        return None if value is None else value.as_dict()
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> RowFilter | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return None for NULL."""
+        return None if value is None else from_dict(value)
 
 
 class Utc(TypeDecorator[datetime]):
@@ -193,6 +209,11 @@ class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
         return type(self)(
             **{name: getattr(self, name) for name in type(self).model_fields} | values
         )
+
+    def new_values(self) -> dict[str, Any]:
+        """Return the columns for an INSERT, without the id if the database sets it."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: value for name, value in values.items() if name != "id" or value is not None}
 
     def as_json(self) -> dict[str, Any]:
         """Return the columns in the order of the class."""

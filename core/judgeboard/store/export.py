@@ -25,6 +25,7 @@ from sqlalchemy import (
     cast,
     func,
     select,
+    type_coerce,
 )
 
 from judgeboard.domain import LOG_FIELDS, OVERALL, Decision, Feedback, Grade, Response, ResponseKind
@@ -32,6 +33,7 @@ from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.formats.jsonl import object_text
 from judgeboard.registry.methods import Registration, load_object, with_methods
+from judgeboard.store.columns import JsonValue
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import pair_conditions, response_conditions
 from judgeboard.store.filters import RowFilter
@@ -221,7 +223,10 @@ def exported_columns(table: Table, without: str = "", **names: str) -> Select[An
             name = table.name if column.primary_key else column.name.removesuffix("_id")
             if column.name in _NAMED:
                 name = column.name
-            query = query.add_columns(column.label(names.get(name, name)))
+            # JSON is exported as it is stored, not as the records that a column returns.
+            is_json = _column_type(column) is ColumnType.JSON
+            value = type_coerce(column, JsonValue) if is_json else column
+            query = query.add_columns(value.label(names.get(name, name)))
     return query
 
 

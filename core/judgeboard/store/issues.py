@@ -1,7 +1,6 @@
 """Stores failure modes, which reviewers tag answers with, and issues; counts their answers and flags."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -20,13 +19,12 @@ from sqlalchemy import (
 from judgeboard.domain import FlagState, IssueState, Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filter_conditions import response_conditions, rule_conditions
-from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
     insert_or_skip,
-    record_of,
     rows_of,
     rows_with,
 )
@@ -39,6 +37,7 @@ from judgeboard.store.tables import (
     REVIEW,
     REVIEW_FAILURE_MODE,
     FailureMode,
+    Issue,
 )
 
 LONGEST_MODE, LONGEST_TITLE = (
@@ -49,35 +48,15 @@ KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
 """The letters that can be keys of failure modes. Streamlit itself uses C and R."""
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
-    """A systemic problem: a title, and the filter ``where``, which also matches answers that are stored later.
-
-    ``fixed_day`` counts from 1970-01-01 in UTC. Every change is a new ``version``; ``by`` and
-    ``at`` tell who made it and when. An issue has the number 0 until it is stored.
-    """
-
-    title: str
-    where: RowFilter
-    description: str | None = None
-    owner: str | None = None
-    state: IssueState = IssueState.OPEN
-    fixed_day: int | None = None
-    number: int = 0
-    version: int = 0
-    by: str = ""
-    at: datetime | None = None
-
-
 def list_issues(connection: Connection) -> list[Issue]:
     """Return the issues, the newest first, and closed ones last."""
     latest = select(func.max(ISSUE.c.id)).group_by(ISSUE.c.number)
     query = (
-        select(ISSUE)
+        select(Issue)
         .where(ISSUE.c.id.in_(latest))
         .order_by(ISSUE.c.state == IssueState.CLOSED.value, ISSUE.c.number.desc())
     )
-    return [record_of(Issue, row, where=from_dict(row.filter)) for row in connection.execute(query)]
+    return rows_of(connection, query)
 
 
 def get_issue(connection: Connection, number: int) -> Issue:
@@ -90,9 +69,8 @@ def get_issue(connection: Connection, number: int) -> Issue:
 
 def insert_issue(connection: Connection, issue: Issue) -> None:
     """Store a version of an issue; raise BadInput if somebody else stored this version first."""
-    columns = {name: getattr(issue, name) for name in Issue.__dataclass_fields__ if name != "where"}
     statement = insert_or_skip(connection, ISSUE).returning(ISSUE.c.id)
-    if connection.execute(statement, {**columns, "filter": issue.where.as_dict()}).scalar() is None:
+    if connection.execute(statement, issue.new_values()).scalar() is None:
         raise BadInput(f"somebody else has just changed issue {issue.number}: load it again")
 
 
@@ -135,7 +113,7 @@ def list_modes(connection: Connection) -> dict[str, FailureMode]:
 
 def insert_mode(connection: Connection, mode: FailureMode) -> None:
     """Store a failure mode; it replaces an earlier row with the same name."""
-    connection.execute(insert(FAILURE_MODE), mode.model_dump(exclude={"id"}))
+    connection.execute(insert(FAILURE_MODE), mode.new_values())
 
 
 def ensure_modes(connection: Connection, names: Iterable[str], by: str, now: datetime) -> None:

@@ -195,9 +195,9 @@ def _field_names(cls: type) -> tuple[str, ...]:
         if is_dataclass(cls):
             _FIELD_NAMES[cls] = tuple(field.name for field in fields(cls) if field.init)
         else:
-            _FIELD_NAMES[cls] = (
-                tuple(cls.model_fields) if issubclass(cls, SQLModel) else cls._fields
-            )  # type: ignore[attr-defined]  # every other record is a named tuple
+            # Every other record is a named tuple.
+            is_row = issubclass(cls, SQLModel)
+            _FIELD_NAMES[cls] = tuple(cls.model_fields if is_row else cls._fields)  # type: ignore[attr-defined]
     return _FIELD_NAMES[cls]
 
 

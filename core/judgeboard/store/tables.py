@@ -37,6 +37,7 @@ from judgeboard.store.columns import (
     OF_PAIR,
     BigId,
     JsonData,
+    JsonFilter,
     JsonTuple,
     JsonValue,
     Row,
@@ -52,6 +53,7 @@ from judgeboard.store.columns import (
     step_indexes,
     table_of,
 )
+from judgeboard.store.filters import RowFilter
 
 # Tables of answers and what is known about them before a review: feedback, judgments, flags and
 # pairs.
@@ -933,16 +935,16 @@ class Issue(Stored, table=True):
 
     has_hidden_rows = False
 
-    number: int
-    version: int = column(comment="1 for a new issue, then one more per change.")
+    number: int = column(default=0, comment="0 until the issue is stored.")
+    version: int = column(default=0, comment="1 for a new issue, then one more per change.")
     title: str
-    by: str
-    description: str | None
-    owner: str | None = column(comment="Name of a person.")
-    state: IssueState = column(one_of(IssueState, "state"))
-    fixed_day: int | None = column(comment="Days since 1970-01-01, UTC.")
-    filter: JsonData = column(JsonValue)
-    at: datetime = column(Utc)
+    by: str = column(default="", comment="Who stored this version.")
+    description: str | None = None
+    owner: str | None = column(default=None, comment="Name of a person.")
+    state: IssueState = column(one_of(IssueState, "state"), default=IssueState.OPEN)
+    fixed_day: int | None = column(default=None, comment="Days since 1970-01-01, UTC.")
+    filter: RowFilter = column(JsonFilter, comment="Also matches answers that are stored later.")
+    at: datetime = column(Utc, default=None)
 
     __table_args__ = (UniqueConstraint("number", "version"),)
 

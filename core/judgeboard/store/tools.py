@@ -68,7 +68,7 @@ def target_named(connection: Connection, name: str) -> PushTarget:
 def insert_target(connection: Connection, row: PushTarget) -> None:
     """Store a push target; raise BadInput if another one has its name."""
     inserted = insert_or_skip(connection, PUSH_TARGET).returning(PUSH_TARGET.c.id)
-    target_id = connection.execute(inserted, row.model_dump(exclude={"id"})).scalar()
+    target_id = connection.execute(inserted, row.new_values()).scalar()
     if target_id is None:
         raise BadInput(
             f"there is a push target {row.name!r} already: choose another with --name, or remove it"

@@ -32,13 +32,13 @@ from judgeboard.store.issues import (
     KEYS,
     LONGEST_MODE,
     LONGEST_TITLE,
-    Issue,
     get_issue,
     list_issues,
     list_modes,
 )
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
+from judgeboard.store.tables import Issue
 from judgeboard.text import day_words
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
@@ -252,7 +252,7 @@ def _new_issue() -> None:
         )
         st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
     else:
-        _issue(Issue("", issue_filter(chosen.where)))
+        _issue(Issue(title="", filter=issue_filter(chosen.where)))
 
 
 def _issue(issue: Issue) -> None:
@@ -263,11 +263,11 @@ def _issue(issue: Issue) -> None:
         name = f"{issue.number}: {issue.title}" if issue.number else "New issue"
         show(tag("div", tag("b", name), cls="jb-say jb-line"))
         label = f"Open {count(figures.answers, 'answer')}"
-        open_button(label, responses(issue.where), key="issue_answers", icon=":material/article:")
+        open_button(label, responses(issue.filter), key="issue_answers", icon=":material/article:")
         st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
     flags = ", ".join(f"{n:,} {state}" for state, n in figures.flags.items())
     changed = f" Last change: {issue.by}, {when(issue.at)}." if issue.at else ""
-    caption(f"Answers: {filter_sentence(issue.where)}. Flags: {flags}.{changed}")
+    caption(f"Answers: {filter_sentence(issue.filter)}. Flags: {flags}.{changed}")
     left, right = stacking_columns("issue", [1.6, 1], gap="large")
     with left:
         sentence(paragraph(issue_notes(issue, figures)))
@@ -319,15 +319,15 @@ def _form(issue: Issue) -> None:
         required=True,
         key=f"{key}_state",
     )
-    changed = replace(
-        issue, title=title, description=description, owner=owner, state=state or issue.state
+    changed = issue.changed(
+        title=title, description=description, owner=owner, state=state or issue.state
     )
     if changed.state is IssueState.FIXED:
         fixed_on = as_date(issue.fixed_day) or "today"
         day = st.date_input(
             "First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD"
         )
-        changed = replace(changed, fixed_day=as_day(day))
+        changed = changed.changed(fixed_day=as_day(day))
     if st.button(
         "Save changes" if issue.number else "Open issue",
         key="issue_save",

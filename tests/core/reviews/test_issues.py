@@ -1,7 +1,6 @@
 """Issues: a filter under a title with an owner and a state, and the share of answers before and after a fix."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.issues import Issue, get_issue, list_issues
+from judgeboard.store.issues import get_issue, list_issues
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.tables import Issue
 from judgeboard.text import utc_day
 from queue_case import DISMISS, QueueCase
 
@@ -30,7 +30,7 @@ LOW = RowFilter(rules=("low_groundedness",))
 def figures(case: QueueCase, issue: Issue, viewer: int | None = None) -> IssueFigures:
     with Seen(case.store, viewer).reading() as connection:
         measured = measure_issue(connection, issue)
-        assert response_page(connection, issue.where).total == measured.answers
+        assert response_page(connection, issue.filter).total == measured.answers
     return measured
 
 
@@ -49,16 +49,18 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(
     answer(case, 0, 0.1, 0.1, 0.1, 0.9)
     answer(case, 1, 0.2, 0.9)
     issue = save_issue(
-        case.store, Issue(" Wrong   fees ", LOW, "Last year's table", "mara"), by=case.lead
+        case.store,
+        Issue(title=" Wrong   fees ", filter=LOW, description="Last year's table", owner="mara"),
+        by=case.lead,
     )
     assert (issue.number, issue.title, issue.owner) == (1, "Wrong fees", "Mara")
     # A dismissed flag is no sign of the problem.
-    assert issue.where.states == ("confirmed", "open")
+    assert issue.filter.states == ("confirmed", "open")
     before = figures(case, issue)
     assert (before.answers, before.flags["open"], before.before.n, before.after.n) == (4, 4, 6, 0)
     assert [*issue_notes(issue, before)] == [note("issue", share=before.before)]
 
-    fixed = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 14)
+    fixed = issue.changed(state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 14)
     fixed = save_issue(case.store, fixed, by=case.lead)
     answer(case, 2, 0.1, *[0.9] * 29)
     answer(case, None, 0.1)
@@ -84,8 +86,8 @@ def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case: Q
     for wrong in (datetime(1970, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)):
         (response_id,) = case.add(f"dated {wrong.year}", asked_at=wrong)
         case.judge(response_id, 0.1)
-    issue = save_issue(case.store, Issue("Fees", LOW), by=case.lead)
-    fixed = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 7)
+    issue = save_issue(case.store, Issue(title="Fees", filter=LOW), by=case.lead)
+    fixed = issue.changed(state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 7)
     shown = figures(case, save_issue(case.store, fixed, by=case.lead))
     assert (shown.answers, shown.misdated, shown.last_day) == (3, 2, utc_day(FIRST))
     assert [(week.start, week.estimate.n) for week in shown.weeks] == [(utc_day(FIRST), 2)]
@@ -107,9 +109,11 @@ def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blin
     case.review(case.mara, modes=("wrong fee",))
     case.review(case.mara, DISMISS)
     issue = save_issue(
-        case.store, Issue("Fees", RowFilter(failure_modes=("wrong fee",))), by=case.lead
+        case.store,
+        Issue(title="Fees", filter=RowFilter(failure_modes=("wrong fee",))),
+        by=case.lead,
     )
-    flags = save_issue(case.store, Issue("Low", LOW), by=case.lead)
+    flags = save_issue(case.store, Issue(title="Low", filter=LOW), by=case.lead)
     assert (figures(case, issue).before.value, figures(case, issue).before.n) == (0.5, 2)
     assert [each.code for each in issue_notes(issue, figures(case, issue))] == ["issue_reviewed"]
     for each in (issue, flags):
@@ -135,7 +139,7 @@ def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(
 ) -> None:
     answer(case, 0, 0.1, 0.9)
     case.add("unjudged", asked_at=FIRST)
-    issue = save_issue(case.store, Issue("any", parse_where(conditions)), by=case.lead)
+    issue = save_issue(case.store, Issue(title="any", filter=parse_where(conditions)), by=case.lead)
     share = figures(case, issue).before
     assert share.n in {0, 2, 3}
     assert share.n == 0 or round((share.value or 0) * share.n) == figures(case, issue).answers
@@ -143,29 +147,29 @@ def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(
 
 @on_sqlite
 def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_path: Path) -> None:
-    issue = save_issue(case.store, Issue("Fees", LOW), by=case.lead)
+    issue = save_issue(case.store, Issue(title="Fees", filter=LOW), by=case.lead)
     for changed, words in (
-        (Issue("x", RowFilter()), "needs a filter"),
-        (Issue(" ", LOW), "1 to 100"),
-        (Issue("x" * 101, LOW), "1 to 100"),
+        (Issue(title="x", filter=RowFilter()), "needs a filter"),
+        (Issue(title=" ", filter=LOW), "1 to 100"),
+        (Issue(title="x" * 101, filter=LOW), "1 to 100"),
     ):
         with pytest.raises(BadInput, match=words):
             save_issue(case.store, changed, by=case.lead)
     with pytest.raises(NotFound, match="'Zoe'"):
-        save_issue(case.store, replace(issue, owner="Zoe"), by=case.lead)
+        save_issue(case.store, issue.changed(owner="Zoe"), by=case.lead)
     today = save_issue(
-        case.store, replace(issue, state=IssueState.FIXED), by=case.lead, now=case.now
+        case.store, issue.changed(state=IssueState.FIXED), by=case.lead, now=case.now
     )
     assert today.fixed_day == utc_day(case.now)
     with pytest.raises(BadInput, match="issue 1"):
-        save_issue(case.store, replace(issue, title="Other"), by=case.lead)
-    closed = save_issue(case.store, replace(today, state=IssueState.CLOSED), by=case.lead)
+        save_issue(case.store, issue.changed(title="Other"), by=case.lead)
+    closed = save_issue(case.store, today.changed(state=IssueState.CLOSED), by=case.lead)
     assert closed.fixed_day == today.fixed_day
     assert (
-        save_issue(case.store, replace(closed, state=IssueState.OPEN), by=case.lead).fixed_day
+        save_issue(case.store, closed.changed(state=IssueState.OPEN), by=case.lead).fixed_day
         is None
     )
-    assert save_issue(case.store, Issue("Second", LOW), by=case.lead).number == 2
+    assert save_issue(case.store, Issue(title="Second", filter=LOW), by=case.lead).number == 2
     export_tables(case.store, {"issues": tmp_path / "issues.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "issues.jsonl").read_text().splitlines()]
     assert [(row["number"], row["version"], row["state"]) for row in rows] == [
@@ -183,4 +187,4 @@ def test_a_reviewer_who_signed_in_may_not_open_one(case: QueueCase) -> None:
     with case.store.writing() as connection:
         person = store_reviewer(connection, "oidc", "ann@example.com")
     with pytest.raises(NotAllowed, match="leads"):
-        save_issue(case.store, Issue("Fees", LOW), by=person)
+        save_issue(case.store, Issue(title="Fees", filter=LOW), by=person)

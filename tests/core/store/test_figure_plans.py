@@ -21,7 +21,6 @@ from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.grades import graded_reviews
-from judgeboard.store.issues import Issue
 from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.statements import read_columns, read_numbers
 from judgeboard.store.tables import (
@@ -33,6 +32,7 @@ from judgeboard.store.tables import (
     REVIEW_FAILURE_MODE,
     REVIEW_FLAG,
     REVIEWER,
+    Issue,
 )
 from judgeboard.store.verdicts import graded_answers, read_verdicts
 from query_plans import QUERIES, each_statement, statements_of, steps_of
@@ -174,7 +174,7 @@ def test_failure_modes_are_counted_from_the_reviews(large: Store, by) -> None:
 def test_an_issue_is_measured_by_few_statements_that_use_indexes(
     large: Store, condition: str
 ) -> None:
-    issue = Issue("Fees", issue_filter(parse_where([condition])))
+    issue = Issue(title="Fees", filter=issue_filter(parse_where([condition])))
     with (
         large.reading() as connection,
         plans_of(large) as steps,
