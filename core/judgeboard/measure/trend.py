@@ -400,11 +400,10 @@ def _groups_by_value(asked: Asked, by: str) -> Groups:
     fields = (each for each in metadata_fields(asked.connection) if each.field == field)
     known = next((each.values for each in fields), ())  # noqa: PD011 - no DataFrame
     values, matched = [MISSING], set[tuple[bool, Scalar]]()
-    for value in sorted(
-        known, key=lambda value: value.startswith('"')
-    ):  # 3 matches number and text, "3" text only
-        values = metadata_condition(f"{field}={value}").values  # noqa: PD011 - no DataFrame
-        of_value = {(isinstance(each, bool), each) for each in values}
+    # 3 matches number and text, "3" text only
+    for value in sorted(known, key=lambda value: value.startswith('"')):
+        condition = metadata_condition(f"{field}={value}")
+        of_value = {(isinstance(each, bool), each) for each in condition.values}  # noqa: PD011 - no DataFrame
         if not of_value & matched:
             values.append(value)
             matched |= of_value
