@@ -121,7 +121,7 @@ def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_
     expect(page.locator(".jb-comment")).to_have_text(typed)
     expect(page.locator(".jb-head")).to_contain_text("Saved: your comment")
     with site.store.reading() as connection:
-        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [
+        assert [(one.reviewer, one.comment.text) for one in comments_on(connection, answer)] == [
             ("Mara", typed)
         ]
         assert load_item(connection, answer).reviews == ()

@@ -23,7 +23,7 @@ def said(page_rows, sqlite_store: Store):
     def listed() -> list[tuple[str, str]]:
         with sqlite_store.reading() as connection:
             return [
-                (one.reviewer, one.text)
+                (one.reviewer, one.comment.text)
                 for one in comments_on(connection, page_rows.responses["claims"])
             ]
 
@@ -119,6 +119,6 @@ def test_a_mention_in_a_queue_that_is_not_blind_reaches_the_person(sqlite_store)
         assert [
             (each.kind, each.response_id) for each in notifications(connection, case.jon.id)
         ] == [(MENTION, response_id)]
-        assert [each.text for each in comments_on(connection, response_id, case.jon.id)] == [
-            "@Jon please look"
-        ]
+        assert [
+            each.comment.text for each in comments_on(connection, response_id, case.jon.id)
+        ] == ["@Jon please look"]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -44,7 +45,6 @@ from judgeboard.store.reviewers import Reviewer, people_to_mention
 from judgeboard.store.reviews import (
     LONGEST_COMMENT,
     STATE_AFTER,
-    Comment,
     LockedResponse,
     Review,
     find_comment,
@@ -55,6 +55,7 @@ from judgeboard.store.reviews import (
     lock_reviewed,
     reviewed_by_others,
 )
+from judgeboard.store.tables import Comment
 from judgeboard.text import shortened
 
 UNDO_LEASE = timedelta(
@@ -229,10 +230,16 @@ def comment(
         BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request
             key cannot be used.
     """
-    checked, key = _checked_text(text), checked_key(request_key)
+    new = Comment(
+        response_id=response_id,
+        reviewer_id=reviewer.id,
+        text=_checked_text(text),
+        request_key=checked_key(request_key),
+        at=now or utc_now(),
+    )
     with allowed(store, reviewer, Action.REVIEW, response_id=response_id) as connection:
         check_not_forgotten(lock_response(connection, response_id))
-        return _write(connection, "comment", response_id, reviewer, checked, None, key, now)
+        return _write(connection, "comment", new, reviewer, None)
 
 
 def edit_comment(
@@ -348,29 +355,27 @@ def _replace_comment(
             raise NotFound(f"no comment {comment_id} on an answer")
         lock_response(connection, earlier.response_id)
         if earlier.reviewer_id != reviewer.id:
-            raise DecisionRefused(
-                f"This is {earlier.reviewer}'s comment: only {earlier.reviewer} can edit it."
-            )
-        return _write(connection, kind, earlier.response_id, reviewer, text, earlier, key, now)
+            raise DecisionRefused("Only the author of a comment can edit it.")
+        new = Comment(
+            response_id=earlier.response_id,
+            reviewer_id=reviewer.id,
+            text=text,
+            replaces=earlier.id,
+            request_key=key,
+            at=now or utc_now(),
+        )
+        return _write(connection, kind, new, reviewer, earlier)
 
 
 def _write(
-    connection: Connection,
-    kind: str,
-    response_id: int,
-    reviewer: Reviewer,
-    text: str | None,
-    earlier: Comment | None,
-    key: str,
-    now: datetime | None,
+    connection: Connection, kind: str, new: Comment, reviewer: Reviewer, earlier: Comment | None
 ) -> int:
-    replaces = None if earlier is None else earlier.id
-    stored = find_comment(connection, request_key=key)
+    stored = find_comment(connection, request_key=new.request_key)
     if stored is not None:
         if (stored.response_id, stored.reviewer_id, stored.replaces) != (
-            response_id,
-            reviewer.id,
-            replaces,
+            new.response_id,
+            new.reviewer_id,
+            new.replaces,
         ):
             raise BadInput(
                 "this request key belongs to another comment: every request needs its own"
@@ -380,24 +385,17 @@ def _write(
         earlier.text is None or find_comment(connection, replaces=earlier.id) is not None
     ):
         raise DecisionRefused("This comment has already been edited or withdrawn.")
-    at = now or utc_now()
-    comment_id = insert_comment(
-        connection,
-        response_id=response_id,
-        reviewer_id=reviewer.id,
-        text=text,
-        replaces=replaces,
-        request_key=key,
-        at=at,
+    comment_id = insert_comment(connection, new)
+    # Event: who wrote it. A second one tells the people whom the text mentions.
+    details: dict[str, Any] = {"comment": comment_id}
+    if new.replaces is not None:
+        details["replaces"] = new.replaces
+    record = partial(
+        record_event, connection, actor=reviewer.name, response_id=new.response_id, now=new.at
     )
-    details: dict[str, Any] = {"comment": comment_id} | (
-        {} if replaces is None else {"replaces": replaces}
-    )
-    record_event(connection, kind, reviewer.name, response_id=response_id, details=details, now=at)
-    names = people_to_mention(connection) if "@" in (text or "") else {}
-    if people := [person for person in mentioned(text or "", names) if person != reviewer.id]:
-        details |= {"people": people}
-        record_event(
-            connection, MENTION, reviewer.name, response_id=response_id, details=details, now=at
-        )
+    record(kind, details=details)
+    text = new.text or ""
+    names = people_to_mention(connection) if "@" in text else {}
+    if people := [person for person in mentioned(text, names) if person != reviewer.id]:
+        record(MENTION, details=details | {"people": people})
     return comment_id

@@ -1,7 +1,7 @@
 """Reviews and comments as stored: read under lock, written once, never changed."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -53,6 +53,7 @@ from judgeboard.store.tables import (
     REVIEW_SCORE,
     REVIEWER,
     VERSION,
+    Comment,
     Flag,
 )
 
@@ -644,34 +645,28 @@ def _preferences_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
-    """A comment; ``text`` is None if the row withdraws the comment that it replaces, or is forgotten.
+class ShownComment:
+    """The last version of a comment, the name of the reviewer, and the time of the first version."""
 
-    `comments_on` sets ``edited_at`` to the time of the last edit, and ``at`` to the time of the
-    first version.
-    """
-
-    id: int
-    response_id: int | None
-    reviewer_id: int
+    comment: Comment
     reviewer: str
-    text: str | None
-    replaces: int | None
-    at: datetime
-    edited_at: datetime | None = None
+    first_at: datetime
 
 
 def comments_on(
     connection: Connection, response_id: int, viewer: int | None = None, *, own_first: bool = False
-) -> tuple[Comment, ...]:
+) -> tuple[ShownComment, ...]:
     """Return the current comments on an answer, the oldest first. Of hidden ones (`hidden_of`), only the viewer's."""
-    query = _COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id)
-    comments = {row.id: record_of(Comment, row) for row in connection.execute(query)}
+    query = select(Comment).where(COMMENT.c.response_id == response_id)
+    comments = {each.id: each for each in rows_of(connection, query)}
     if not comments:
         return ()
     hidden = hidden_of(connection, viewer, response_id=response_id, own_first=own_first)
     replaced = {comment.replaces for comment in comments.values()}
-    current: list[tuple[int, Comment]] = []
+    authors = {comment.reviewer_id for comment in comments.values()}
+    query_of_names = select(REVIEWER.c.id, REVIEWER.c.name).where(REVIEWER.c.id.in_(authors))
+    names = dict(connection.execute(query_of_names).all())
+    current: list[tuple[int, ShownComment]] = []
     for comment in comments.values():
         if (
             comment.id in replaced
@@ -682,8 +677,8 @@ def comments_on(
         first = comment
         while first.replaces is not None:
             first = comments[first.replaces]
-        edited_at = None if first is comment else comment.at
-        current.append((first.id, replace(comment, at=first.at, edited_at=edited_at)))
+        shown = ShownComment(comment, names[comment.reviewer_id], first.at)
+        current.append((first.id, shown))
     return tuple(comment for _, comment in sorted(current, key=lambda each: each[0]))
 
 
@@ -698,37 +693,14 @@ def find_comment(
 
     One of the three is given.
     """
-    query = _COMMENTS.where(_with_one_of(COMMENT, comment_id, request_key, replaces))
-    row = connection.execute(query).one_or_none()
-    return None if row is None else record_of(Comment, row)
+    query = select(Comment).where(_with_one_of(COMMENT, comment_id, request_key, replaces))
+    return next(iter(rows_of(connection, query)), None)
 
 
-def insert_comment(
-    connection: Connection,
-    *,
-    response_id: int,
-    reviewer_id: int,
-    text: str | None,
-    replaces: int | None,
-    request_key: str,
-    at: datetime,
-) -> int:
-    """Write a comment on an answer and return its id; without a text, it withdraws the comment that it replaces."""
-    columns = {
-        "response_id": response_id,
-        "reviewer_id": reviewer_id,
-        "text": text,
-        "replaces": replaces,
-    }
-    inserted = (
-        insert(COMMENT).values(**columns, request_key=request_key, at=at).returning(COMMENT.c.id)
-    )
-    return int(connection.execute(inserted).scalar_one())
-
-
-_COMMENTS = select(*columns_of(Comment, COMMENT), REVIEWER.c.name.label("reviewer")).join(
-    REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id
-)
+def insert_comment(connection: Connection, comment: Comment) -> int:
+    """Write a comment and return its id."""
+    inserted = insert(COMMENT).returning(COMMENT.c.id)
+    return int(connection.execute(inserted, comment.new_values()).scalar_one())
 
 
 class Correction(NamedTuple):

@@ -957,13 +957,12 @@ class Comment(Stored, table=True):
 
     of_responses = OF_ANSWER_OR_PAIR
 
-    response_id: int | None = column(BigId, refers="response")
-    pair_id: int | None = column(BigId, refers="pair")
+    response_id: int | None = column(BigId, refers="response", default=None)
+    pair_id: int | None = column(BigId, refers="pair", default=None)
     reviewer_id: int = column(BigId, refers="reviewer")
-    text: str | None = column(
-        forgotten=True
-    )  # null only if forgotten or if the row withdraws a comment
-    replaces: int | None = column(BigId, refers="comment")
+    # NULL only if forgotten, or if the row withdraws the comment that it replaces.
+    text: str | None = column(default=None, forgotten=True)
+    replaces: int | None = column(BigId, refers="comment", default=None)
     request_key: str = column(exported=False)
     at: datetime = column(Utc)
 

@@ -12,7 +12,8 @@ from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import Comment
+from judgeboard.store.reviews import ShownComment
+from judgeboard.store.tables import Comment
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, as_label, tag
 from judgeboard_dashboard.gate import permitted
@@ -110,30 +111,30 @@ def read_comments(session: ReviewSession) -> None:
             draft.text = st.session_state[key]
 
 
-def comments_block(comments: Sequence[Comment]) -> Html | None:
+def comments_block(comments: Sequence[ShownComment]) -> Html | None:
     """Return the current comments, oldest first; None if there are none."""
     if not comments:
         return None
     lines = [
         tag(
             "div",
-            tag("span", when(comment.at)),
+            tag("span", when(shown.first_at)),
             tag(
                 "span",
-                tag("b", comment.reviewer),
-                f" (changed {when(comment.edited_at)})" if comment.edited_at else None,
-                tag("div", comment.text, cls="jb-comment"),
+                tag("b", shown.reviewer),
+                None if last.replaces is None else f" (changed {when(last.at)})",
+                tag("div", last.text, cls="jb-comment"),
             ),
             cls="jb-event",
         )
-        for comment in comments
+        for shown, last in ((each, each.comment) for each in comments)
     ]
     return tag(
         "div", tag("div", f"Comments ({len(comments)})", cls="jb-label"), *lines, cls="jb-block"
     )
 
 
-def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None:
+def comment_fields(actions: CommentActions, comments: Sequence[ShownComment]) -> None:
     """Show the field for a comment and the reviewer's own comments.
 
     Nobody comments on an answer that is blind for them: others would read what they think of it.
@@ -165,7 +166,7 @@ def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None
             args=(keyboard(), send, Press(Turn.GIVE, partial(actions.send, actions.request_key()))),
             wrap=False,
         )
-    own_comments = [comment for comment in comments if comment.reviewer_id == reviewer.id]
+    own_comments = [each.comment for each in comments if each.comment.reviewer_id == reviewer.id]
     if own_comments:
         with st.popover(f"My comments ({len(own_comments)})", key="my_comments"):
             for own in own_comments:

@@ -94,7 +94,7 @@ def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case: QueueCase) 
 
     def read(viewer: int | None) -> list[str]:
         with case.store.reading() as connection:
-            return [one.text for one in comments_on(connection, answer, viewer)]
+            return [one.comment.text for one in comments_on(connection, answer, viewer)]
 
     assert (read(case.mara.id), read(None)) == (["by Mara"], ["by Mara", "by Jon"])
     case.review(case.mara, CONFIRM)

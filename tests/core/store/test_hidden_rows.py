@@ -58,6 +58,7 @@ OF_WRITERS = {
         "answers",
         "at",
         "batch_id",
+        "comment",
         "by",
         "counts",
         "executor_id",
