@@ -98,10 +98,11 @@ def settings() -> str:
 
 def judge_settings() -> str:
     """Return the table of what the project file says of a judge."""
+    from judgeboard.settings.option_words import help_of
     from judgeboard.settings.sections import JudgeSettings
 
     rows = [
-        (f"`{about.alias or name}`", about.description)
+        (f"`{about.alias or name}`", help_of(about))
         for name, about in JudgeSettings.model_fields.items()
     ]
     return table(("name", "meaning"), rows)
@@ -109,10 +110,11 @@ def judge_settings() -> str:
 
 def sections() -> str:
     """Return the table of what the project file says of suites, queues and rules."""
+    from judgeboard.settings.option_words import help_of
     from judgeboard.settings.sections import SECTIONS, fields_of
 
     rows = [
-        (f"`{section}`", f"`{name}`", about.description)
+        (f"`{section}`", f"`{name}`", help_of(about))
         for section in ("suites", "queues", "alerts", "judging_rules")
         for name, about in fields_of(SECTIONS[section]).items()
     ]
@@ -120,7 +122,8 @@ def sections() -> str:
 
 
 def _settings_table(names: Iterable[str]) -> str:
-    from judgeboard.settings.model import Settings, bounds
+    from judgeboard.settings.model import Settings
+    from judgeboard.settings.option_words import bounds
 
     rows = []
     for name in names:

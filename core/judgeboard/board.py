@@ -435,7 +435,9 @@ class Board(AbstractContextManager["Board"]):
                 if not options:
                     raise
         kind = kind or str(
-            known.get("kind", "rubric" if options.get("rubric") or options.get("schema") else "rag")
+            known.get(
+                "kind", "rubric" if options.get("rubric") or options.get("label_schema") else "rag"
+            )
         )
         described = {
             name: known[name] for name in StoredJudgeKeywords.__optional_keys__.intersection(known)

@@ -14,6 +14,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from judgeboard.cli.app import root
+from judgeboard.cli.drawn_options import FieldType
 from judgeboard.errors import BadInput, UnconfirmedFile
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import (
@@ -402,6 +403,7 @@ def test_no_wrong_value_shows_a_sentence_about_types_of_python(project: Path) ->
 @pytest.mark.parametrize(
     ("section", "command"),
     [
+        ("judges", ["judge"]),
         ("queues", ["queue", "create"]),
         ("suites", ["suite", "run"]),
         ("alerts", ["rule", "add", "alert"]),
@@ -419,14 +421,17 @@ def test_each_name_in_a_section_is_an_option_of_its_command(
         context = click.Context(subcommand, parent=context)
     options = {name for option in context.command.params for name in option.opts}
     names = {f"--{name.replace('_', '-')}" for name in fields_of(SECTIONS[section])}
-    # A suite is its file, or a name.
-    assert names - options <= {"--file"}
+    # A suite is its file, or a name. A kind of judge is --judge. Prices and limits are those of a model.
+    of_a_model = {"--price", "--requests-per-minute", "--tokens-per-minute"}
+    assert names - options <= {"--file", "--kind", *of_a_model}
     for name, about in fields_of(SECTIONS[section]).items():
         option = next(
             (each for each in context.command.params if f"--{name.replace('_', '-')}" in each.opts),
             None,
         )
-        if option is not None and isinstance(option.type, click.IntRange | click.FloatRange):
+        if option is None or isinstance(option.type, FieldType):
+            continue  # the field reads the words of the option
+        if isinstance(option.type, click.IntRange | click.FloatRange):
             reads = TypeAdapter(Annotated[about.annotation, about]).validate_python
             for bound in (option.type.min, option.type.max):
                 for value in [] if bound is None else [bound - 1, bound, bound + 1]:

@@ -168,7 +168,7 @@ def use_named_judge(
         if (name in chosen or name in {"examples", "api_key"})
         and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
     }
-    if chosen.get("schema") is not None:  # it replaces the rubric of a stored judge
+    if chosen.get("label_schema") is not None:  # it replaces the rubric of a stored judge
         not_typed.pop("rubric", None)
     chosen.update(cast("JudgeKeywords", not_typed))
     return kind
@@ -185,7 +185,7 @@ def judge_for_workers(named: str) -> dict[str, Any] | None:
     judge = judge_of_project(named)
     if judge is None:
         return None
-    if files := {"rubric", "schema", "judge_file"}.intersection(judge):
+    if files := {"rubric", "label_schema", "judge_file"}.intersection(judge):
         raise BadInput(
             f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one"
         )
@@ -208,11 +208,11 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: boo
     from judgeboard.settings.model import load_settings
 
     if kind is None and (with_models or chosen.get("model") or chosen.get("replies")):
-        return "rubric" if chosen.get("rubric") or chosen.get("schema") else "rag"
+        return "rubric" if chosen.get("rubric") or chosen.get("label_schema") else "rag"
     if kind is None:
         for_a_model = any(
             chosen.get(name)
-            for name in ("rubric", "schema", "judge_file", "claims", "prompt", "domain")
+            for name in ("rubric", "label_schema", "judge_file", "claims", "prompt", "domain")
         )
         likely = ("--judge", "rag" if load_settings().model else "lexical")
         command = options.same_command(*(("--model", EXAMPLE_MODEL) if for_a_model else likely))

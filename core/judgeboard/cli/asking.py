@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from judgeboard.cli import options
+from judgeboard.cli.drawn_options import drawn
 from judgeboard.cli.options import FILE, F, FiniteRange, decorator
 from judgeboard.errors import BadInput
 from judgeboard.reports.terminal import judging_progress
@@ -33,18 +34,9 @@ if TYPE_CHECKING:
         generator_replies: Path | None
 
 
-address_options: Callable[[F], F] = decorator(
-    click.option(
-        "--provider",
-        help="API of the endpoint, for example anthropic (default: chosen by the model's name).",
-    ),
-    click.option(
-        "--base-url",
-        help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the address that this judge "
-        "used last, else the provider's own address).",
-    ),
-    group="Model",
-)
+JUDGE = "judgeboard.settings.sections:JudgeSettings"
+
+address_options: Callable[[F], F] = drawn(JUDGE, "provider", "base_url")
 yes_option: Callable[[F], F] = click.option(
     "--yes",
     is_flag=True,
@@ -52,45 +44,25 @@ yes_option: Callable[[F], F] = click.option(
     expose_value=False,
     help="Do not ask for confirmation, even if the texts go to another host than in earlier runs.",
 )
-limit_options: Callable[[F], F] = decorator(
-    options.with_default(
-        "--concurrency",
-        type=click.IntRange(1, 1024),
-        default=16,
-        help="Maximum number of calls at the same time.",
-    ),
-    click.option(
-        "--max-cost",
-        type=FiniteRange(0, min_open=True),
-        help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Calls "
-        "before an interruption and calls of other processes in the same run count too.",
-    ),
-    group="Calls",
+_max_cost: Callable[[F], F] = click.option(
+    "--max-cost",
+    type=FiniteRange(0, min_open=True),
+    help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Calls "
+    "before an interruption and calls of other processes in the same run count too.",
 )
-price_options: Callable[[F], F] = decorator(
-    click.option(
-        "--prices",
-        type=FILE,
-        help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices).",
-    ),
-    click.option(
-        "--timeout",
-        "timeout_s",
-        type=FiniteRange(1),
-        help="Time limit per call, in seconds (default: 60).",
-    ),
-    yes_option,
-    group="Calls",
+_prices: Callable[[F], F] = click.option(
+    "--prices",
+    type=FILE,
+    help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices).",
 )
-# For commands with their own option for the model, which say what it is for.
-call_options: Callable[[F], F] = decorator(
-    address_options,
+# Of a run, whatever judges: the judge's own options do not have them.
+_run_options: Callable[[F], F] = decorator(
     click.option(
         "--replies",
         type=FILE,
         help="Use recorded replies instead of a model: a JSONL file with response_id and raw (the reply as it came).",
     ),
-    limit_options,
+    _max_cost,
     click.option(
         "--wait",
         type=FiniteRange(0, 3600),
@@ -99,100 +71,36 @@ call_options: Callable[[F], F] = decorator(
         help="Seconds to wait if the database cannot be used during the run, from 0 to 3,600 (default: 60). "
         "Replies are kept meanwhile.",
     ),
-    price_options,
+    _prices,
+    yes_option,
     group="Calls",
 )
-endpoint_options: Callable[[F], F] = decorator(
-    call_options,
-    click.option(
-        "--max-output",
-        type=click.IntRange(1),
-        help="Maximum number of tokens per reply (default: 512).",
-    ),
-    group="Model",
+# For commands that call a model without a database.
+limit_options: Callable[[F], F] = decorator(
+    drawn(JUDGE, "concurrency", "timeout"), _max_cost, _prices, yes_option, group="Calls"
 )
-model_options: Callable[[F], F] = decorator(
-    click.option(
-        "--model",
-        help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL).",
-    ),
-    endpoint_options,
-    group="Model",
+# For commands with their own option for the model, which say what it is for.
+call_options: Callable[[F], F] = decorator(
+    drawn(JUDGE, "provider", "base_url", "concurrency", "timeout"), _run_options
 )
-few_shot_options: Callable[[F], F] = decorator(
-    click.option(
-        "--rubric",
-        type=FILE,
-        help="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples.",
-    ),
-    click.option(
-        "--schema",
-        metavar="NAME",
-        help="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one category.",
-    ),
-    click.option(
-        "--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."
-    ),
+endpoint_options: Callable[[F], F] = decorator(call_options, drawn(JUDGE, "max_output"))
+model_options: Callable[[F], F] = decorator(drawn(JUDGE, "model"), endpoint_options)
+prompt_option: Callable[[F], F] = drawn(JUDGE, "prompt")
+asking_options: Callable[[F], F] = drawn(JUDGE, "temperature", "prompt")
+rating_word_option: Callable[[F], F] = drawn(JUDGE, "rating_word")
+# For a judge whose rubric and examples are not those of a file.
+judge_options: Callable[[F], F] = decorator(
+    drawn(JUDGE, "domain", "claims", "dialogue"), model_options, asking_options
+)
+stored_judge_options: Callable[[F], F] = decorator(
+    drawn(JUDGE),
     click.option(
         "--examples-from-reviews",
         type=click.IntRange(1, 50),
         metavar="N",
         help="Show the judge N reviewed answers as examples. Agreement figures leave out these N answers.",
     ),
-    group="Judge",
-)
-rating_word_option: Callable[[F], F] = click.option(
-    "--rating-word",
-    metavar="WORDS",
-    help="Let the judge reply in free text, and read its rating after these words (default: the judge replies in "
-    "JSON). For example, 'Total rating' finds \"Total rating: 3\" in the last line. Other words make a new judge "
-    "version.",
-)
-prompt_option: Callable[[F], F] = click.option(
-    "--prompt",
-    type=FILE,
-    help="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` prints it). A "
-    "changed prompt makes a new judge version.",
-)
-asking_options: Callable[[F], F] = decorator(
-    click.option(
-        "--temperature",
-        type=FiniteRange(0, 2),
-        help="Sampling temperature of the judge, from 0 to 2 (default: 0). Another temperature makes a new judge "
-        "version.",
-    ),
-    prompt_option,
-    group="Judge",
-)
-judge_options: Callable[[F], F] = decorator(
-    click.option(
-        "--domain",
-        help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.",
-    ),
-    model_options,
-    click.option(
-        "--claims",
-        is_flag=True,
-        help="Also judge each claim of the answer, with quotes from the passages.",
-    ),
-    click.option(
-        "--dialogue",
-        type=click.Choice(["last", "whole"]),
-        help="Answers of a dialogue to judge (default: last). last: judge only the last answer; the judge sees the "
-        "earlier turns as context. whole: judge the last answer and all answers before it together, with one verdict.",
-    ),
-    asking_options,
-    group="Judge",
-)
-stored_judge_options: Callable[[F], F] = decorator(
-    judge_options,
-    click.option(
-        "--logprobs",
-        is_flag=True,
-        help="Also store the expected score, computed from token log-probabilities.",
-    ),
-    few_shot_options,
-    rating_word_option,
+    _run_options,
     group="Judge",
 )
 generator_settings: Callable[[F], F] = decorator(

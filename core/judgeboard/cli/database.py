@@ -395,3 +395,5 @@ def _load_methods(command: click.Command | None) -> None:
         context = click.Context(command)
         for name in command.list_commands(context):
             _load_methods(command.get_command(context, name))
+    elif command is not None:
+        command.get_params(click.Context(command))

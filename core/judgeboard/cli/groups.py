@@ -5,7 +5,7 @@ A group loads the module of a command only when the command is used.
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,10 +26,42 @@ DELETING = frozenset({"forget"})
 """Commands that delete. No message suggests them or one of their options: a person must name what is deleted."""
 
 
+class LaterOptions(click.Option):
+    """Stands for options that are made when a command first needs its parameters.
+
+    ``make`` gets the names of the other options, such as ``--limit``.
+    """
+
+    def __init__(self, make: Callable[[Collection[str]], Iterable[click.Option]]) -> None:
+        super().__init__(["--later"])
+        self.make = make
+
+
 class Command(click.Command):
     """A command with a short and a whole help; ``rows`` is the key of the rows in its JSON, if it prints rows."""
 
     rows: str | None = None
+    declared: list[click.Parameter]
+    """The parameters. `LaterOptions` stand for options that are not made yet."""
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The parameters, with the options that are made on the first use."""
+        while later := next(
+            (each for each in self.declared if isinstance(each, LaterOptions)), None
+        ):
+            place = self.declared.index(later)
+            taken = [name for each in self.declared for name in (*each.opts, *each.secondary_opts)]
+            made = list(later.make(taken))
+            for option in made:
+                if later in OPTION_GROUPS:
+                    OPTION_GROUPS.setdefault(option, OPTION_GROUPS[later])
+            self.declared[place : place + 1] = made
+        return self.declared
+
+    @params.setter
+    def params(self, parameters: list[click.Parameter]) -> None:
+        self.declared = parameters
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the option for the whole help."""

@@ -14,6 +14,7 @@ from judgeboard.cli.asking import (
     stored_judge_options,
     with_confirmed_host,
 )
+from judgeboard.cli.groups import LaterOptions
 from judgeboard.errors import BadInput
 from judgeboard.registry.methods import JudgeOption, load_object, with_methods
 from judgeboard.reports.terminal import progress
@@ -159,14 +160,18 @@ def _parameter(option: JudgeOption) -> click.Option:
     )
 
 
-_PLACE = 1 + next(at for at, each in enumerate(judge_command.params) if each.name == "rejudge")
-_TAKEN = [name for each in judge_command.params for name in (*each.opts, *each.secondary_opts)]
-judge_command.params[_PLACE:_PLACE] = with_methods(
-    "option",
-    dict[str, click.Parameter](),
-    lambda each: {option.name: _parameter(option) for option in each.judge_options},
-    reserved=(*_TAKEN, "--help", "-h"),
-).values()
+# The options of methods stand after --rejudge.
+judge_command.declared.insert(
+    1 + next(at for at, each in enumerate(judge_command.declared) if each.name == "rejudge"),
+    LaterOptions(
+        lambda taken: with_methods(
+            "option",
+            dict[str, click.Option](),
+            lambda each: {option.name: _parameter(option) for option in each.judge_options},
+            reserved=(*taken, "--help", "-h"),
+        ).values()
+    ),
+)
 
 
 FOLLOW_SECONDS = 0.5

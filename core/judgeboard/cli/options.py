@@ -173,7 +173,7 @@ def example(*lines: str) -> str:
 
 def command(
     *examples: str, group: click.Group | None = None, json: bool = True, rows: str | None = None
-) -> Callable[[Callable[..., Any]], click.Command]:
+) -> Callable[[Callable[..., Any]], Command]:
     """Return a decorator that makes a command with these examples, --db and, unless ``json`` is False, --json.
 
     ``rows`` is the key of the rows in the JSON of a command that prints rows. Such a command also
@@ -181,12 +181,12 @@ def command(
     is the `list` of `schema`.
     """
 
-    def decorate(function: Callable[..., Any]) -> click.Command:
+    def decorate(function: Callable[..., Any]) -> Command:
         made = click.command(None, Command, epilog=example(*examples))(function)
         if rows is not None:
             made.rows = rows
-            made.params.append(_CSV)
-        made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
+            made.declared.append(_CSV)
+        made.declared += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         if group is not None:
             prefix = f"{str(group.name).replace('-', '_')}_"
             group.add_command(made, function.__name__.removeprefix(prefix).rstrip("_"))
@@ -220,7 +220,7 @@ def group(
         if isinstance(made, GroupWithDefault) and default is not None:
             made.default = default
         if runs_alone:
-            made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
+            made.declared += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         return made
 
     return decorate

@@ -24,7 +24,7 @@ from judgeboard.store.label_schemas import schema_named
 class StoredJudgeKeywords(JudgeKeywords, total=False):
     """The options of a judge of a database; `judge_keywords` makes the options of `make_judge` of them."""
 
-    schema: str | None
+    label_schema: str | None
     examples_from_reviews: int | None
 
 
@@ -54,12 +54,7 @@ def find_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> d
 def judge_of_project(named: str) -> dict[str, Any] | None:
     """Return the options of a judge of the project file, None if there is no such judge."""
     judge = load_settings().judges.get(named)
-    if judge is None:
-        return None
-    options_of_judge = judge.model_dump(exclude_none=True)
-    if "label_schema" in options_of_judge:
-        options_of_judge["schema"] = options_of_judge.pop("label_schema")
-    return options_of_judge
+    return None if judge is None else judge.model_dump(exclude_unset=True)
 
 
 def _accepted_judge(
@@ -67,7 +62,7 @@ def _accepted_judge(
 ) -> dict[str, Any] | None:
     """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
     judge = judge_of_project(named)
-    if judge is None or {"rubric", "schema"}.intersection(
+    if judge is None or {"rubric", "label_schema"}.intersection(
         judge
     ):  # only the kinds rag and grade are aligned
         return None
@@ -115,7 +110,7 @@ def stored_judge(open_store: Opening, named: str) -> dict[str, Any]:
 
 def judge_keywords(open_store: Opening, kind: str, chosen: StoredJudgeKeywords) -> JudgeKeywords:
     """Return the options of `make_judge`: ``schema`` and ``examples_from_reviews`` become a rubric and examples."""
-    schema, count = chosen.pop("schema", None), chosen.pop("examples_from_reviews", None)
+    schema, count = chosen.pop("label_schema", None), chosen.pop("examples_from_reviews", None)
     rubric = chosen.get("rubric")
     if schema is not None and rubric is not None:
         raise BadInput("--schema and --rubric both define the scores: remove one")

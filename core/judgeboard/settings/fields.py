@@ -1,10 +1,29 @@
 """Types of the fields that people write, in the project file and in YAML files."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Strict
 
 from judgeboard.text import unstorable
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The option of a command that sets a field; `cli.drawn_options` makes it.
+
+    Its name is the name of the field in the project file, its help is the description of the field.
+
+    Attributes:
+        group: Title of the options in the help, such as "Judge"; None for an option of one command.
+        metavar: Word for the value in the help, such as ``NAME``. names: More names, such as
+        ``--n``.
+    """
+
+    group: str | None = None
+    metavar: str | None = None
+    names: tuple[str, ...] = ()
+
 
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
 """The ``__pydantic_config__`` of a dataclass that is read from a file. It refuses unknown fields, which are typos."""

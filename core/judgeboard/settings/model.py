@@ -4,10 +4,8 @@ An option of a command takes precedence over an environment variable. Then come 
 stored value, and the default.
 """
 
-import difflib
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from annotated_types import Ge, Le
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -39,6 +36,7 @@ from pydantic_settings import (
 
 from judgeboard.errors import BadInput
 from judgeboard.settings.masking import masked, register_environment, register_secret
+from judgeboard.settings.option_words import UNKNOWN, reason_of
 from judgeboard.settings.project_file import FILES, SECTION_FILES, ProjectFile, project_file
 from judgeboard.settings.sections import (
     SECTIONS,
@@ -54,9 +52,6 @@ from judgeboard.settings.sections import (
 )
 from judgeboard.text import file_text, folded_address, number_words, unstorable
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
 PREFIX = "JUDGEBOARD_"
 ENVIRONMENT: Mapping[str, str] = os.environ
 """All variables, for those that other tools define."""
@@ -64,7 +59,6 @@ LONGEST_CHECKS = 50_000  # characters
 DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
 OTLP_PORT = 4317  # of OTLP over gRPC
-_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = (
     "requests_per_minute",
     "tokens_per_minute",
@@ -299,7 +293,7 @@ class Thresholds(BaseModel):
         except ValidationError as error:
             fault = error.errors()[0]
             keys = tuple(str(step) for step in fault["loc"])
-            reason = _reason(fault, keys or (rule,), fields_of(model))
+            reason = reason_of(fault, keys or (rule,), fields_of(model), with_value=False)
             raise _fault(reason, ("flag_rules", rule, *keys), project_file(), os.environ) from None
 
     @model_validator(mode="after")
@@ -580,27 +574,18 @@ def naming(about: FieldInfo) -> Naming | None:
     return next((each for each in about.metadata if isinstance(each, Naming)), None)
 
 
-def bounds(about: FieldInfo) -> tuple[float, float]:
-    """Return the lowest and the highest number of a field, infinite without a limit."""
-    low = next((each.ge for each in about.metadata if isinstance(each, Ge)), -math.inf)
-    high = next((each.le for each in about.metadata if isinstance(each, Le)), math.inf)
-    return cast(tuple[float, float], (low, high))
-
-
 def _refused(
     error: ValidationError, file: ProjectFile | None, environment: Mapping[str, str]
 ) -> BadInput:
     """Return the first fault as an error that names its place. Unknown names come first: a name may be misspelt."""
-    fault = min(error.errors(), key=lambda each: each["type"] not in _UNKNOWN)
+    fault = min(error.errors(), key=lambda each: each["type"] not in UNKNOWN)
     keys = tuple(str(step) for step in fault["loc"]) or (
         str(fault["ctx"]["error"]).split(maxsplit=1)[0],
     )
     section = SECTIONS.get(keys[0], Settings) if len(keys) > 2 else Settings
-    reason, shown = _reason(fault, keys, fields_of(section)), fault["input"]
     # The value of a variable is left out: it may be a secret.
-    is_short = isinstance(shown, str | int | float) and len(str(shown)) < 80
-    if reason.startswith("must") and is_short and not environment.get(variable_of(keys[0])):
-        reason += f", not {number_words(shown) if isinstance(shown, float) else repr(shown)}"
+    is_shown = not environment.get(variable_of(keys[0]))
+    reason = reason_of(fault, keys, fields_of(section), with_value=is_shown)
     return _fault(reason, keys, file, environment)
 
 
@@ -611,54 +596,6 @@ def _fault(
     if file is not None and keys[0] in file.values and not environment.get(variable):
         return file.fail(reason, *keys)
     return BadInput(f"{variable if environment.get(variable) else '.'.join(keys)} {reason}")
-
-
-def _reason(fault: "ErrorDetails", keys: Sequence[str], known: Mapping[str, FieldInfo]) -> str:
-    if fault["type"] in _UNKNOWN:
-        if re.search(r"key|token|secret|password", keys[-1]) and keys[-1] not in known:
-            return "does not belong into this file: a key stands in the environment, for example in OPENAI_API_KEY"
-        near = difflib.get_close_matches(keys[-1], known, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-        return f"is unknown; {advice}"
-    about = known.get(keys[-1])
-    low, high = (-math.inf, math.inf) if about is None else bounds(about)
-    if low > -math.inf and high < math.inf:
-        return f"must be a number from {low:g} to {high:g}"
-    if fault["type"] == "value_error":
-        return str(fault["ctx"]["error"]).removeprefix(f"{keys[0]} ")
-    if fault["type"] == "string_too_long":
-        return f"has more than {fault['ctx']['max_length']:,} characters: {len(fault['input']):,}"
-    # The sentences of pydantic are about its types, not about the file.
-    words = _WORDS.get(
-        fault["type"].removesuffix("_type").removesuffix("_parsing"), "is not usable"
-    )
-    return words.format(**fault.get("ctx", {}))
-
-
-# By the kind of a fault, without the ending that tells a wrong type from a text that cannot be
-# read.
-_WORDS = {
-    "missing": "is required",
-    "bool": "must be true or false",
-    "string": "must be a text",
-    "int": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float": "must be a number",
-    "decimal": "must be a number",
-    "finite_number": "must be a finite number",
-    "greater_than": "must be above {gt:g}",
-    "greater_than_equal": "must be at least {ge:g}",
-    "less_than": "must be below {lt:g}",
-    "less_than_equal": "must be at most {le:g}",
-    "literal_error": "must be {expected}",
-    "enum": "must be {expected}",
-    "path": "must be the path of a file",
-    "tuple": "must be a list",
-    "dict": "must be a table",
-    "model": "must be a table",
-    "model_attributes": "must be a table",
-    "dataclass": "must be a table",
-}
 
 
 def variable_of(name: str) -> str:

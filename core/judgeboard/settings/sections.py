@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 from judgeboard.domain import QueueOrder
-from judgeboard.settings.fields import CLOSED, Assignments, Number, Rates, Text, Texts
+from judgeboard.settings.fields import CLOSED, Assignments, Number, Option, Rates, Text, Texts
 
 _FORBID = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 Share = Annotated[Number, Field(ge=0, le=1)]
@@ -36,63 +36,127 @@ class Price:
 class JudgeSettings(BaseModel):
     """A judge by name: the options of ``judgeboard judge``. Its key never stands here, but in the environment.
 
-    ``price`` and the limits per minute hold for its model.
+    ``price`` and the limits per minute hold for its model. An option that is part of the judge
+    version makes a new version with each other value.
     """
 
-    model_config = _FORBID
+    model_config = _FORBID | ConfigDict(populate_by_name=True, validate_default=False)
 
     kind: Annotated[
         str | None,
         Field(
-            description="rag, rubric, grade, rating, lexical, or a kind of another package (default: rag)."
+            description="Kind of judge: rag, rubric, grade, rating, lexical, or a kind of another package (default: "
+            "rag)."
         ),
     ] = None
+    domain: Annotated[
+        str | None,
+        Field(
+            description="Field of expertise for the judge's prompt, for example 'climbing knowledge' (default: general "
+            "knowledge)."
+        ),
+        Option("Judge"),
+    ] = None
     model: Annotated[
-        str | None, Field(description="Name of the chat model, as its endpoint spells it.")
+        str | None,
+        Field(
+            description="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."
+        ),
+        Option("Model"),
     ] = None
     provider: Annotated[
         str | None,
         Field(
-            description="API of the endpoint: openai, anthropic, or a provider of another package."
+            description="API of the endpoint: openai, anthropic, or a provider of another package (default: chosen by "
+            "the model's name)."
         ),
+        Option("Model"),
     ] = None
-    base_url: Annotated[str | None, Field(description="Address of the endpoint, with its /v1.")] = (
-        None
-    )
-    prompt: Annotated[
-        Path | None,
-        Field(description="Prompt file (`judgeboard versions prompt KIND` prints one)."),
-    ] = None
-    rubric: Annotated[Path | None, Field(description="Rubric file of the rubric judge.")] = None
-    label_schema: Annotated[
+    base_url: Annotated[
         str | None,
-        Field(alias="schema", description="Label schema that the rubric judge fills in."),
-    ] = None
-    judge_file: Annotated[
-        Path | None, Field(description="Domain and examples of the rag judge.")
-    ] = None
-    domain: Annotated[
-        str | None, Field(description="Field of expertise for the judge's prompt.")
-    ] = None
-    claims: Annotated[bool | None, Field(description="Also judge each claim of the answer.")] = None
-    dialogue: Annotated[
-        Literal["last", "whole"] | None, Field(description="Answers of a dialogue to judge.")
-    ] = None
-    temperature: Annotated[float | None, Field(ge=0, le=2, description="Sampling temperature.")] = (
-        None
-    )
-    logprobs: Annotated[bool | None, Field(description="Also store the expected score.")] = None
-    rating_word: Annotated[
-        str | None, Field(description="Words before the rating in a reply in free text.")
-    ] = None
-    max_output: Annotated[
-        int | None, Field(ge=1, description="Maximum number of tokens per reply.")
-    ] = None
-    timeout_s: Annotated[
-        float | None, Field(alias="timeout", ge=1, description="Seconds per call.")
+        Field(
+            description="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the address that this judge "
+            "used last, else the provider's own address)."
+        ),
+        Option("Model"),
     ] = None
     concurrency: Annotated[
-        int | None, Field(ge=1, le=1024, description="Calls at the same time.")
+        int,
+        Field(ge=1, le=1024, description="Maximum number of calls at the same time."),
+        Option("Calls"),
+    ] = 16
+    timeout_s: Annotated[
+        float,
+        Field(alias="timeout", ge=1, description="Time limit per call, in seconds."),
+        Option("Calls"),
+    ] = 60
+    max_output: Annotated[
+        int, Field(ge=1, description="Maximum number of tokens per reply."), Option("Model")
+    ] = 512
+    claims: Annotated[
+        bool,
+        Field(description="Also judge each claim of the answer, with quotes from the passages."),
+        Option("Judge"),
+    ] = False
+    dialogue: Annotated[
+        Literal["last", "whole"],
+        Field(
+            description="Answers of a dialogue to judge. last: judge only the last answer; the judge sees the earlier "
+            "turns as context. whole: judge the last answer and all answers before it together, with one verdict."
+        ),
+        Option("Judge"),
+    ] = "last"
+    temperature: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=2,
+            description="Sampling temperature of the judge. Another temperature makes a new judge version.",
+        ),
+        Option("Judge"),
+    ] = 0
+    prompt: Annotated[
+        Path | None,
+        Field(
+            description="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` "
+            "prints it). A changed prompt makes a new judge version."
+        ),
+        Option("Judge"),
+    ] = None
+    logprobs: Annotated[
+        bool,
+        Field(description="Also store the expected score, computed from token log-probabilities."),
+        Option("Judge"),
+    ] = False
+    rubric: Annotated[
+        Path | None,
+        Field(
+            description="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples."
+        ),
+        Option("Judge"),
+    ] = None
+    label_schema: Annotated[
+        str | None,
+        Field(
+            alias="schema",
+            description="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one "
+            "category.",
+        ),
+        Option("Judge", "NAME"),
+    ] = None
+    judge_file: Annotated[
+        Path | None,
+        Field(description="Domain and examples for the rag judge: a YAML file."),
+        Option("Judge"),
+    ] = None
+    rating_word: Annotated[
+        str | None,
+        Field(
+            description="Let the judge reply in free text, and read its rating after these words (default: the judge "
+            "replies in JSON). For example, 'Total rating' finds \"Total rating: 3\" in the last line. Other words "
+            "make a new judge version."
+        ),
+        Option("Judge", "WORDS"),
     ] = None
     price: Annotated[
         Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")

@@ -9,7 +9,8 @@ from annotated_types import MaxLen
 
 from judgeboard.domain import Action
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
-from judgeboard.settings.model import THRESHOLDS, Settings, bounds, naming
+from judgeboard.settings.model import THRESHOLDS, Settings, naming
+from judgeboard.settings.option_words import bounds
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_log
 from judgeboard.store.response_pages import logged_values

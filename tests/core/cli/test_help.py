@@ -140,7 +140,7 @@ def test_a_misspelt_command_names_similar_ones(capsys: pytest.CaptureFixture[str
         ),
         (["agreement", "--epsilon", "-1"], "must be at least 0 and at most 1.\n"),
         (["judge", "--max-cost", "0"], "must be above 0.\n"),
-        (["judge", "--timeout", "1h"], "'--timeout': '1h' is not a number."),
+        (["judge", "--timeout", "1h"], "'--timeout': must be a number, not '1h'"),
     ],
 )
 def test_a_number_out_of_range_is_refused_with_the_range_and_a_percentage_with_its_share(

@@ -163,7 +163,10 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
         (["--judge", "lexical", "--concurrency", "0"], "--concurrency"),
         (["--judge", "lexical", "--max-cost", "nan"], "'--max-cost': nan is not a finite number"),
         (["--judge", "lexical", "--max-cost", "inf"], "'--max-cost': inf is not a finite number"),
-        (["--judge", "lexical", "--timeout", "nan"], "'--timeout': nan is not a finite number"),
+        (
+            ["--judge", "lexical", "--timeout", "nan"],
+            "'--timeout': must be a finite number, not 'nan'",
+        ),
     ],
 )
 def test_a_bad_option_is_2_and_one_line(

@@ -13,7 +13,6 @@ from judgeboard.cli.asking import (
     chosen_generator,
     generator_settings,
     limit_options,
-    price_options,
     refuse_given,
     run_options,
 )
@@ -52,7 +51,6 @@ LISTED = 5
 @generator_settings
 @address_options
 @limit_options
-@price_options
 def make_pairs_command(
     questions: str,
     seed: int,
