@@ -56,7 +56,7 @@ def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) 
     make_schema(page)
     with site.store.reading() as connection:
         (stored,) = [each for each in list_schemas(connection) if each.title == "form v1"]
-    assert [field.name for field in stored.schema.fields] == [
+    assert [field.name for field in stored.content.fields] == [
         "label",
         "verdict",
         "tone",
@@ -106,7 +106,7 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(
     page.get_by_role("button", name="Save version").click()
     expect(page.get_by_text("New queues can use it.")).to_be_visible()
     with site.store.reading() as connection:
-        assert "tone" in [each.schema.name for each in list_schemas(connection)]
+        assert "tone" in [each.name for each in list_schemas(connection)]
     rules = QueueRules(
         "tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
     )

@@ -175,7 +175,7 @@ def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Sto
     next(button for button in app.button if button.key == "schema_save").click().run()
     with page_store.reading() as connection:
         (stored,) = list_schemas(connection)
-    assert stored.schema == schema
+    assert stored.content == schema
     app.selectbox(key="version").set_value("New schema").run()
     # The next schema begins with the example.
     assert schema_in(str(app.text_area[0].value)).fields == before

@@ -36,7 +36,7 @@ def schema_add(file: Path) -> None:
 
     stored = add_schema(options.open_store(), read_schema(file), by=options.actor())
     next_step = f"`judgeboard queue create NAME --schema '{stored.title}'`"
-    fields = counted(len(stored.schema.fields), "field")
+    fields = counted(len(stored.content.fields), "field")
     options.show({"schema": stored.title}, [f"{stored.title}: {fields}. Next: {next_step}"])
 
 
@@ -59,15 +59,15 @@ def schema_list(name: str | None) -> None:
         versions = list_schemas(connection) if name is None else [schema_named(connection, name)]
     if name is not None:
         (stored,) = versions
-        shown = {"schema": stored.title, **stored.schema.as_json()}
-        options.show(shown, [as_yaml(stored.schema).rstrip()], verbatim=True)
+        shown = {"schema": stored.title, **stored.content.as_json()}
+        options.show(shown, [as_yaml(stored.content).rstrip()], verbatim=True)
         return
     lines = [
-        f"{each.title}  {', '.join(field.name for field in each.schema.fields)}"
+        f"{each.title}  {', '.join(field.name for field in each.content.fields)}"
         for each in versions
     ]
     rows = [
-        {"schema": each.title, **each.schema.as_json(), "created_by": each.created_by}
+        {"schema": each.title, **each.content.as_json(), "created_by": each.created_by}
         for each in versions
     ]
     options.show(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -482,6 +482,12 @@ def schema_in(text: str) -> LabelSchema:
 def stored_schema(name: str, content: list[Any]) -> LabelSchema:
     """Return a schema as it was stored."""
     return YamlFile(name, {"name": name, "fields": content}, {(): 1}).read(LabelSchema)
+
+
+@lru_cache(maxsize=256)
+def parsed_schema(name: str, fields: str) -> LabelSchema:
+    """Return the schema with these fields, which are JSON as stored."""
+    return stored_schema(name, json.loads(fields))
 
 
 def schema_from(file: YamlFile) -> LabelSchema:

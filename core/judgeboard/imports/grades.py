@@ -51,10 +51,11 @@ from judgeboard.store.grades import (
 )
 from judgeboard.store.imported_reviews import FileReviews
 from judgeboard.store.issues import ensure_modes
-from judgeboard.store.label_schemas import StoredSchema, schema_named
+from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.pairs import pairs_named
 from judgeboard.store.preferences import PreferenceOf, review_of_preference, store_preferences
 from judgeboard.store.reviews import ReviewRecord
+from judgeboard.store.tables import SchemaVersion
 from judgeboard.text import counted
 
 # In exports: the number of the review, that of the review which it replaces, and what is no grade.
@@ -519,7 +520,7 @@ def _with_fields(
 
     In an export, a span of a field has the field's name. Such a span becomes a value of the field.
     """
-    known: dict[str, StoredSchema] = {}
+    known: dict[str, SchemaVersion] = {}
     ids: dict[int, int] = {}
     for index, record in list(grades.items()):
         if record.schema is None:
@@ -528,8 +529,8 @@ def _with_fields(
             stored = known[record.schema] = known.get(record.schema) or schema_named(
                 connection, record.schema
             )
-            values = stored.schema.values(record.grade) | dict(record.fields)
-            grade = stored.schema.grade(values, record.grade)
+            values = stored.content.values(record.grade) | dict(record.fields)
+            grade = stored.content.grade(values, record.grade)
         except NotFound as error:
             rows.refuse(index, "label_schema", str(error))
             del grades[index]

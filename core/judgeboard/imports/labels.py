@@ -150,7 +150,7 @@ def label_set_field(
     from judgeboard.store.label_schemas import ensure_schema, schema_named
 
     try:
-        schema = schema_named(connection, name).schema
+        schema = schema_named(connection, name).content
     except NotFound:
         schema = stored_schema(name, [{"name": name, "type": FieldType.CATEGORY.value}])
     field = schema.fields[0]

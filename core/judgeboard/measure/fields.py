@@ -75,10 +75,10 @@ def field_agreement(
     """
     stored = schema_named(connection, schema)
     reviews = field_reviews(
-        connection, stored.schema, where or RowFilter(), implied_labels=implied_labels
+        connection, stored.content, where or RowFilter(), implied_labels=implied_labels
     )
     names = reviewer_names(connection)
-    fields = [field for field in stored.schema.fields if field.type != FieldType.TEXT]
+    fields = [field for field in stored.content.fields if field.type != FieldType.TEXT]
     return [_of_field(connection, field, reviews, names, epsilon, small) for field in fields]
 
 

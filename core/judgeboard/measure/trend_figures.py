@@ -391,7 +391,7 @@ def _own_fields(connection: Connection) -> "dict[str, SchemaField]":
     return {
         field.name: field
         for stored in reversed(list_schemas(connection))
-        for field in stored.schema.own
+        for field in stored.content.own
     }
 
 

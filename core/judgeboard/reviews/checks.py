@@ -137,7 +137,7 @@ def checked_fields(
                 f"this queue has no field {next(iter({**grade.choices, **grade.texts}))!r}"
             )
         return grade
-    schema = schema_by_id(connection, schema_id).schema
+    schema = schema_by_id(connection, schema_id).content
     scored = {score.dimension for score in grade.scores}
     unknown = {*grade.choices, *grade.texts, *scored} - {field.name for field in schema.own}
     if unknown:

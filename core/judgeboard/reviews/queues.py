@@ -28,7 +28,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.label_schemas import StoredSchema, ensure_schema, schema_by_id, schema_named
+from judgeboard.store.label_schemas import ensure_schema, schema_by_id, schema_named
 from judgeboard.store.leases import count_declined
 from judgeboard.store.next_items import add_training_items, count_gold
 from judgeboard.store.queue_filling import (
@@ -63,6 +63,7 @@ from judgeboard.store.queues import (
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
+from judgeboard.store.tables import SchemaVersion
 from judgeboard.text import some_of
 
 
@@ -271,7 +272,7 @@ def check_open(queue: Queue) -> None:
         raise BadInput(f"the queue {queue.name!r} is closed")
 
 
-def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> StoredSchema:
+def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> SchemaVersion:
     """Store a version of a label schema for queues; a schema that is stored already is returned as it is."""
     at = utc_now()
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
@@ -296,7 +297,7 @@ def schema_of_queue(connection: Connection, queue: Queue) -> LabelSchema | None:
     return (
         None
         if queue.label_schema_id is None
-        else schema_by_id(connection, queue.label_schema_id).schema
+        else schema_by_id(connection, queue.label_schema_id).content
     )
 
 
@@ -449,7 +450,7 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
     if rules.subject == PAIRS:
         raise BadInput("a queue of pairs has no label schema")
     stored = schema_named(connection, title)
-    graded = [field for field in stored.schema.fields if field.name in ASKED]
+    graded = [field for field in stored.content.fields if field.name in ASKED]
     return {
         "label_schema_id": stored.id,
         "grades": [field.name for field in graded if field.required],

@@ -118,7 +118,7 @@ def judge_keywords(open_store: Opening, kind: str, chosen: StoredJudgeKeywords) 
         return chosen
     with open_store().reading() as connection:
         if schema is not None:
-            rubric = rubric_of(schema_named(connection, schema).schema)
+            rubric = rubric_of(schema_named(connection, schema).content)
         elif kind == "rubric":
             rubric = read_rubric(rubric) if isinstance(rubric, Path) else default_rubric()
         if count:

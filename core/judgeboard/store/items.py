@@ -25,7 +25,7 @@ from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from, dimension_scores
-from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE, parsed_schema
+from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import grade_from, is_current, modes_of, scores_of
 from judgeboard.store.settings import primary_judge
@@ -392,6 +392,8 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
         links = select(REVIEW_FLAG).where(REVIEW_FLAG.c.review_id.in_([row.id for row in rows]))
         for link in connection.execute(with_hidden_rows(links.order_by(REVIEW_FLAG.c.flag_id))):
             flags.setdefault(link.review_id, []).append(link.flag_id)
+    from judgeboard.formats.label_schema import parsed_schema  # few databases have schemas
+
     ids = [row.id for row in rows]
     scores, modes = scores_of(connection, ids), modes_of(connection, ids)
     reviews = tuple(

@@ -3,21 +3,19 @@
 Their format is imported where a schema is read: few databases have schemas.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, String, case, cast, func, select
+from sqlalchemy import Connection, String, case, cast, func, select
 
 from judgeboard.errors import NotFound
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviews import grade_from, is_current, scores_of
-from judgeboard.store.statements import insert_or_skip
-from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW
+from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW, SchemaVersion
 
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema
@@ -28,73 +26,54 @@ LABEL_SCHEMA_TITLE = (LABEL_SCHEMA.c.name + " v" + cast(LABEL_SCHEMA.c.number, S
 _TITLE = re.compile(r"(.+?)(?: v(\d{1,9}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSchema:
-    """A version of a label schema; ``number`` counts from 1 within its name."""
-
-    id: int
-    number: int
-    schema: "LabelSchema"
-    created_by: str
-    created_at: datetime
-
-    @property
-    def title(self) -> str:
-        """The title: "support v2"."""
-        return f"{self.schema.name} v{self.number}"
-
-
 def ensure_schema(
     connection: Connection, schema: "LabelSchema", by: str, now: datetime
-) -> StoredSchema:
+) -> SchemaVersion:
     """Return the stored version with this content; store a new one under the next number of its name."""
     while True:
-        query = select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.hash == schema.hash)
-        row = connection.execute(query).one_or_none()
-        if row is not None:
-            return _stored(row)
+        stored = rows_of(
+            connection, select(SchemaVersion).where(LABEL_SCHEMA.c.hash == schema.hash)
+        )
+        if stored:
+            return stored[0]
         last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(
             LABEL_SCHEMA.c.name == schema.name
         )
         # The insert is skipped if another process stored this version or number meanwhile: then try
         # again.
-        connection.execute(
-            insert_or_skip(connection, LABEL_SCHEMA),
-            {
-                "name": schema.name,
-                "number": connection.execute(last).scalar_one() + 1,
-                "fields": schema.as_json()["fields"],
-                "hash": schema.hash,
-                "created_by": by,
-                "created_at": now,
-            },
+        version = SchemaVersion(
+            name=schema.name,
+            number=connection.execute(last).scalar_one() + 1,
+            fields=schema.as_json()["fields"],
+            hash=schema.hash,
+            created_by=by,
+            created_at=now,
         )
+        connection.execute(insert_or_skip(connection, LABEL_SCHEMA), version.new_values())
 
 
-def schema_by_id(connection: Connection, schema_id: int) -> StoredSchema:
+def schema_by_id(connection: Connection, schema_id: int) -> SchemaVersion:
     """Return a version, or raise NotFound."""
-    row = connection.execute(
-        select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.id == schema_id)
-    ).one_or_none()
-    if row is None:
+    versions = rows_of(connection, select(SchemaVersion).where(LABEL_SCHEMA.c.id == schema_id))
+    if not versions:
         raise NotFound(f"no label schema {schema_id}")
-    return _stored(row)
+    return versions[0]
 
 
-def schema_named(connection: Connection, title: str) -> StoredSchema:
+def schema_named(connection: Connection, title: str) -> SchemaVersion:
     """Return the version with this title ("support v2"), or the newest of a name; raise NotFound with all names."""
     match = _TITLE.fullmatch(title.strip())
     name, number = (match[1], match[2]) if match else (title, None)
     query = (
-        select(LABEL_SCHEMA)
+        select(SchemaVersion)
         .where(LABEL_SCHEMA.c.name == name)
         .order_by(LABEL_SCHEMA.c.number.desc())
         .limit(1)
     )
-    row = connection.execute(
-        query if number is None else query.where(LABEL_SCHEMA.c.number == int(number))
-    ).first()
-    if row is None:
+    versions = rows_of(
+        connection, query if number is None else query.where(LABEL_SCHEMA.c.number == int(number))
+    )
+    if not versions:
         names = (
             connection.execute(select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name))
             .scalars()
@@ -106,13 +85,13 @@ def schema_named(connection: Connection, title: str) -> StoredSchema:
             else "store one with `judgeboard queue schema add FILE`"
         )
         raise NotFound(f"no label schema is called {title!r}: {known}")
-    return _stored(row)
+    return versions[0]
 
 
-def list_schemas(connection: Connection) -> list[StoredSchema]:
+def list_schemas(connection: Connection) -> list[SchemaVersion]:
     """Return all versions by name, the newest of a name first."""
-    query = select(LABEL_SCHEMA).order_by(LABEL_SCHEMA.c.name, LABEL_SCHEMA.c.number.desc())
-    return [_stored(row) for row in connection.execute(query)]
+    newest_first = (LABEL_SCHEMA.c.name, LABEL_SCHEMA.c.number.desc())
+    return rows_of(connection, select(SchemaVersion).order_by(*newest_first))
 
 
 def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
@@ -122,9 +101,9 @@ def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
     """
     from judgeboard.formats.label_schema import FieldType
 
-    newest = {each.schema.name: each for each in reversed(list_schemas(connection))}
+    newest = {each.name: each for each in reversed(list_schemas(connection))}
     named = [
-        each for stored in newest.values() for each in stored.schema.fields if each.name == field
+        each for stored in newest.values() for each in stored.content.fields if each.name == field
     ]
     return tuple(
         dict.fromkeys(
@@ -144,7 +123,7 @@ def own_label_choices(connection: Connection) -> dict[str, str]:
     from judgeboard.formats.label_schema import FieldType
 
     choices: dict[str, str] = {}
-    newest = {each.schema.name: each.schema for each in reversed(list_schemas(connection))}
+    newest = {each.name: each.content for each in reversed(list_schemas(connection))}
     for field in (field for schema in newest.values() for field in schema.own):
         levels = dict(field.levels)
         for value in field.values if field.type is not FieldType.SPANS else ():
@@ -153,19 +132,6 @@ def own_label_choices(connection: Connection) -> dict[str, str]:
                 f"{field.name}: {text} {levels.get(value) or ''}".strip()
             )
     return choices
-
-
-def _stored(row: Row[Any]) -> StoredSchema:
-    schema = parsed_schema(row.name, json.dumps(row.fields))
-    return StoredSchema(row.id, row.number, schema, row.created_by, row.created_at)
-
-
-@lru_cache(maxsize=256)
-def parsed_schema(name: str, fields: str) -> "LabelSchema":
-    """Return the schema with these fields, which are JSON as stored."""
-    from judgeboard.formats.label_schema import stored_schema
-
-    return stored_schema(name, json.loads(fields))
 
 
 @dataclass(frozen=True, slots=True)

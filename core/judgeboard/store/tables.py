@@ -5,8 +5,9 @@ has all tables. Domain objects are validated before they are stored; the CHECK c
 the ranges.
 """
 
+import json
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint, text
 
@@ -54,6 +55,9 @@ from judgeboard.store.columns import (
     table_of,
 )
 from judgeboard.store.filters import RowFilter
+
+if TYPE_CHECKING:
+    from judgeboard.formats.label_schema import LabelSchema
 
 # Tables of answers and what is known about them before a review: feedback, judgments, flags and
 # pairs.
@@ -760,9 +764,10 @@ class Reviewer(Stored, table=True):
 REVIEWER = table_of(Reviewer)
 
 
-class LabelSchema(Stored, table=True):
+class SchemaVersion(Stored, table=True):
     """A version of a label schema; `number` counts within its name (support v2)."""
 
+    __tablename__ = "label_schema"
     has_hidden_rows = False
 
     name: str
@@ -777,8 +782,20 @@ class LabelSchema(Stored, table=True):
         UniqueConstraint("name", "number"),
     )
 
+    @property
+    def title(self) -> str:
+        """The title: "support v2"."""
+        return f"{self.name} v{self.number}"
 
-LABEL_SCHEMA = table_of(LabelSchema)
+    @property
+    def content(self) -> "LabelSchema":
+        """The label schema with its fields."""
+        from judgeboard.formats.label_schema import parsed_schema  # few databases have schemas
+
+        return parsed_schema(self.name, json.dumps(self.fields))
+
+
+LABEL_SCHEMA = table_of(SchemaVersion)
 
 
 class Review(Stored, table=True):

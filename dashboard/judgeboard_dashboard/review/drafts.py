@@ -470,7 +470,7 @@ def stored_review(review_id: int) -> tuple[Review | None, Draft]:
         if review is None:
             return None, Draft()
         schema_id = review.label_schema_id
-        schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
+        schema = None if schema_id is None else schema_by_id(connection, schema_id).content
     return review, Draft.of(review.grade, schema)
 
 

@@ -29,7 +29,7 @@ from judgeboard.reviews.queues import (
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.label_schemas import StoredSchema, list_schemas
+from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.leases import work_mark
 from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
@@ -46,6 +46,7 @@ from judgeboard.store.queues import (
     orders_of,
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_of
+from judgeboard.store.tables import SchemaVersion
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.leases import follow_work
@@ -735,7 +736,7 @@ def _new_schema() -> None:
     schema_editor(None, saved=_use_schema)
 
 
-def _use_schema(stored: StoredSchema) -> None:
+def _use_schema(stored: SchemaVersion) -> None:
     st.session_state[_NEW_SCHEMA] = stored.title
 
 

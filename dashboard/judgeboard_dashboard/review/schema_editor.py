@@ -11,7 +11,7 @@ from judgeboard.domain import Action, Response
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import LabelSchema, as_yaml, schema_in
 from judgeboard.reviews.queues import add_schema
-from judgeboard.store.label_schemas import StoredSchema
+from judgeboard.store.tables import SchemaVersion
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import deciding_field
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
@@ -67,10 +67,10 @@ _PREVIEW = "schema_preview"
 _FIRST_FILL = 1_000_000_000  # the preview's fields never have the keys of a real review's fields
 
 
-def schema_editor(stored: StoredSchema | None, *, saved: Callable[[StoredSchema], None]) -> None:
+def schema_editor(stored: SchemaVersion | None, *, saved: Callable[[SchemaVersion], None]) -> None:
     """Show the YAML on the left and the preview on the right. ``saved`` is called with the version that was stored."""
     key = f"schema_text_{stored.id if stored else 'new'}"
-    st.session_state.setdefault(key, as_yaml(stored.schema) if stored else EXAMPLE)
+    st.session_state.setdefault(key, as_yaml(stored.content) if stored else EXAMPLE)
     left, right = stacking_columns("schema_editor", [1.15, 1], gap="large")
     with left:
         text = str(st.text_area("Schema as YAML", height=460, key=key, persist_state="session"))

@@ -7,7 +7,8 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.measure.fields import field_agreement
 from judgeboard.reports.agreement import fields_table
-from judgeboard.store.label_schemas import StoredSchema, list_schemas
+from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.tables import SchemaVersion
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import page, reading
@@ -37,21 +38,21 @@ def schemas() -> None:
     if stored is not None:
         heading("Agreement")
         with reading() as connection:
-            results = field_agreement(connection, stored.schema.name)
+            results = field_agreement(connection, stored.name)
         show_rows(fields_table(results), key="schema_agreement", most=12)
-        caption(
-            f"Reviews of all versions of {stored.schema.name}. A judge can fill in the same fields:"
+        caption(f"Reviews of all versions of {stored.name}. A judge can fill in the same fields:")
+        command = (
+            f"judgeboard judge --judge rubric --schema {shlex.quote(stored.name)} --model MODEL"
         )
-        command = f"judgeboard judge --judge rubric --schema {shlex.quote(stored.schema.name)} --model MODEL"
         st.code(command, language=None, wrap_lines=True)
 
 
 @st.fragment
-def _editor(stored: StoredSchema | None) -> None:
+def _editor(stored: SchemaVersion | None) -> None:
     schema_editor(stored, saved=_saved)
 
 
-def _saved(stored: StoredSchema) -> None:
+def _saved(stored: SchemaVersion) -> None:
     confirm("schemas", f"Saved: {stored.title}. New queues can use it.")
     st.session_state[_SAVED] = stored.title
 

@@ -203,7 +203,7 @@ def test_people_and_judges_are_compared_on_the_classes(answers: Store) -> None:
     with answers.reading() as connection:
         (schema,) = list_schemas(connection)
         (field,) = field_agreement(connection, NAME, epsilon=0.2)
-    assert (schema.title, schema.schema.fields[0].values) == ("claims v1", CLASSES)
+    assert (schema.title, schema.content.fields[0].values) == ("claims v1", CLASSES)
     assert (field.field, field.n) == (NAME, 40)
     scale = Scale(NAME, CLASSES)
     codes = {
@@ -255,8 +255,8 @@ def test_a_new_class_becomes_the_last_option_of_a_new_version(answers: Store) ->
     assert bring(answers, "verdicts", late).new == 20
     with answers.reading() as connection:
         newest, oldest = list_schemas(connection)
-    assert oldest.schema.fields[0].values == CLASSES
-    assert newest.schema.fields[0].values == (*CLASSES, "both")
+    assert oldest.content.fields[0].values == CLASSES
+    assert newest.content.fields[0].values == (*CLASSES, "both")
 
 
 @on_sqlite
@@ -272,7 +272,7 @@ def test_only_schemas_that_can_take_labels_are_label_sets(answers: Store) -> Non
             "tone": [category],
         }.items():
             ensure_schema(connection, stored_schema(name, fields), "ada", datetime.now(UTC))
-        label_sets = {each.title for each in list_schemas(connection) if each.schema.is_label_set}
+        label_sets = {each.title for each in list_schemas(connection) if each.content.is_label_set}
     assert label_sets == {"claims v1", "tone v1"}
 
 

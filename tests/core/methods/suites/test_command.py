@@ -371,7 +371,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert "v1: 2 fields" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
         (schema,) = list_schemas(connection)
-    assert [(field.name, field.scale, field.required) for field in schema.schema.fields] == [
+    assert [(field.name, field.scale, field.required) for field in schema.content.fields] == [
         ("accuracy", "1-5", True),
         ("tone", "1-5", True),
     ]
