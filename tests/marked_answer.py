@@ -22,9 +22,8 @@ from judgeboard.domain import (
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import METADATA
+from judgeboard.store.tables import METADATA, Reviewer
 
 SCORE, SEVERITY, SECOND = 0.4319, 0.8713, 0.6127
 MARKER = re.compile(rf"mark-[\w-]+|{SCORE}|{SEVERITY}|{SECOND}")

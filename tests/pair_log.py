@@ -25,8 +25,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import Review, insert_review
+from judgeboard.store.tables import Reviewer
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 

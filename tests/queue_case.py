@@ -26,10 +26,10 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_filling import CreatedQueue
 from judgeboard.store.queues import QueueRules, assignees, queue_named, unassign
-from judgeboard.store.reviewers import Reviewer, store_reviewer
+from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW, Reviewer
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)

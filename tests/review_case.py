@@ -14,10 +14,10 @@ from judgeboard.reviews.decisions import Decided, decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviewers import Reviewer, store_reviewer
+from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import EVENT, FLAG, REVIEW, REVIEW_FLAG
+from judgeboard.store.tables import EVENT, FLAG, REVIEW, REVIEW_FLAG, Reviewer
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)

@@ -27,9 +27,8 @@ from judgeboard.reviews.decisions import decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION
+from judgeboard.store.tables import FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, VERSION, Reviewer
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 TYPES = ("QA", "Summary", "Data2txt")

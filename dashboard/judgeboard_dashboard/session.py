@@ -26,8 +26,9 @@ from judgeboard.store.engine import Store, database_url
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
-from judgeboard.store.reviewers import Reviewer, reviewer_by_id
+from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.sql_compiler import hides_rows
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.sign_in import (

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Action
 from judgeboard.people.permissions import role_now, why_not
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import signed_in, store
 from judgeboard_dashboard.sign_in import sign_in
 

@@ -202,9 +202,9 @@ def test_a_role_is_a_line(added: Copy) -> None:
     assert '"role": "coach"' in people
     assert "| coach |" in added.documented("roles")
     code = (
-        "from judgeboard.domain import Action, Role; from judgeboard.store.reviewers import Reviewer; "
+        "from judgeboard.domain import Action, Role; from judgeboard.store.tables import Reviewer; "
         "from judgeboard.people.permissions import may; "
-        "print([may(Reviewer(1, 'oidc', 'ann', role), Action.ASSIGN) for role in Role])"
+        "print([may(Reviewer(id=1, origin='oidc', name='ann', role=role), Action.ASSIGN) for role in Role])"
     )
     assert added.run(code) == "[False, False, False, True, False, True, True]\n"
 

@@ -16,7 +16,7 @@ from streamlit.web.server.starlette.starlette_routes import create_upload_routes
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, change_role
 from judgeboard.store.engine import Store
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard import uploads
 from judgeboard_dashboard.sign_in import SignIn
 

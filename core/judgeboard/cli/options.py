@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from judgeboard.formats.output import Table
     from judgeboard.store.engine import Store
     from judgeboard.store.hidden_rows import Seen
-    from judgeboard.store.reviewers import Reviewer
+    from judgeboard.store.tables import Reviewer
 
 F = TypeVar("F", bound=Callable[..., Any])
 

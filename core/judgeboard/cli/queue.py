@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
     from judgeboard.store.queues import PlainRuleKeywords, Queue, RuleKeywords
-    from judgeboard.store.reviewers import Reviewer
+    from judgeboard.store.tables import Reviewer
 
 
 @options.group(

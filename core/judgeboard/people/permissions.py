@@ -10,7 +10,8 @@ from judgeboard.errors import NotAllowed
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.reviewers import Reviewer, reviewer_by_id
+from judgeboard.store.reviewers import reviewer_by_id
+from judgeboard.store.tables import Reviewer
 
 # A text (``cli:USER``, ``library``) is a program with direct access to the database: it may do
 # everything.

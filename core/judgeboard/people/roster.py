@@ -36,7 +36,6 @@ from judgeboard.store.judge_versions import (
     retired_versions,
 )
 from judgeboard.store.reviewers import (
-    Reviewer,
     checked_name,
     find_reviewer,
     lock_names,
@@ -53,9 +52,9 @@ from judgeboard.store.settings import (
     primary_judge,
     set_setting,
 )
-from judgeboard.store.statements import AT_ONCE
+from judgeboard.store.statements import AT_ONCE, rows_of
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
-from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
+from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION, Reviewer
 from judgeboard.text import counted, folded_address, some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
@@ -109,7 +108,7 @@ def add_person(
         person = known or imported or store_reviewer(connection, origin, name, role=new_role)
         set_role(connection, person.id, new_role)
         _record(connection, "add_person", actor, person, role=new_role)
-    return Reviewer(person.id, origin, person.name, new_role)
+    return person.changed(role=new_role)
 
 
 def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
@@ -150,14 +149,15 @@ def list_people(connection: Connection) -> list[PersonLine]:
         select(EVENT.c.at).where(EVENT.c.actor == REVIEWER.c.name).order_by(EVENT.c.id.desc())
     )
     query = select(
-        *(REVIEWER.c[name] for name in ("id", "origin", "name", "role")),
+        REVIEWER.c.id,
         last_seen.limit(1).scalar_subquery().label("last_seen"),
         last_review.limit(1).scalar_subquery().label("last_review"),
     )
     sign_in = people_sign_in(connection)
+    people = {person.id: person for person in rows_of(connection, select(Reviewer))}
     lines = []
     for row in connection.execute(query):
-        person = Reviewer(row.id, row.origin, row.name, Role(row.role))
+        person = people[row.id]
         role = Role.NONE if sign_in and person.origin == ENTERED else role_of(person)
         first = person.origin == SIGNED_IN and is_first_admin(person.name)
         # The author of imported grades never signs in: an event with the same name belongs to
@@ -205,7 +205,7 @@ def _set(
                 _keep_an_admin(everybody, person, role)
             set_role(connection, person.id, role)
             _record(connection, kind, actor, person, role=role)
-    return Reviewer(person.id, person.origin, person.name, role)
+    return person.changed(role=role)
 
 
 def _keep_an_admin(everybody: list[Reviewer], person: Reviewer, role: Role) -> None:
@@ -267,7 +267,7 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
             "by": "JUDGEBOARD_ADMIN",
         }
         record_event(connection, "add_person", name, details=details)
-    return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
+    return person.changed(role=Role.ADMIN)
 
 
 def seen_by_user(store: Store, user: str, say: Callable[[str], None]) -> Seen:

@@ -30,8 +30,8 @@ from judgeboard.store.leases import split_token
 from judgeboard.store.open_flags import flags_after
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.responses import Named, responses_by_id, responses_named
-from judgeboard.store.reviewers import Reviewer, people_sign_in
-from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW
+from judgeboard.store.reviewers import people_sign_in
+from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW, Reviewer
 from judgeboard.store.traces import responses_of_trace
 from judgeboard.traces.sdk_requests import RequestBody, json_in_body
 

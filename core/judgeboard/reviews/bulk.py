@@ -40,7 +40,6 @@ from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_filling import add_answers
 from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
 from judgeboard.store.queues import LONGEST_NAME, PAIRS, QueueRules, find_queue, queue_named
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     Review,
     bulk_decisions,
@@ -53,7 +52,7 @@ from judgeboard.store.reviews import (
     reviews_of_bulk,
 )
 from judgeboard.store.statements import batches
-from judgeboard.store.tables import Flag
+from judgeboard.store.tables import Flag, Reviewer
 from judgeboard.text import counted
 
 MOST_ANSWERS = 10_000

@@ -28,8 +28,9 @@ from judgeboard.store.leases import OFFLINE, find_lease, split_token
 from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import queue_named
-from judgeboard.store.reviewers import Reviewer, find_reviewer
+from judgeboard.store.reviewers import find_reviewer
 from judgeboard.store.reviews import find_review
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import iso_z
 
 MOST_ITEMS = 1_000

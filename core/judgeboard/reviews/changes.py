@@ -41,7 +41,7 @@ from judgeboard.store.leases import find_lease, reopen_lease, seen_since, use_le
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
-from judgeboard.store.reviewers import Reviewer, people_to_mention
+from judgeboard.store.reviewers import people_to_mention
 from judgeboard.store.reviews import (
     LONGEST_COMMENT,
     STATE_AFTER,
@@ -55,7 +55,7 @@ from judgeboard.store.reviews import (
     lock_reviewed,
     reviewed_by_others,
 )
-from judgeboard.store.tables import Comment
+from judgeboard.store.tables import Comment, Reviewer
 from judgeboard.text import shortened
 
 UNDO_LEASE = timedelta(

@@ -25,8 +25,8 @@ from judgeboard.store.issues import list_modes
 from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.queue_items import answer_texts
 from judgeboard.store.queues import PAIRS, QueueRules
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LockedResponse, Review, claims_by_judgment, find_review
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()

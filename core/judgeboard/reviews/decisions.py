@@ -34,7 +34,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_items import reviewed_in_queues
-from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
+from judgeboard.store.reviewers import implied_labels_of, set_implied_labels
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedResponse,
@@ -49,7 +49,7 @@ from judgeboard.store.reviews import (
     open_flag_ids,
 )
 from judgeboard.store.settings import thresholds
-from judgeboard.store.tables import Flag
+from judgeboard.store.tables import Flag, Reviewer
 from judgeboard.text import shortened
 
 LONGEST_NAME, LONGEST_ID = (

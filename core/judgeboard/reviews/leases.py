@@ -32,9 +32,8 @@ from judgeboard.store.next_items import add_training_items, own_item, take_lease
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import insert_items, item_by_id
 from judgeboard.store.queues import Queue, may_take_from, queue_by_id, queue_named
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import lock_response
-from judgeboard.store.tables import Lease, QueueItem
+from judgeboard.store.tables import Lease, QueueItem, Reviewer
 from judgeboard.text import unstorable
 
 LONGEST_REASON = 500  # characters

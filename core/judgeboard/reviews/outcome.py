@@ -38,9 +38,8 @@ from judgeboard.store.queues import (
     queue_by_id,
     queue_named,
 )
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import flags_with_newer, lock_flags, set_flag_states
-from judgeboard.store.tables import Flag, QueueItem
+from judgeboard.store.tables import Flag, QueueItem, Reviewer
 from judgeboard.text import counted
 
 QUALITY_CONFLICT = (

@@ -33,7 +33,8 @@ from judgeboard.store.queues import (
     queue_by_id,
     queues_by_person,
 )
-from judgeboard.store.reviewers import Reviewer, reviewers_by_id
+from judgeboard.store.reviewers import reviewers_by_id
+from judgeboard.store.tables import Reviewer
 
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
 STREAK_REVIEWS = 10  # minimum number of equal decisions in a row in a streak

@@ -55,14 +55,13 @@ from judgeboard.store.queue_items import (
     revealed_review,
 )
 from judgeboard.store.queues import Queue, queue_by_id
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     LockedResponse,
     Review,
     find_review,
     lock_subject,
 )
-from judgeboard.store.tables import Lease, QueueItem
+from judgeboard.store.tables import Lease, QueueItem, Reviewer
 
 NOT_IN_CONFLICT = {
     ItemState.OPEN: "This item still needs reviews: there is nothing to adjudicate yet.",

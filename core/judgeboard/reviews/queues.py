@@ -60,10 +60,10 @@ from judgeboard.store.queues import (
     set_queue_state,
     unassign,
 )
-from judgeboard.store.reviewers import Reviewer, reviewers_by_id
+from judgeboard.store.reviewers import reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
-from judgeboard.store.tables import SchemaVersion
+from judgeboard.store.tables import Reviewer, SchemaVersion
 from judgeboard.text import some_of
 
 

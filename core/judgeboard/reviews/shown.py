@@ -13,9 +13,8 @@ from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.queue_items import AnswerText, answer_texts
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import reviewed_by_others
-from judgeboard.store.tables import QueueItem
+from judgeboard.store.tables import QueueItem, Reviewer
 
 
 def check_not_blind(

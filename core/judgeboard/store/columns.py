@@ -19,6 +19,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    String,
     Table,
     TextClause,
     text,
@@ -32,7 +33,7 @@ from sqlmodel import Field, SQLModel
 from sqlmodel._compat import SQLModelConfig
 from sqlmodel.main import SQLModelMetaclass
 
-from judgeboard.domain import Status
+from judgeboard.domain import Role, Status
 from judgeboard.store.filters import RowFilter, from_dict
 
 # SQLite sets ids itself only in INTEGER PRIMARY KEY columns; PostgreSQL needs room for more than
@@ -57,6 +58,17 @@ class JsonTuple(TypeDecorator[tuple[Any, ...]]):
     ) -> tuple[Any, ...] | None:
         """Return None for NULL."""
         return None if value is None else tuple(value)
+
+
+class RoleText(TypeDecorator[Role]):
+    """A role, stored by its name."""
+
+    impl = String
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Role | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return None for NULL."""
+        return None if value is None else Role(value)
 
 
 class JsonFilter(TypeDecorator[RowFilter]):

@@ -27,7 +27,7 @@ from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.responses import QUESTION
-from judgeboard.store.reviewers import Reviewer, reviewers_by_id
+from judgeboard.store.reviewers import reviewers_by_id
 from judgeboard.store.statements import insert_or_skip, record_of
 from judgeboard.store.tables import (
     LABEL_SCHEMA,
@@ -40,6 +40,7 @@ from judgeboard.store.tables import (
     REVIEW,
     REVIEWER,
     SKIP,
+    Reviewer,
 )
 from judgeboard.text import number_words, unstorable
 

@@ -2,31 +2,19 @@
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.settings.model import load_settings
-from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.reviews import has_grade, is_current
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of
-from judgeboard.store.tables import REVIEW, REVIEWER
+from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.tables import REVIEW, REVIEWER, Reviewer
 from judgeboard.text import folded_address
 
 LONGEST_NAME = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Reviewer:
-    """A person as stored; origin and role together decide the person's permissions (`people.permissions.role_of`)."""
-
-    id: int
-    origin: str
-    name: str
-    role: Role
 
 
 _LINKED = REVIEWER.alias("linked")
@@ -107,8 +95,8 @@ def store_reviewer(
     connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER
 ) -> Reviewer:
     """Return the reviewer with this name and origin. A new one is stored."""
-    row = {"origin": origin, "name": name, "role": role, "created_at": utc_now()}
-    connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), row)
+    new = Reviewer(origin=origin, name=name, role=role)
+    connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), new.new_values())
     return _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)[0]
 
 
@@ -191,8 +179,5 @@ def people_to_mention(connection: Connection) -> dict[int, str]:
 def _people(
     connection: Connection, *conditions: ColumnElement[bool], lock: bool = False
 ) -> list[Reviewer]:
-    query = select(*columns_of(Reviewer, REVIEWER)).where(*conditions).order_by(REVIEWER.c.id)
-    return [
-        record_of(Reviewer, row, role=Role(row.role))
-        for row in connection.execute(query.with_for_update() if lock else query)
-    ]
+    query = select(Reviewer).where(*conditions).order_by(REVIEWER.c.id)
+    return rows_of(connection, query.with_for_update() if lock else query)

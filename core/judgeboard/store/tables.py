@@ -24,6 +24,7 @@ from judgeboard.domain import (
     QueueOrder,
     QueueState,
     ResponseKind,
+    Role,
     RuleState,
     RunState,
     Shown,
@@ -41,6 +42,7 @@ from judgeboard.store.columns import (
     JsonFilter,
     JsonTuple,
     JsonValue,
+    RoleText,
     Row,
     Step,
     Stored,
@@ -530,7 +532,7 @@ class Queue(Stored, table=True):
     repeat_rate: float = column(default=0.0)
     test_rate: float = column(default=0.0)
     implied_labels: bool | None = column(
-        comment="Whether decisions imply labels; NULL: the setting applies."
+        default=None, comment="Whether decisions imply labels; NULL: the setting applies."
     )
     lease_seconds: int = column(default=600)
     guidelines: str | None
@@ -737,25 +739,29 @@ DRAFT = table_of(Draft)
 
 
 class Reviewer(Stored, table=True):
-    """A person, identified by the name and its origin, such as cli, import or oidc."""
+    """A person, identified by the name and its origin, such as cli, import or oidc.
+
+    Origin and role together decide the person's permissions (`people.permissions.role_of`).
+    """
 
     is_free = True
     has_hidden_rows = False
 
     origin: str
     name: str
-    role: str = column(default="reviewer")
-    created_at: datetime = column(Utc)
+    role: Role = column(RoleText, default=Role.REVIEWER)
+    created_at: datetime = column(Utc, default_factory=utc_now)
     same_as: int | None = column(
         BigId,
         refers="reviewer",
+        default=None,
         comment="The person under whom later reviews of this user or annotator are stored.",
     )
     notified_until: int | None = column(
-        BigId, comment="The id of the last event that the person has read."
+        BigId, default=None, comment="The id of the last event that the person has read."
     )
     implied_labels: bool | None = column(
-        comment="Whether their decisions imply labels; NULL: not asked yet."
+        default=None, comment="Whether their decisions imply labels; NULL: not asked yet."
     )
 
     __table_args__ = (UniqueConstraint("origin", "name"),)

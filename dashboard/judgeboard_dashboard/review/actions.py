@@ -32,7 +32,7 @@ from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.outages import outage_words
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.review.drafts import (
     Draft,
     OpenQuestion,

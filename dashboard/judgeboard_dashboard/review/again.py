@@ -22,8 +22,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item
 from judgeboard.store.judge_versions import setup_mark
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import primary_judge
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, safely

@@ -13,7 +13,7 @@ from judgeboard.methods.refining.attempts import (
     select_attempt,
     selected_attempt,
 )
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, tag
 from judgeboard_dashboard.gate import refusal

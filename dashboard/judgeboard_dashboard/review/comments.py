@@ -11,9 +11,8 @@ from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import ShownComment
-from judgeboard.store.tables import Comment
+from judgeboard.store.tables import Comment, Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, as_label, tag
 from judgeboard_dashboard.gate import permitted

@@ -29,8 +29,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.own_reviews import move_drafts, read_draft, save_draft
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import Review, find_review, marks_from, marks_json
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.session import (
     current_reviewer,

@@ -18,8 +18,8 @@ from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.leases import count_items_for, count_with_others, own_progress, work_mark
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
+from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview

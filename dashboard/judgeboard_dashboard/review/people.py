@@ -12,7 +12,7 @@ from judgeboard.reports.people import SAME, seconds_words, share_words, work_tab
 from judgeboard.reviews.person_work import PersonWork, Streak, everybodys_work, person_work
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.signals import DECIDED, STAGES

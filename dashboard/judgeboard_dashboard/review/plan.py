@@ -16,7 +16,7 @@ from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import LONGEST_NAME, QueueRules, RuleKeywords
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import (

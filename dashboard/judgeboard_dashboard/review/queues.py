@@ -45,8 +45,8 @@ from judgeboard.store.queues import (
     list_queues,
     orders_of,
 )
-from judgeboard.store.reviewers import Reviewer, reviewers_of
-from judgeboard.store.tables import SchemaVersion
+from judgeboard.store.reviewers import reviewers_of
+from judgeboard.store.tables import Reviewer, SchemaVersion
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.leases import follow_work

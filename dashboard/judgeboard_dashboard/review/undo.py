@@ -6,7 +6,7 @@ from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.leases import take_item, undo_skip, undo_skips
 from judgeboard.store.engine import Store
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import counted
 from judgeboard_dashboard.review.actions import conflict_rows, safely
 from judgeboard_dashboard.review.drafts import ReviewSession, UndoableReview

@@ -20,9 +20,9 @@ from judgeboard.reviews.queues import schema_of_item
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queues import count_conflicts
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
+from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import STORED_SIDES, ConflictActions, conflict_rows

@@ -16,9 +16,9 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
 from judgeboard.store.listing import Neighbours
 from judgeboard.store.open_flags import neighbours, queue_page
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
+from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.gate import permitted

@@ -23,7 +23,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judging_rules import rule_named
 from judgeboard.store.response_pages import response_facets
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_reviewer,

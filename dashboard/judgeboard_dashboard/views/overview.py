@@ -42,8 +42,8 @@ from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import Overview, quadrant, sum_of_days
 from judgeboard.store.overview import overview as overview_of
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import ReviewTime, review_time
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted

@@ -14,7 +14,7 @@ from judgeboard.receiving.keys import (
     revoke,
 )
 from judgeboard.store.clock import utc_now
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard.store.traces import list_sources
 from judgeboard.text import MAX_NAME, day_words, shortened, utc_day
 from judgeboard_dashboard.evidence import as_label

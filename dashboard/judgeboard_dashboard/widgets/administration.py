@@ -22,7 +22,7 @@ from judgeboard.people.roster import (
 )
 from judgeboard.store.events import EventFilter, StoredEvent, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (

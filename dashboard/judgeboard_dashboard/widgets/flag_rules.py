@@ -6,7 +6,7 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.people.roster import FlagSummary, change_settings, flags_to_supersede, raise_flags
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import current_reviewer, saving, store

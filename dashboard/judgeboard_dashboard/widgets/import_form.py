@@ -17,9 +17,8 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.mapping import FileMapping, fields_of
 from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.measure import notes
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import ImportBatch
+from judgeboard.store.tables import ImportBatch, Reviewer
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import permitted

@@ -12,7 +12,7 @@ from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.imports.mapping import FileMapping, MappedField
 from judgeboard.imports.reading import ImportRequest
 from judgeboard.imports.rejected_rows import rejected_line
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import store
 from judgeboard_dashboard.widgets.texts import UNKNOWN, count

@@ -14,7 +14,7 @@ from judgeboard.store.events import (
     notifications,
     read_until,
 )
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted

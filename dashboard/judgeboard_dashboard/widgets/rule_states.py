@@ -7,7 +7,7 @@ import streamlit as st
 from judgeboard.domain import Action, RuleState
 from judgeboard.people.permissions import may
 from judgeboard.store.engine import Store
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import current_reviewer, saving, store

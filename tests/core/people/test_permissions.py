@@ -20,8 +20,8 @@ from judgeboard.runs.judging import judge_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.reviewers import Reviewer, set_role, store_reviewer
-from judgeboard.store.tables import EVENT, SETTING
+from judgeboard.store.reviewers import set_role, store_reviewer
+from judgeboard.store.tables import EVENT, SETTING, Reviewer
 from judging_log import store_answers
 from pair_log import add_pairs
 from written_tables import written_tables
@@ -136,7 +136,7 @@ def test_the_author_of_imported_grades_and_a_person_who_is_not_there_may_nothing
     sqlite_store: Store,
 ) -> None:
     author = ensure_reviewer(sqlite_store, "import", "Mara")
-    nobody = Reviewer(10**6, "page", "Nobody", Role.ADMIN)
+    nobody = Reviewer(id=10**6, origin="page", name="Nobody", role=Role.ADMIN)
     for who in (author, nobody):
         with pytest.raises(NotAllowed), allowed(sqlite_store, who, Action.REVIEW):
             pass
@@ -253,7 +253,7 @@ def test_who_was_removed_may_do_nothing_whatever_their_session_remembers(
 ) -> None:
     change_role(log, bob.name, Role.ADMIN, "cli:root")
     add_person(log, "ann@example.org", Role.ADMIN, "cli:root")
-    remembered = Reviewer(bob.id, bob.origin, bob.name, Role.ADMIN)
+    remembered = bob.changed(role=Role.ADMIN)
     remove_person(log, bob.name, "cli:root")
     assert len(refused(log, (OF_LEADS | OF_REVIEWERS)[name], remembered, tmp_path)) == 1
 

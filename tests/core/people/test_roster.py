@@ -24,13 +24,13 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.grades import imported_reviewers
 from judgeboard.store.reviewers import (
-    Reviewer,
     find_reviewer,
     graders_by_name,
     people_to_mention,
     reviewers_of,
     store_reviewer,
 )
+from judgeboard.store.tables import Reviewer
 from judgeboard.text import folded_address
 from review_case import ReviewCase, flagged_case
 

@@ -70,11 +70,18 @@ from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.response_pages import response_facets, response_page
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on, notes_of
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
-from judgeboard.store.tables import FLAG, JUDGMENT, METADATA, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
+from judgeboard.store.tables import (
+    FLAG,
+    JUDGMENT,
+    METADATA,
+    QUEUE_ITEM,
+    QUEUE_ITEM_FLAG,
+    RESPONSE,
+    Reviewer,
+)
 from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer

@@ -10,7 +10,7 @@ from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.changes import edit
 from judgeboard.store.items import load_item
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from review_case import NOW, ReviewCase
 
 

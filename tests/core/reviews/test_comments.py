@@ -13,9 +13,8 @@ from judgeboard.store.events import StoredEvent, mark_read, mentioned, notificat
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LONGEST_COMMENT, ShownComment, comments_on
-from judgeboard.store.tables import COMMENT
+from judgeboard.store.tables import COMMENT, Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
 from review_case import NOW, ReviewCase
 

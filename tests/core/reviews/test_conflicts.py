@@ -25,8 +25,8 @@ from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_confli
 from judgeboard.reviews.queue_decisions import adjudicate, decide_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.reviewers import Reviewer, store_reviewer
-from judgeboard.store.tables import JUDGMENT
+from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.tables import JUDGMENT, Reviewer
 from judgeboard.store.verdict_pairs import why_counts
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase

@@ -11,7 +11,7 @@ from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
 from judgeboard.store.queues import QueueRules
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
 
 

@@ -13,7 +13,7 @@ from judgeboard.reviews.queue_work import own_queues
 from judgeboard.store.engine import Store
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.queues import queue_named
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.tables import Reviewer
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
 

@@ -45,11 +45,10 @@ from judgeboard.store.overview import overview, work_state
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.response_pages import response_page
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import find_review
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW
+from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW, Reviewer
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 from review_case import NOW, ReviewCase, flagged_case

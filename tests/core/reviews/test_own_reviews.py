@@ -8,8 +8,8 @@ from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment, edit
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
+from judgeboard.store.tables import Reviewer
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 

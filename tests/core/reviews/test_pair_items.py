@@ -15,8 +15,7 @@ from judgeboard.reviews.queue_decisions import LOST, DecidedItem, adjudicate, de
 from judgeboard.reviews.shown import PairText, item_texts
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
-from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.tables import PREFERENCE_SCORE, REVIEW
+from judgeboard.store.tables import PREFERENCE_SCORE, REVIEW, Reviewer
 from pair_log import add_pairs, prefer_outside
 from queue_case import QueueCase
 

@@ -14,7 +14,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import notifications
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.own_reviews import GivenReview, compared_reviews, given_reviews
-from judgeboard.store.reviewers import Reviewer, store_reviewer
+from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.tables import Reviewer
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase, queue_case
 

@@ -36,9 +36,8 @@ from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.opening import open_store
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import EVENT, FLAG, REVIEW
+from judgeboard.store.tables import EVENT, FLAG, REVIEW, Reviewer
 from judgeboard.tools.push import add_target, change_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise

@@ -21,9 +21,9 @@ from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import DecidedFlag, find_review
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import Reviewer
 from pair_log import add_pairs
 from query_plans import plans_of
 from queue_case import QueueCase, queue_case

@@ -23,8 +23,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.opening import open_store
 from judgeboard.store.queues import QueueRules
-from judgeboard.store.reviewers import Reviewer, find_reviewer
-from judgeboard.store.tables import DRAFT, METADATA
+from judgeboard.store.reviewers import find_reviewer
+from judgeboard.store.tables import DRAFT, METADATA, Reviewer
 from judgeboard_dashboard import server as serving
 from judgeboard_dashboard import session
 from judgeboard_dashboard import sign_in as seam

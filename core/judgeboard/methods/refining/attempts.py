@@ -17,10 +17,9 @@ from judgeboard.runs.generation import total_cost
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.runs import StoredRun, get_run
 from judgeboard.store.statements import record_of
-from judgeboard.store.tables import JUDGMENT, RESPONSE
+from judgeboard.store.tables import JUDGMENT, RESPONSE, Reviewer
 
 MOST_RUNS = 20
 
