@@ -24,8 +24,8 @@ from judgeboard.text import counted
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from judgeboard.store.events import StoredEvent
     from judgeboard.store.runs import StoredRun
+    from judgeboard.store.tables import Event
 
 
 @options.group(
@@ -79,6 +79,7 @@ def db_events(
     have graded it.
     """
     from judgeboard.store.events import EventFilter, latest_events
+    from judgeboard.store.responses import external_ids
     from judgeboard.store.runs import list_runs
 
     event_filter = EventFilter(kind, actor, response, since)
@@ -103,9 +104,20 @@ def db_events(
                 connection, list_runs(connection, limit=limit, actor=actor, since=begin, until=end)
             )
             listed.sort(key=lambda each: each.at, reverse=True)
-    names = ("id", "kind", "actor", "at", "response", "details")
-    rows = [{name: getattr(event, name) for name in names} for event in listed]
-    options.show({"events": rows, "next": last}, map(_event_line, listed))
+        about = {event.response_id for event in listed if event.response_id is not None}
+        answers = external_ids(connection, about)
+    rows = [
+        {
+            "id": event.id,
+            "kind": event.kind,
+            "actor": event.actor,
+            "at": event.at,
+            "response": answers.get(event.response_id or 0),
+            "details": event.details,
+        }
+        for event in listed
+    ]
+    options.show({"events": rows, "next": last}, map(_event_line, rows))
     if last is not None and not options.as_json():
         click.echo(f"for older events, add --before {last}", err=True)
 
@@ -113,10 +125,10 @@ def db_events(
 _RUN = "run"  # the kind of a run in the list of events
 
 
-def _events_of(connection: "Connection", runs: "Sequence[StoredRun]") -> list["StoredEvent"]:
+def _events_of(connection: "Connection", runs: "Sequence[StoredRun]") -> list["Event"]:
     """Return runs as events, each at the time at which it began."""
-    from judgeboard.store.events import StoredEvent
     from judgeboard.store.runs import run_counts
+    from judgeboard.store.tables import Event
 
     counts = run_counts(connection, [run.id for run in runs])
     events = []
@@ -133,17 +145,20 @@ def _events_of(connection: "Connection", runs: "Sequence[StoredRun]") -> list["S
         ].by_status
         details |= {"reason": run.why_stopped and " ".join(run.why_stopped.split())}
         known = {name: value for name, value in details.items() if value is not None}
-        events.append(StoredEvent(run.id, _RUN, run.actor, run.started_at, None, None, known))
+        events.append(
+            Event(id=run.id, kind=_RUN, actor=run.actor, at=run.started_at, details=known)
+        )
     return events
 
 
-def _event_line(event: "StoredEvent") -> str:
-    about = f"  {event.response}" if event.response is not None else ""
+def _event_line(row: dict[str, Any]) -> str:
+    about = f"  {row['response']}" if row["response"] is not None else ""
     details = " ".join(
-        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items()
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in row["details"].items()
     )
-    number = f"run {event.id}" if event.kind == _RUN else str(event.id)
-    return f"{number}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip()
+    number = f"run {row['id']}" if row["kind"] == _RUN else str(row["id"])
+    who = f"{row['at']:%Y-%m-%d %H:%M:%S}  {row['actor']}  {row['kind']}"
+    return f"{number}  {who}{about}  {details}".rstrip()
 
 
 @options.command("judgeboard db migrate --db data/judgeboard.db", group=db_command, json=False)

@@ -24,6 +24,7 @@ from judgeboard.store.api_keys import (
     key_of_token,
     list_keys,
     revoke_key,
+    token_hash,
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -70,19 +71,19 @@ def create_key(
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadInput(f"the scopes of a key are {', '.join(SCOPES)}")
     token, now = PREFIX + secrets.token_urlsafe(32), utc_now()
+    key = ApiKey(
+        name=name,
+        hash=token_hash(token),
+        created_by=actor_name(by),
+        scopes=tuple(scope for scope in SCOPES if scope in scopes),
+        source=source,
+        requests_per_second=requests_per_second,
+        max_body_mb=max_body_mb,
+        created_at=now,
+        expires_at=None if days is None else now + timedelta(days=days),
+    )
     with allowed(store, by, Action.MANAGE_KEYS) as connection:
-        insert_key(
-            connection,
-            name,
-            token,
-            scopes=[scope for scope in SCOPES if scope in scopes],
-            source=source,
-            requests_per_second=requests_per_second,
-            max_body_mb=max_body_mb,
-            expires_at=None if days is None else now + timedelta(days=days),
-            by=actor_name(by),
-            now=now,
-        )
+        insert_key(connection, key)
     register_secret(token)
     return token
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import shlex
-from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
@@ -21,40 +20,16 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def insert_key(
-    connection: Connection,
-    name: str,
-    token: str,
-    *,
-    scopes: Sequence[str],
-    source: str | None,
-    requests_per_second: float | None,
-    max_body_mb: float,
-    expires_at: datetime | None,
-    by: str,
-    now: datetime,
-) -> None:
+def insert_key(connection: Connection, new: ApiKey) -> None:
     """Store a new key; raise BadInput if a key of this name is not revoked."""
-    if any_row(connection, API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None)):
+    if any_row(connection, API_KEY.c.name == new.name, API_KEY.c.revoked_at.is_(None)):
         raise BadInput(
-            f"there is a key {name!r} already: choose another name, or revoke it first with "
-            f"`judgeboard sources keys revoke {shlex.quote(name)}`"
+            f"there is a key {new.name!r} already: choose another name, or revoke it first with "
+            f"`judgeboard sources keys revoke {shlex.quote(new.name)}`"
         )
-    row: dict[str, object] = {
-        "name": name,
-        "hash": token_hash(token),
-        "scopes": list(scopes),
-        "source": source,
-    }
-    row |= {
-        "requests_per_second": requests_per_second,
-        "max_body_mb": max_body_mb,
-        "created_by": by,
-    }
-    connection.execute(insert(API_KEY), row | {"created_at": now, "expires_at": expires_at})
-    record_event(
-        connection, "create_key", by, details={"key": name, "scopes": list(scopes)}, now=now
-    )
+    connection.execute(insert(API_KEY), new.new_values())
+    details = {"key": new.name, "scopes": list(new.scopes)}
+    record_event(connection, "create_key", new.created_by, details=details, now=new.created_at)
 
 
 def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> None:

@@ -243,6 +243,10 @@ class Stored(Row):
 
     id: int = column(BigId, primary_key=True, default=None)
 
+    def __hash__(self) -> int:
+        """Equal rows have equal ids."""
+        return hash((type(self), self.id))
+
 
 class Step(Stored):
     """One request to a model with all its calls. Its table has these columns last."""

@@ -11,25 +11,12 @@ from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, upd
 from judgeboard.store.clock import utc_now
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.sql_compiler import with_hidden_rows
-from judgeboard.store.statements import any_row, columns_of, record_of
-from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER
+from judgeboard.store.statements import any_row, rows_of
+from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER, Event
 
 CONFLICT, MENTION = "conflict", "mention"
 ASSIGNED = ("make_queue", "assign_queue")
 LATEST = 200  # events of a kind that are read for a list
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
-    """An event; ``response`` is the external id of its answer, ``details`` contains ids and numbers."""
-
-    id: int
-    kind: str
-    actor: str
-    at: datetime
-    response_id: int | None
-    response: str | None
-    details: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +39,20 @@ def record_event(
     now: datetime | None = None,
 ) -> int:
     """Store an event and return its id; ``details`` contains ids and numbers, never texts of a log."""
-    row = {"kind": kind, "actor": actor, "response_id": response_id, "details": details or {}}
-    inserted = connection.execute(
-        insert(EVENT).returning(EVENT.c.id), row | {"at": now or utc_now()}
+    event = Event(
+        kind=kind,
+        actor=actor,
+        at=now or utc_now(),
+        response_id=response_id,
+        details=details or {},
     )
+    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), event.new_values())
     return int(inserted.scalar_one())
 
 
 def latest_events(
     connection: Connection, where: EventFilter, *, limit: int, before_id: int | None = None
-) -> tuple[StoredEvent, ...]:
+) -> tuple[Event, ...]:
     """Return up to ``limit`` events with ids below ``before_id``, newest first."""
     older = [] if before_id is None else [EVENT.c.id < before_id]
     conditions: list[ColumnElement[bool]] = []
@@ -90,19 +81,14 @@ def _actor(connection: Connection, name: str) -> str:
 
 def _events(
     connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
-) -> tuple[StoredEvent, ...]:
-    query = (
-        select(*columns_of(StoredEvent, EVENT), RESPONSE.c.external_id.label("response"))
-        .select_from(EVENT.outerjoin(RESPONSE, RESPONSE.c.id == EVENT.c.response_id))
-        .where(*conditions)
-        .order_by(EVENT.c.id.desc())
-    )
-    return tuple(record_of(StoredEvent, row) for row in connection.execute(query.limit(limit)))
+) -> tuple[Event, ...]:
+    query = select(Event).where(*conditions).order_by(EVENT.c.id.desc()).limit(limit)
+    return tuple(rows_of(connection, query))
 
 
 def notifications(
     connection: Connection, reviewer_id: int, *, limit: int = 20
-) -> tuple[StoredEvent, ...]:
+) -> tuple[Event, ...]:
     """Return a person's notifications, the newest first, without notifications about hidden answers."""
     # One query per kind: each reads only the end of an index. Hidden rows are left out by the last
     # query, because leaving them out of every query takes several times longer.

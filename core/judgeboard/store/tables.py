@@ -1037,13 +1037,16 @@ CHANGE = table_of(Change)
 
 
 class Event(Stored, table=True):
-    """A record of who did what, written in the transaction of the change."""
+    """A record of who did what, written in the transaction of the change.
+
+    `details` contains ids and numbers, never texts of a log.
+    """
 
     kind: str
     actor: str
-    at: datetime = column(Utc)
-    response_id: int | None = column(BigId, refers="response")
-    details: JsonData = column(JsonValue, default_factory=dict)
+    at: datetime = column(Utc, default_factory=utc_now)
+    response_id: int | None = column(BigId, refers="response", default=None)
+    details: dict[str, Any] = column(JsonValue, default_factory=dict)
 
     __table_args__ = (
         Index("ix_event_response", "response_id", "kind"),
@@ -1397,7 +1400,7 @@ class ApiKey(Stored, table=True):
     max_body_mb: float
     created_at: datetime = column(Utc)
     expires_at: datetime | None = column(Utc)
-    revoked_at: datetime | None = column(Utc, changes=True)
+    revoked_at: datetime | None = column(Utc, default=None, changes=True)
 
     __table_args__ = (
         UniqueConstraint("hash"),

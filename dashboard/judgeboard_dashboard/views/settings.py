@@ -64,7 +64,7 @@ def origin_words(line: SettingLine) -> str | None:
     """Return the origin of a value in words; None if it is the default."""
     if line.is_fixed:
         return f"Set by {line.origin}"
-    return None if line.at is None else f"By {line.by}, {when(line.at)}"
+    return None if line.stored is None else f"By {line.stored.by}, {when(line.stored.at)}"
 
 
 def changed(lines: list[SettingLine], entered: dict[str, Any]) -> dict[str, Any]:

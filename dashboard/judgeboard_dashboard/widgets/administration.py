@@ -20,9 +20,10 @@ from judgeboard.people.roster import (
     restore_version,
     retire_version,
 )
-from judgeboard.store.events import EventFilter, StoredEvent, latest_events
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.responses import external_ids
+from judgeboard.store.tables import Event, Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
@@ -284,14 +285,23 @@ def events() -> None:
     demand(Action.SEE_MANAGED)
     with reading() as connection:
         latest = latest_events(connection, EventFilter(), limit=MOST_EVENTS)
+        answers = external_ids(connection, {each.response_id or 0 for each in latest})
     if not latest:
         empty("No events yet.")
         return
     older = f"The latest {MOST_EVENTS:,} events. For older ones: `judgeboard db events`"
-    table(Table.of(latest, EVENT_COLUMNS), key="events", most=20, under=(older,))
+    columns: Columns[Event] = {
+        Column("When", width=115): lambda event: when(event.at),
+        Column("Who", width=200): lambda event: event.actor,
+        Column("What", width=190): lambda event: event.kind.replace("_", " "),
+        Column("Answer", width=170): lambda event: answers.get(event.response_id or 0),
+        Column("Details", width=480): _details,
+        Column("Event", "integer", width=75): lambda event: event.id,
+    }
+    table(Table.of(latest, columns), key="events", most=20, under=(older,))
 
 
-def _details(event: StoredEvent) -> str:
+def _details(event: Event) -> str:
     return " · ".join(
         f"{name.replace('_', ' ')} {_detail(value)}"
         for name, value in event.details.items()
@@ -303,13 +313,3 @@ def _detail(value: object) -> str:
     if isinstance(value, list) and not any(isinstance(each, (list, dict)) for each in value):
         return ", ".join(map(_detail, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-EVENT_COLUMNS: Columns[StoredEvent] = {
-    Column("When", width=115): lambda event: when(event.at),
-    Column("Who", width=200): lambda event: event.actor,
-    Column("What", width=190): lambda event: event.kind.replace("_", " "),
-    Column("Answer", width=170): lambda event: event.response,
-    Column("Details", width=480): _details,
-    Column("Event", "integer", width=75): lambda event: event.id,
-}

@@ -9,12 +9,12 @@ from judgeboard.store.alerts import Alarm
 from judgeboard.store.events import (
     CONFLICT,
     MENTION,
-    StoredEvent,
     mark_read,
     notifications,
     read_until,
 )
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.responses import external_ids
+from judgeboard.store.tables import Event, Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted
@@ -44,10 +44,9 @@ def notification_bell() -> None:
         if person is None:
             return
         with reading() as connection:
-            listed, read = (
-                notifications(connection, person.id, limit=LISTED),
-                read_until(connection, person.id),
-            )
+            listed = notifications(connection, person.id, limit=LISTED)
+            read = read_until(connection, person.id)
+            answers = external_ids(connection, {each.response_id or 0 for each in listed})
     except JudgeboardError:  # the page below shows the error
         return
     except Exception as error:  # noqa: BLE001 - the page below stays usable, and the log has the error
@@ -67,7 +66,7 @@ def notification_bell() -> None:
             return
         for each in listed:
             st.button(
-                words(each),
+                words(each, answers.get(each.response_id or 0)),
                 key=f"notification_{each.id}",
                 type="tertiary" if each.id <= read else "secondary",
                 on_click=_open,
@@ -84,10 +83,10 @@ def notification_bell() -> None:
             )
 
 
-def words(notification: StoredEvent) -> str:
+def words(notification: Event, external_id: str | None) -> str:
     """Return a notification as a label: "Ann mentioned you on chat-1 · 12 Mar 09:41"."""
     queue = shortened(notification.details.get("queue") or "a queue", 40)
-    answer = shortened(notification.response or "a pair", 40)
+    answer = shortened(external_id or "a pair", 40)
     sentence = {
         CONFLICT: f"Reviewers differ on {answer}",
         MENTION: f"{notification.actor} mentioned you on {answer}",
@@ -95,7 +94,7 @@ def words(notification: StoredEvent) -> str:
     return as_label(f"{sentence} · {when(notification.at)}")
 
 
-def rows_of(notification: StoredEvent) -> Rows:
+def rows_of(notification: Event) -> Rows:
     """Return what a notification is about: an answer, a conflict or the queues."""
     if notification.kind == MENTION and notification.response_id is not None:
         return item(notification.response_id)
@@ -104,7 +103,7 @@ def rows_of(notification: StoredEvent) -> Rows:
     return Rows("queues", {})
 
 
-def _open(person: Reviewer, notification: StoredEvent) -> None:
+def _open(person: Reviewer, notification: Event) -> None:
     _read(person, notification.id)
     _go(rows_of(notification))
 

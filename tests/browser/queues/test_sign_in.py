@@ -12,7 +12,8 @@ from browser_windows import Windows
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, change_role
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, StoredEvent, latest_events
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.tables import Event
 from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
 from page_rows import fill_pages
 from page_session import page_session
@@ -58,7 +59,7 @@ class Site:
         page.wait_for_url(f"{self.url}/**")
         return page
 
-    def events(self, **given: str) -> tuple[StoredEvent, ...]:
+    def events(self, **given: str) -> tuple[Event, ...]:
         with self.store.reading() as connection:
             return latest_events(connection, EventFilter(**given), limit=100)
 

@@ -9,12 +9,12 @@ from engines import on_sqlite
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.reviews.queues import assign_queue
-from judgeboard.store.events import StoredEvent, mark_read, mentioned, notifications, read_until
+from judgeboard.store.events import mark_read, mentioned, notifications, read_until
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviews import LONGEST_COMMENT, ShownComment, comments_on
-from judgeboard.store.tables import COMMENT, Reviewer
+from judgeboard.store.tables import COMMENT, Event, Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
 from review_case import NOW, ReviewCase
 
@@ -159,7 +159,7 @@ def test_comments_are_exported_with_those_they_replaced(team: ReviewCase, tmp_pa
     assert "'=70 m" in (tmp_path / "c.csv").read_text()
 
 
-def told(case: QueueCase, who: Reviewer) -> tuple[StoredEvent, ...]:
+def told(case: QueueCase, who: Reviewer) -> tuple[Event, ...]:
     with Seen(case.store, who.id).reading() as connection:
         return notifications(connection, who.id)
 

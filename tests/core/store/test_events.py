@@ -388,7 +388,5 @@ def test_filters_narrow_together(told: Store) -> None:
         late = latest_events(connection, EventFilter(since=START + timedelta(days=118)), limit=50)
         assert [event.details["n"] for event in late] == [119, 118]
         about = latest_events(connection, EventFilter(response="chat-1"), limit=50)
-        assert [(event.details["n"], event.response) for event in about] == [
-            (n, "chat-1") for n in (3, 2, 1, 0)
-        ]
+        assert [event.details["n"] for event in about] == [3, 2, 1, 0]
         assert latest_events(connection, EventFilter(response="chat-2"), limit=50) == ()

@@ -22,7 +22,7 @@ from judgeboard_dashboard.widgets.administration import param_lines
 def in_force(store: Store, key: str) -> tuple[object, str, str | None]:
     with store.reading() as connection:
         line = next(line for line in setting_origins(connection) if line.key == key)
-    return line.value, line.origin, line.by
+    return line.value, line.origin, line.stored and line.stored.by
 
 
 def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_store: Store) -> None:
