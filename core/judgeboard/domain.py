@@ -114,6 +114,31 @@ class RuleState(StrEnum):
     REMOVED = "removed"
 
 
+class RuleKind(StrEnum):
+    """A kind of rules that workers follow: a table of its own, whose rows have unique names.
+
+    ``noun`` is what people call it, ``event`` its name in kinds of events, ``action`` the
+    permission to add and change such a rule.
+    """
+
+    noun: str
+    event: str
+    action: Action
+
+    def __new__(
+        cls, value: str, noun: str = "", event: str = "", action: Action = Action.SEE_PAGES
+    ) -> Self:
+        """Make a member with its facts."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.noun, kind.event, kind.action = noun, event, action
+        return kind
+
+    JUDGE = "judge", "judging rule", "rule", Action.KEEP_JUDGING_RULES
+    ALERT = "alert", "alert rule", "alert_rule", Action.KEEP_ALERT_RULES
+    PUSH = "push", "push target", "push_target", Action.KEEP_PUSH_TARGETS
+
+
 class AlertCondition(StrEnum):
     """What an alert rule watches."""
 

@@ -12,17 +12,18 @@ from types import MappingProxyType
 from sqlalchemy import Connection
 
 from judgeboard.alerts.levels import level_figures
-from judgeboard.domain import COMBINED_KINDS, RECORDED, AlertCondition, RuleState
+from judgeboard.domain import COMBINED_KINDS, RECORDED, AlertCondition
 from judgeboard.measure.alarms import alarm_sentence, open_alarms
 from judgeboard.measure.notes import note
 from judgeboard.stats.estimates import percent_words, surely_above
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.store.alerts import NewAlertRule
 from judgeboard.store.jobs import live_workers
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.judging_rules import list_rules, waiting
+from judgeboard.store.judging_rules import waiting
 from judgeboard.store.overview import JudgeDay, count_open_flags, judge_days
+from judgeboard.store.rules import active_rules
 from judgeboard.store.service_counts import method_costs_since
+from judgeboard.store.tables import AlertRule, JudgingRule
 from judgeboard.store.traces import last_spans
 from judgeboard.text import counted, money
 
@@ -53,7 +54,7 @@ class Condition:
     """
 
     words: str
-    met: Callable[[Connection, NewAlertRule, datetime], Iterator[Met]]
+    met: Callable[[Connection, AlertRule, datetime], Iterator[Met]]
     unit: str | None = None
     threshold: float | None = None
     period: str | None = None
@@ -73,39 +74,39 @@ def moment_words(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _threshold(rule: NewAlertRule) -> float:
+def _threshold(rule: AlertRule) -> float:
     return rule.threshold or 0.0
 
 
-def _period(rule: NewAlertRule) -> timedelta:
+def _period(rule: AlertRule) -> timedelta:
     return timedelta(seconds=rule.period_s or 0.0)
 
 
-def _watched(rule: NewAlertRule, subject: str) -> bool:
+def _watched(rule: AlertRule, subject: str) -> bool:
     return not rule.subjects or subject in rule.subjects
 
 
-def _alarm(connection: Connection, _rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
+def _alarm(connection: Connection, _rule: AlertRule, _now: datetime) -> Iterator[Met]:
     for alarm in open_alarms(connection):
         yield Met(f"alarm {alarm.id}", alarm_sentence(alarm))
 
 
-def _old_flags(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+def _old_flags(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
     flags = count_open_flags(connection, before=now - _period(rule))
     if flags > _threshold(rule):
         words = f"{counted(flags, 'open flag')} older than {period_words(rule.period_s or 0)}"
         yield Met("", f"{words} (threshold: {_threshold(rule):,.0f}).", flags)
 
 
-def _open_flags(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
+def _open_flags(connection: Connection, rule: AlertRule, _now: datetime) -> Iterator[Met]:
     flags = count_open_flags(connection)
     if flags > _threshold(rule):
         yield Met("", note("many_open_flags", flags=flags, threshold=_threshold(rule)).text, flags)
 
 
-def _waiting_answers(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
-    for judging_rule in list_rules(connection):
-        if judging_rule.state is not RuleState.ACTIVE or not _watched(rule, judging_rule.name):
+def _waiting_answers(connection: Connection, rule: AlertRule, _now: datetime) -> Iterator[Met]:
+    for judging_rule in active_rules(connection, JudgingRule):
+        if not _watched(rule, judging_rule.name):
             continue
         left = waiting(connection, judging_rule)
         if left.answers > _threshold(rule) and left.oldest is not None:
@@ -129,7 +130,7 @@ def _days_of_judges(
         yield judge, judge_days(connection, judge, last_days)
 
 
-def _unusable_verdicts(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+def _unusable_verdicts(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
     for judge, days in _days_of_judges(connection, now, 2):
         calls = sum(day.asked for day in days)
         if not _watched(rule, judge) or calls < LEAST_CALLS:
@@ -143,7 +144,7 @@ def _unusable_verdicts(connection: Connection, rule: NewAlertRule, now: datetime
             )
 
 
-def _spend(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+def _spend(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
     midnight = datetime.combine(now.astimezone(UTC), time(), UTC)
     others = [
         each
@@ -166,7 +167,7 @@ def _spend(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterato
         yield Met("", words + more, cost / 1_000_000)
 
 
-def _silent_source(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+def _silent_source(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
     for silent in silent_sources(connection, now, _period(rule)):
         if _watched(rule, silent.subject):
             yield silent
@@ -181,7 +182,7 @@ def silent_sources(connection: Connection, now: datetime, period: timedelta) -> 
             yield Met(source, words, (now - last_at).total_seconds())
 
 
-def _missing_worker(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
+def _missing_worker(connection: Connection, rule: AlertRule, _now: datetime) -> Iterator[Met]:
     workers = len(live_workers(connection, within=_period(rule)))
     if workers < _threshold(rule):
         period = period_words(rule.period_s or 0)
@@ -190,7 +191,7 @@ def _missing_worker(connection: Connection, rule: NewAlertRule, _now: datetime) 
         )
 
 
-def _level(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+def _level(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
     for figure in level_figures(connection, rule, now):
         if figure.is_met:
             yield Met(figure.subject, figure.sentence, figure.estimate.value)

@@ -12,20 +12,15 @@ from sqlalchemy import Connection
 from judgeboard.alerts.conditions import CONDITIONS, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
-from judgeboard.domain import Action, AlertCondition, MessageKind, RuleState
+from judgeboard.domain import Action, AlertCondition, MessageKind
 from judgeboard.errors import JudgeboardError
 from judgeboard.measure.alarms import watch
 from judgeboard.people.permissions import Actor, allowed
 from judgeboard.runs.work import Duty
 from judgeboard.store.alerts import (
-    AlertRule,
-    alert_rule_named,
-    claim_alert_rules,
     close_event,
     get_delivery,
-    list_alert_rules,
     resolve_event,
-    set_alert_problem,
     store_delivery,
     store_event,
     store_message,
@@ -33,7 +28,8 @@ from judgeboard.store.alerts import (
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import AlertDelivery, AlertEvent
+from judgeboard.store.rules import active_rules, rule_named, take_rule, update_rule
+from judgeboard.store.tables import AlertDelivery, AlertEvent, AlertRule
 
 EVERY = timedelta(minutes=1)
 """How often workers evaluate a rule."""
@@ -108,12 +104,12 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
     Each rule is evaluated by one process at a time. Any number of evaluations find the same events.
     """
     with store.reading() as connection:
-        active = [rule for rule in list_alert_rules(connection) if rule.state is RuleState.ACTIVE]
+        active = active_rules(connection, AlertRule)
     due = [rule for rule in active if rule.evaluated_at is None or now - rule.evaluated_at >= every]
     if not due:
         return
     with store.writing() as connection:
-        rules = claim_alert_rules(connection, due, now)
+        rules = [rule for rule in due if take_rule(connection, rule, "evaluated_at", now)]
     for rule in rules:
         problem = None
         try:
@@ -125,7 +121,7 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
             _log.warning("alert rule %s: %s; trying again", rule.id, name, exc_info=traceback)
         if problem != rule.problem:
             with store.writing() as connection:
-                set_alert_problem(connection, rule.id, problem)
+                update_rule(connection, rule, problem=problem)
 
 
 def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
@@ -168,8 +164,7 @@ def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
 
 
 def _due(connection: Connection) -> list[str] | None:
-    is_active = any(rule.state is RuleState.ACTIVE for rule in list_alert_rules(connection))
-    return ["rules"] if is_active else None
+    return ["rules"] if active_rules(connection, AlertRule) else None
 
 
 def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event) -> None:
@@ -197,7 +192,7 @@ def send_test(
     """Send a test message to each destination of a rule from this process, and return the deliveries."""
     moment = now or utc_now()
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
-        rule = alert_rule_named(connection, name)
+        rule = rule_named(connection, AlertRule, name)
         message = message_of(rule, MessageKind.TEST, moment)
         ids = [
             store_delivery(connection, rule.id, MessageKind.TEST, message, destination, moment)

@@ -23,12 +23,12 @@ from judgeboard.measure.trend_figures import (
 )
 from judgeboard.stats.arrays import TIE, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, unmeasured
-from judgeboard.store.alerts import Level, NewAlertRule
 from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import NEWEST, NewestValues, are_days_cut, newest_values
 from judgeboard.store.filters import METADATA, WHERE_FIELDS, LevelMeasure, RowFilter, parse_where
 from judgeboard.store.settings import rules_in_force
 from judgeboard.store.statements import NO_DAY
+from judgeboard.store.tables import AlertRule, Level
 from judgeboard.text import counted, utc_day
 
 LEAST_ANSWERS = 10
@@ -90,9 +90,7 @@ class LevelFigure:
     sentence: str
 
 
-def level_figures(
-    connection: Connection, rule: NewAlertRule, now: datetime
-) -> Iterator[LevelFigure]:
+def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[LevelFigure]:
     """Yield the figure of each slice of a level rule now.
 
     Only the answers with the `NEWEST` highest ids are read, however large the log is. Answers with
@@ -138,9 +136,7 @@ def level_figures(
         )
 
 
-def levels_now(
-    connection: Connection, rule: NewAlertRule, now: datetime | None = None
-) -> list[str]:
+def levels_now(connection: Connection, rule: AlertRule, now: datetime | None = None) -> list[str]:
     """Return a sentence for each slice of a level rule: its figure now, or why it has none; no sentence for others."""
     try:
         return [figure.sentence for figure in level_figures(connection, rule, now or utc_now())]
@@ -187,7 +183,7 @@ def _days_window(connection: Connection, days: int, today: int) -> str:
 
 
 def _figure(
-    rule: NewAlertRule,
+    rule: AlertRule,
     level: Level,
     subject: str,
     estimate: Estimate,

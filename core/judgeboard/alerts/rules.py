@@ -19,27 +19,22 @@ from judgeboard.alerts.levels import (
     window_of,
     window_words,
 )
-from judgeboard.domain import Action, AlertCondition, RuleState
+from judgeboard.domain import Action, AlertCondition, RuleKind
 from judgeboard.errors import BadInput, MissingSetting
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.trend_figures import MEASURES, find_criterion
 from judgeboard.people.permissions import Actor, actor_name, allowed
+from judgeboard.runs.rules import checked_name
 from judgeboard.settings.fields import Text
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.settings.sections import AlertSettings, fields_of
-from judgeboard.store.alerts import (
-    Level,
-    NewAlertRule,
-    alert_rule_named,
-    insert_alert_rule,
-    set_alert_rule_state,
-)
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import known_judges
+from judgeboard.store.rules import insert_rule
+from judgeboard.store.tables import AlertRule, Level
 from judgeboard.text import seconds_of, unstorable
 
-LONGEST_NAME = 80  # characters
 LARGEST_THRESHOLD = 1e12
 NEVER = "never"
 DAILY = "24h"
@@ -148,11 +143,9 @@ def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, s
     return threshold, written.after or condition.period
 
 
-def checked_rule(written: WrittenRule) -> NewAlertRule:
-    """Return a rule that can be stored; raise BadInput, with the name of the field first."""
-    name = " ".join(written.name.split())  # one line
-    if not name or len(name) > LONGEST_NAME or unstorable(name):
-        raise BadInput(f"name: the name of an alert rule has 1 to {LONGEST_NAME} characters")
+def checked_rule(written: WrittenRule, by: str = "", now: datetime | None = None) -> AlertRule:
+    """Return the rule that ``by`` adds; raise BadInput, with the name of the field first."""
+    name = checked_name(RuleKind.ALERT, written.name)
     if written.when not in CONDITIONS:
         raise BadInput(
             f"when: no condition {written.when!r}; the conditions are {', '.join(CONDITIONS)}"
@@ -171,8 +164,10 @@ def checked_rule(written: WrittenRule) -> NewAlertRule:
         raise BadInput("only: a name contains a character that cannot be stored")
     if written.quiet is not None:
         quiet_hours(written.quiet)
-    return NewAlertRule(
+    return AlertRule(
         name=name,
+        by=by,
+        at=now or utc_now(),
         condition=AlertCondition(written.when),
         threshold=threshold,
         period_s=None if period is None else seconds_of(period),
@@ -184,7 +179,7 @@ def checked_rule(written: WrittenRule) -> NewAlertRule:
     )
 
 
-def _check_names(connection: Connection, rule: NewAlertRule) -> None:
+def _check_names(connection: Connection, rule: AlertRule) -> None:
     """Raise NotFound if a level names a judge or a criterion that does not exist: it would never have a figure.
 
     Raises BadInput if several judges have the criterion.
@@ -208,13 +203,13 @@ def unset_webhooks(destinations: Iterable[str]) -> Note | None:
 
 def add_alert_rule(
     store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None
-) -> str:
-    """Add an alert rule, which workers evaluate from now on, and return its name.
+) -> AlertRule:
+    """Add an alert rule, which workers evaluate from now on, and return it.
 
     Raises BadInput if a field or the name is not usable, NotFound if a level names an unknown judge
     or criterion, and MissingSetting if no message could be sent.
     """
-    rule = checked_rule(written)
+    rule = checked_rule(written, actor_name(actor), now)
     for destination in rule.destinations:
         try:
             check_settings(destination)
@@ -225,17 +220,7 @@ def add_alert_rule(
             raise BadInput(f"to: {destination}: {unusable}") from None
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         _check_names(connection, rule)
-        insert_alert_rule(connection, rule, actor_name(actor), now or utc_now())
-    return rule.name
-
-
-def change_alert_rule(
-    store: Store, name: str, state: RuleState, actor: Actor, now: datetime | None = None
-) -> None:
-    """Pause, resume or remove an alert rule. A paused rule is not evaluated and sends nothing."""
-    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
-        rule = alert_rule_named(connection, name)
-        set_alert_rule_state(connection, rule, state, actor_name(actor), now or utc_now())
+        return insert_rule(connection, rule)
 
 
 def fault_in_project(fail: Callable[..., BadInput], error: str, *keys: str) -> BadInput:
@@ -246,7 +231,7 @@ def fault_in_project(fail: Callable[..., BadInput], error: str, *keys: str) -> B
     return fail(f"is not usable: {error}", *keys)
 
 
-def limits_words(rule: NewAlertRule) -> str:
+def limits_words(rule: AlertRule) -> str:
     """Return what a rule watches: "old_flags > 0, after 2 d"."""
     if rule.level is not None:
         return _level_words(rule, rule.level)
@@ -263,7 +248,7 @@ def limits_words(rule: NewAlertRule) -> str:
     return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
 
 
-def _level_words(rule: NewAlertRule, level: Level) -> str:
+def _level_words(rule: AlertRule, level: Level) -> str:
     unit = " %" if level.measure is not None and MEASURES[level.measure].is_share else ""
     sign = "<" if level.direction == "below" else ">"
     words = f"{measure_words(level)} {sign} {rule.threshold:g}{unit}, {window_words(level)}"
@@ -271,6 +256,6 @@ def _level_words(rule: NewAlertRule, level: Level) -> str:
     return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
 
 
-def reminder_words(rule: NewAlertRule) -> str:
+def reminder_words(rule: AlertRule) -> str:
     """Return the time between reminders, or "never"."""
     return NEVER if rule.remind_s is None else period_words(rule.remind_s)

@@ -1,10 +1,9 @@
 """The commands of `judgeboard rule`: rules that workers follow to judge answers, send messages and push scores."""
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args
 
 import click
 
@@ -13,25 +12,21 @@ from judgeboard.cli.asked_judge import chosen_kind, judge_for_workers, judge_kin
 from judgeboard.cli.asking import address_options, warned, with_confirmed_host, yes_option
 from judgeboard.cli.options import FiniteRange
 from judgeboard.cli.push import TARGETS, as_seconds, push_options
-from judgeboard.domain import AlertCondition, RuleState
+from judgeboard.domain import AlertCondition, RuleKind, RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filters import LevelMeasure, RowFilter, describe
 from judgeboard.text import counted, iso_z, money
 
 if TYPE_CHECKING:
     from judgeboard.cli.push import PushKeywords
-    from judgeboard.runs.judging_rules import RuleProgress
-    from judgeboard.store.alerts import AlertRule
     from judgeboard.store.engine import Store
-    from judgeboard.store.tables import AlertEvent
-    from judgeboard.tools.push import TargetProgress
+    from judgeboard.store.tables import AlertEvent, Rule
 
-Kind = Literal["judge", "alert", "push"]
-NOUNS: dict[Kind, str] = {"judge": "judging rule", "alert": "alert rule", "push": "push target"}
-_EXAMPLES: dict[Kind, str] = {
-    "judge": "judge NAME --judge KIND",
-    "alert": "alert NAME --when CONDITION --to DESTINATION",
-    "push": "push TOOL",
+F = TypeVar("F", bound=Callable[..., Any])
+_EXAMPLES = {
+    RuleKind.JUDGE: "judge NAME --judge KIND",
+    RuleKind.ALERT: "alert NAME --when CONDITION --to DESTINATION",
+    RuleKind.PUSH: "push TOOL",
 }
 
 
@@ -189,7 +184,7 @@ def add_judge(
         actor=options.actor(),
     )
     added = with_confirmed_host(store_rule)
-    _show(store, "judge", added.name)
+    _show(store, added)
     options.suggest("serve")
 
 
@@ -311,8 +306,8 @@ def add_alert(
         quiet=quiet,
     )
     added = add_alert_rule(store, written, options.actor())
-    _show(store, "alert", added, warned([unset_webhooks(to)]))
-    options.suggest("rule", "test", added)
+    _show(store, added, warned([unset_webhooks(to)]))
+    options.suggest("rule", "test", added.name)
 
 
 @options.command(
@@ -341,69 +336,71 @@ def add_push(tool: str, name: str | None, every: float, **chosen: "Unpack[PushKe
 
     store = options.open_store()
     added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **chosen)
-    _show(store, "push", added)
+    _show(store, added)
     options.suggest("serve")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A judging rule, an alert rule or a push target, as the command line shows it.
+class RuleLine:
+    """A rule as the command line shows it.
 
-    ``does`` says what it does. ``now`` is its problem, or else what is waiting. ``details`` are
-    further lines in full. ``record`` has the fields of its own kind, and ``events`` are the open
-    events of an alert rule.
+    ``state`` and ``does`` say what it does. ``now`` is its problem, or else what is waiting.
+    ``details`` are further lines in full, ``own`` further fields, and ``events`` the open events of
+    an alert rule.
     """
 
-    kind: Kind
-    record: "RuleProgress | AlertRule | TargetProgress"
+    rule: "Rule"
+    state: str
     does: str
     now: str
     details: tuple[str, ...]
-    events: "tuple[AlertEvent, ...] | None" = None
+    own: Mapping[str, object]
+    events: "tuple[AlertEvent, ...]" = ()
 
     @property
     def lines(self) -> list[str]:
         """The rule in full, as lines for a terminal."""
-        problem = [f"problem: {self.record.problem}"] if self.record.problem else []
-        first = f"{self.kind} {self.record.name}: {self.record.state}; {self.does}"
-        events = _event_lines((None, event) for event in self.events or ())
+        problem = [f"problem: {self.rule.problem}"] if self.rule.problem else []
+        first = f"{self.rule.kind} {self.rule.name}: {self.state}; {self.does}"
+        events = [_event_words(event) for event in self.events]
         return [first, *(f"  {line}" for line in (*self.details, *problem, *events))]
 
     def as_json(self) -> dict[str, object]:
         """Return the rule as JSON values: its kind, what it does, and the fields of its own kind."""
-        own = {
-            field.name: getattr(self.record, field.name)
-            for field in dataclasses.fields(self.record)
-        }
-        events = {} if self.events is None else {"open": self.events}
-        return {"kind": self.kind, "name": self.record.name, "does": self.does, **own, **events}
+        shown = {"kind": self.rule.kind, "does": self.does}
+        return shown | self.rule.as_json() | {"state": self.state} | dict(self.own)
 
 
-def _judging_rules(store: "Store", name: str | None) -> Iterator[Rule]:
+def _judging_rules(store: "Store", name: str | None) -> Iterator[RuleLine]:
     from judgeboard.runs.judging_rules import rule_progress
 
-    for rule in rule_progress(options.seen(store), name=name):
-        oldest = f", the oldest since {rule.oldest:%Y-%m-%d %H:%M} UTC" if rule.oldest else ""
-        failed = f" ({rule.failed_today:,} without a verdict)" if rule.failed_today else ""
-        today = f"{counted(rule.calls_today, 'call')}{failed}, {money(rule.cost_micro)}"
-        waiting = counted(rule.waiting, "answer")
-        details = [f"waiting: {waiting}{oldest}; today: {today}; per day: {rule.budget_words}"]
+    for each in rule_progress(options.seen(store), name=name):
+        oldest = f", the oldest since {each.oldest:%Y-%m-%d %H:%M} UTC" if each.oldest else ""
+        failed = f" ({each.failed_today:,} without a verdict)" if each.failed_today else ""
+        today = f"{counted(each.calls_today, 'call')}{failed}, {money(each.cost_micro)}"
+        waiting = counted(each.waiting, "answer")
+        details = [f"waiting: {waiting}{oldest}; today: {today}; per day: {each.budget_words}"]
         details += [
-            f"judge before: {each.title} until {each.until:%Y-%m-%d %H:%M} UTC"
-            for each in rule.earlier
+            f"judge before: {judge.title} until {judge.until:%Y-%m-%d %H:%M} UTC"
+            for judge in each.earlier
         ]
-        does = f"{rule.judge} judges {rule.rate_words} of {describe(rule.where)}"
-        yield Rule("judge", rule, does, rule.problem or f"{waiting} waiting", tuple(details))
+        does = f"{each.version.title} judges {each.rate_words} of {describe(each.rule.filter)}"
+        now = each.rule.problem or f"{waiting} waiting"
+        yield RuleLine(each.rule, each.state, does, now, tuple(details), each.as_json())
 
 
-def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
+def _alert_rules(store: "Store", name: str | None) -> Iterator[RuleLine]:
     from judgeboard.alerts.levels import levels_now
     from judgeboard.alerts.rules import limits_words, reminder_words
-    from judgeboard.store.alerts import list_alert_rules, open_events
+    from judgeboard.store.alerts import open_events
+    from judgeboard.store.jobs import live_workers
+    from judgeboard.store.rules import list_rules
+    from judgeboard.store.tables import AlertRule
 
     with options.seen(store).reading() as connection:
+        has_worker = bool(live_workers(connection))
         open_now = open_events(connection)
-        for rule in list_alert_rules(connection):
+        for rule in list_rules(connection, AlertRule):
             if name not in {None, rule.name}:
                 continue
             events = tuple(event for named, event in open_now if named == rule.name)
@@ -413,21 +410,29 @@ def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
             )  # a table does not show what takes long
             details = [f"now: {sentence}" for sentence in levels]
             details += [f"reminder: {reminder_words(rule)}{quiet}"]
+            state = rule.state_now(has_worker=has_worker)
             does = f"sends a message to {', '.join(rule.destinations)} while {limits_words(rule)}"
             now = rule.problem or counted(len(events), "open event")
-            yield Rule("alert", rule, does, now, tuple(details), events)
+            yield RuleLine(rule, state, does, now, tuple(details), {"open": events}, events)
 
 
-def _push_targets(store: "Store", name: str | None) -> Iterator[Rule]:
-    from judgeboard.tools.push import target_progress
+def _push_targets(store: "Store", name: str | None) -> Iterator[RuleLine]:
+    from judgeboard.store.jobs import live_workers
+    from judgeboard.store.rules import list_rules
+    from judgeboard.store.tables import PushTarget
+    from judgeboard.tools.push import next_push, target_state
 
-    for target in target_progress(store):
+    with store.reading() as connection:
+        living = live_workers(connection)
+        targets = list_rules(connection, PushTarget)
+    for target in targets:
         if name not in {None, target.name}:
             continue
         source = "" if target.source is None else f" of {target.source}"
         notes = ", with notes" if target.with_notes else ""
         last = f"{target.succeeded_at:%Y-%m-%d %H:%M:%S} UTC" if target.succeeded_at else "never"
-        soon = f"{target.next_at:%Y-%m-%d %H:%M:%S} UTC" if target.next_at else "none"
+        next_at = next_push(target, living)
+        soon = f"{next_at:%Y-%m-%d %H:%M:%S} UTC" if next_at else "none"
         refused = counted(target.refused, "item")
         details = [
             f"pushed: {target.pushed:,}; waiting: {target.waiting:,}; last success: {last}; next push: {soon}"
@@ -439,31 +444,30 @@ def _push_targets(store: "Store", name: str | None) -> Iterator[Rule]:
         now = f"{counted(target.waiting, 'item')} waiting" + (
             f", {refused} refused" if target.refused else ""
         )
-        yield Rule("push", target, does, target.problem or now, tuple(details))
+        now = target.problem or now
+        own = {"next_at": next_at}
+        yield RuleLine(target, target_state(target, living), does, now, tuple(details), own)
 
 
-def _event_lines(events: "Iterable[tuple[str | None, AlertEvent]]") -> Iterator[str]:
-    """Yield open events as lines for a terminal, each with the name of its rule if it is not None."""
-    for name, event in events:
-        of = "" if name is None else f"{name}: "
-        yield f"open since {iso_z(event.opened_at)}: {of}{event.sentence}"
+def _event_words(event: "AlertEvent", name: str = "") -> str:
+    return f"open since {iso_z(event.opened_at)}: {name}{event.sentence}"
 
 
-_READ: dict[Kind, Callable[["Store", str | None], Iterator[Rule]]] = {
-    "judge": _judging_rules,
-    "alert": _alert_rules,
-    "push": _push_targets,
+_READ: dict[RuleKind, Callable[["Store", str | None], Iterator[RuleLine]]] = {
+    RuleKind.JUDGE: _judging_rules,
+    RuleKind.ALERT: _alert_rules,
+    RuleKind.PUSH: _push_targets,
 }
 
 
-def _show(store: "Store", kind: Kind, name: str, more: Mapping[str, object] | None = None) -> None:
-    """Show the rule of a kind with this name in full."""
-    (rule,) = _READ[kind](store, name)
-    options.show(rule.as_json(), [*rule.lines, *_worker_lines([rule])], more)
+def _show(store: "Store", rule: "Rule", more: Mapping[str, object] | None = None) -> None:
+    """Show a rule that was just stored in full."""
+    (line,) = _READ[rule.kind](store, rule.name)
+    options.show(line.as_json(), [*line.lines, *_worker_lines([line])], more)
 
 
-def _worker_lines(rules: Iterable[Rule]) -> list[str]:
-    idle = any(rule.record.state == "no worker" for rule in rules)
+def _worker_lines(rules: Iterable[RuleLine]) -> list[str]:
+    idle = any(line.state == "no worker" for line in rules)
     return (
         ["No process follows the rules: start `judgeboard serve` or `judgeboard worker`."]
         if idle
@@ -471,25 +475,35 @@ def _worker_lines(rules: Iterable[Rule]) -> list[str]:
     )
 
 
-def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
+def _kinds_of(store: "Store", name: str, kind: RuleKind | None) -> list[RuleKind]:
     """Return the kinds that have a rule with this name, at most ``kind`` itself; raise NotFound if there is none."""
-    from judgeboard.store.alerts import list_alert_rules
-    from judgeboard.store.judging_rules import list_rules
-    from judgeboard.store.tools import list_targets
+    from judgeboard.store.rules import list_rules
+    from judgeboard.store.tables import RULES
 
     with store.reading() as connection:
-        named: list[tuple[Kind, str]] = [("judge", rule.name) for rule in list_rules(connection)]
-        named += [("alert", rule.name) for rule in list_alert_rules(connection)]
-        named += [("push", target.name) for target in list_targets(connection)]
-    named = [(each, known) for each, known in named if kind in {None, each}]
+        named = [
+            (each, rule.name)
+            for each, rules in RULES.items()
+            if kind in {None, each}
+            for rule in list_rules(connection, rules)
+        ]
     kinds = [each for each, known in named if known == name]
     if not kinds:
-        noun = "rule" if kind is None else NOUNS[kind]
+        noun = "rule" if kind is None else kind.noun
         known_names = ", ".join(
             f"{known} ({each})" if kind is None else known for each, known in named
         )
         raise NotFound(f"no {noun} {name!r}; known: {known_names or 'none'}")
     return kinds
+
+
+def _kind_option(help_: str) -> Callable[[F], F]:
+    return click.option(
+        "--kind",
+        type=click.Choice([each.value for each in RuleKind]),
+        callback=lambda _context, _option, kind: None if kind is None else RuleKind(kind),
+        help=help_,
+    )
 
 
 @options.command(
@@ -500,10 +514,8 @@ def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
     rows="rules",
 )
 @click.argument("name", required=False)
-@click.option(
-    "--kind", type=click.Choice(list(NOUNS)), help="Only rules of this kind (default: all kinds)."
-)
-def rule_list(name: str | None, kind: Kind | None) -> None:
+@_kind_option("Only rules of this kind (default: all kinds).")
+def rule_list(name: str | None, kind: RuleKind | None) -> None:
     """List the judging rules, alert rules and push targets.
 
     The table has the kind and the name of each rule, what it does and its state. The last column
@@ -516,35 +528,34 @@ def rule_list(name: str | None, kind: Kind | None) -> None:
     kinds = (
         _kinds_of(store, name, kind)
         if name is not None
-        else [each for each in NOUNS if kind in {None, each}]
+        else [each for each in RuleKind if kind in {None, each}]
     )
-    rules = [rule for each in kinds for rule in _READ[each](store, name)]
+    rules = [line for each in kinds for line in _READ[each](store, name)]
     rows = tuple(
-        (rule.kind, rule.record.name, rule.does, str(rule.record.state), rule.now) for rule in rules
+        (line.rule.kind.value, line.rule.name, line.does, line.state, line.now) for line in rules
     )
     table = Table(
         tuple(map(Column, ("Kind", "Name", "What it does", "State", "Problem or waiting"))), rows
     )
     if name is not None:
-        lines = [line for rule in rules for line in rule.lines]
+        lines = [line for each in rules for line in each.lines]
     elif rules:
-        events = [(rule.record.name, event) for rule in rules for event in rule.events or ()]
-        lines = [*text_lines(table), *_event_lines(events)]
-    else:
-        nouns = "rules" if kind is None else f"{NOUNS[kind]}s"
-        lines = [
-            f"There are no {nouns} yet. To add one: `judgeboard rule add {_EXAMPLES[kind or 'judge']}`"
+        events = [
+            _event_words(event, f"{each.rule.name}: ") for each in rules for event in each.events
         ]
+        lines = [*text_lines(table), *events]
+    else:
+        nouns = "rules" if kind is None else f"{kind.noun}s"
+        example = _EXAMPLES[kind or RuleKind.JUDGE]
+        lines = [f"There are no {nouns} yet. To add one: `judgeboard rule add {example}`"]
     options.show(
-        {"rules": [rule.as_json() for rule in rules]}, [*lines, *_worker_lines(rules)], table=table
+        {"rules": [each.as_json() for each in rules]}, [*lines, *_worker_lines(rules)], table=table
     )
 
 
-def _change(name: str, kind: Kind | None, state: RuleState) -> None:
+def _change(name: str, kind: RuleKind | None, state: RuleState) -> None:
     """Store the state of the rule with this name; raise BadInput with the commands if rules of two kinds have it."""
-    from judgeboard.alerts.rules import change_alert_rule
-    from judgeboard.runs.judging_rules import change_rule
-    from judgeboard.tools.push import change_target
+    from judgeboard.runs.rules import change_rule
 
     store = options.open_store()
     kinds = _kinds_of(store, name, kind)
@@ -553,16 +564,13 @@ def _change(name: str, kind: Kind | None, state: RuleState) -> None:
         raise BadInput(
             f"rules of {len(kinds)} kinds have the name {name!r}: {' and '.join(kinds)}; write {commands}"
         )
-    change = {"judge": change_rule, "alert": change_alert_rule, "push": change_target}[kinds[0]]
-    change(store, name, state, options.actor())
+    change_rule(store, kinds[0], name, state, options.actor())
     result = {"kind": kinds[0], "name": name, "state": state.value}
     options.show(result, [f"{kinds[0]} {name}: {state.value}"])
 
 
-_kind_of_name = click.option(
-    "--kind",
-    type=click.Choice(list(NOUNS)),
-    help="Kind of the rule. Needed only if rules of two kinds have the same name.",
+_kind_of_name = _kind_option(
+    "Kind of the rule. Needed only if rules of two kinds have the same name."
 )
 
 
@@ -571,7 +579,7 @@ _kind_of_name = click.option(
 )
 @click.argument("name")
 @_kind_of_name
-def rule_pause(name: str, kind: Kind | None) -> None:
+def rule_pause(name: str, kind: RuleKind | None) -> None:
     """Pause a rule.
 
     A judging rule finishes the calls in flight, and new answers wait. An alert rule is not
@@ -583,7 +591,7 @@ def rule_pause(name: str, kind: Kind | None) -> None:
 @options.command("judgeboard rule resume live", group=rule_command)
 @click.argument("name")
 @_kind_of_name
-def rule_resume(name: str, kind: Kind | None) -> None:
+def rule_resume(name: str, kind: RuleKind | None) -> None:
     """Resume a paused rule.
 
     A judging rule also judges the answers that came while it was paused. A push target is pushed to
@@ -595,7 +603,7 @@ def rule_resume(name: str, kind: Kind | None) -> None:
 @options.command("judgeboard rule remove live", group=rule_command)
 @click.argument("name")
 @_kind_of_name
-def rule_remove(name: str, kind: Kind | None) -> None:
+def rule_remove(name: str, kind: RuleKind | None) -> None:
     """Remove a rule. Its name is free again.
 
     The judgments of a judging rule and the messages of an alert rule are kept. What a push rule has

@@ -8,12 +8,12 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from judgeboard.alerts.conditions import silent_sources
-from judgeboard.domain import AlertCondition, RuleState, RunState
-from judgeboard.store.alerts import list_alert_rules, open_events
+from judgeboard.domain import AlertCondition, RunState
+from judgeboard.store.alerts import open_events
 from judgeboard.store.jobs import list_jobs
-from judgeboard.store.judging_rules import list_rules
+from judgeboard.store.rules import active_rules, list_rules
 from judgeboard.store.runs import list_runs
-from judgeboard.store.tools import list_targets
+from judgeboard.store.tables import AlertRule, JudgingRule, PushTarget
 from judgeboard.store.traces import UnusedTraces, unused_traces
 from judgeboard.text import counted
 
@@ -74,7 +74,7 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
 
 
 def _events(connection: Connection) -> Iterator[Failure]:
-    conditions = {rule.name: rule.condition for rule in list_alert_rules(connection)}
+    conditions = {rule.name: rule.condition for rule in list_rules(connection, AlertRule)}
     for name, event in open_events(connection):
         if conditions[name] is not AlertCondition.ALARM:
             yield Failure("alert", event.subject or name, f"Alert {name}.", event.sentence)
@@ -113,18 +113,18 @@ def _runs(connection: Connection, since: datetime) -> Iterator[Failure]:
 
 
 def _rules(connection: Connection) -> Iterator[Failure]:
-    for rule in list_rules(connection):
-        if rule.state is RuleState.ACTIVE and rule.problem:
+    for rule in active_rules(connection, JudgingRule):
+        if rule.problem:
             yield Failure("judging_rule", rule.name, f"Judging rule {rule.name}.", rule.problem)
-    for alert in list_alert_rules(connection):
-        if alert.state is RuleState.ACTIVE and alert.problem:
+    for alert in active_rules(connection, AlertRule):
+        if alert.problem:
             yield Failure("alert_rule", alert.name, f"Alert rule {alert.name}.", alert.problem)
 
 
 def _push_targets(connection: Connection) -> Iterator[Failure]:
-    for target in list_targets(connection):
+    for target in active_rules(connection, PushTarget):
         reason = target.problem or (target.reason if target.refused else None)
-        if target.state is RuleState.ACTIVE and reason:
+        if reason:
             lead = f"The push {target.name} stopped before its end."
             if target.problem is None:
                 lead = f"{target.tool} refused {counted(target.refused, 'item')} of the push {target.name}."

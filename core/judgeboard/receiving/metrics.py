@@ -103,16 +103,17 @@ def samples(store: Readable, now: datetime) -> Iterator[Sample]:
         yield from _judged(connection)
         yield from _reviewed(connection, now)
         yield from _worked(connection)
-    for rule in rule_progress(store, now):
-        yield "judging_waiting", (rule.name,), rule.waiting
-        if rule.oldest is not None:
-            yield "judging_oldest_timestamp_seconds", (rule.name,), rule.oldest.timestamp()
+    for each in rule_progress(store, now):
+        name = each.rule.name
+        yield "judging_waiting", (name,), each.waiting
+        if each.oldest is not None:
+            yield "judging_oldest_timestamp_seconds", (name,), each.oldest.timestamp()
         for state in RULE_STATES:
-            yield "judging_rule_state", (rule.name, state), state == rule.state
-        yield "judging_calls_today", (rule.name,), rule.calls_today
-        yield "judging_failed_today", (rule.name,), rule.failed_today
-        if rule.cost_micro is not None:
-            yield "judging_cost_today_dollars", (rule.name,), rule.cost_micro / _MICRO
+            yield "judging_rule_state", (name, state), state == each.state
+        yield "judging_calls_today", (name,), each.calls_today
+        yield "judging_failed_today", (name,), each.failed_today
+        if each.cost_micro is not None:
+            yield "judging_cost_today_dollars", (name,), each.cost_micro / _MICRO
 
 
 def _ingested(connection: Connection) -> Iterator[Sample]:

@@ -1,13 +1,13 @@
-"""Judging rules: add, pause, resume and remove them, and count the answers that wait for each."""
+"""Judging rules: add them, give them another judge, and count the answers that wait for each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, RuleState
+from judgeboard.domain import Action, RuleKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.endpoint import PROVIDERS
@@ -21,31 +21,31 @@ from judgeboard.runs.jobs import (
     with_last_address,
 )
 from judgeboard.runs.method import require_price
+from judgeboard.runs.rules import checked_name
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import live_workers
-from judgeboard.store.judge_versions import ensure_version, get_version, refuse_retired
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    ensure_version,
+    get_version,
+    refuse_retired,
+)
 from judgeboard.store.judging_rules import (
     EarlierJudge,
-    JudgingRule,
-    NewRule,
     budget_is_used_up,
-    get_rule,
-    insert_rule,
-    list_rules,
-    rule_named,
+    earlier_judges,
     set_rule_judge,
-    set_rule_state,
     spent_today,
     waiting,
 )
 from judgeboard.store.responses import last_response_id
+from judgeboard.store.rules import insert_rule, list_rules, rule_named
 from judgeboard.store.runs import PLAIN, Selection, count_unasked
-from judgeboard.store.statements import record_of
-from judgeboard.text import counted, money, unstorable
+from judgeboard.store.tables import JudgingRule
+from judgeboard.text import counted, money
 
-LONGEST_NAME = 80  # characters
 LONGEST_DELAY = timedelta(days=30).total_seconds()
 
 
@@ -94,9 +94,7 @@ def add_rule(
     the judge is not usable, UnknownPrice if a cost limit needs a price, OtherHost if another host
     is not confirmed.
     """
-    name = " ".join(name.split())  # one line
-    if not name or len(name) > LONGEST_NAME or unstorable(name):
-        raise BadInput(f"the name of a judging rule has 1 to {LONGEST_NAME} characters")
+    name = checked_name(RuleKind.JUDGE, name)
     for each in (rate, *(rates or {}).values()):
         if not 0 <= each <= 1:
             raise BadInput(
@@ -116,10 +114,11 @@ def add_rule(
             lambda: _answers_of(connection, version.id, where or RowFilter(), existing=existing),
             confirmed_host,
         )
-        new = NewRule(
+        rule = JudgingRule(
             name=name,
+            by=actor_name(actor),
             judge_version_id=version.id,
-            filter=(where or RowFilter()).as_dict(),
+            filter=where or RowFilter(),
             judge=judge,
             rate=rate,
             rates=dict(rates or {}),
@@ -129,7 +128,7 @@ def add_rule(
             delay_s=delay_s,
             after_id=0 if existing else last_response_id(connection),
         )
-        return get_rule(connection, insert_rule(connection, new, actor_name(actor), utc_now()))
+        return insert_rule(connection, rule)
 
 
 def set_judge(
@@ -148,10 +147,10 @@ def set_judge(
     has this judge already.
     """
     with store.reading() as connection:
-        rule = rule_named(connection, name)
+        rule = rule_named(connection, JudgingRule, name)
     judge, made = _usable(store, judge, rule.max_cost, rule.concurrency)
     with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
-        rule = rule_named(connection, name)
+        rule = rule_named(connection, JudgingRule, name)
         version = ensure_version(connection, made.version)
         refuse_retired(connection, version)
         if version.id == rule.judge_version_id and configured_address(judge) == configured_address(
@@ -166,8 +165,7 @@ def set_judge(
             lambda: "the waiting and all later answers of this rule",
             confirmed_host,
         )
-        rule_id = set_rule_judge(connection, rule, version.id, judge, actor_name(actor), utc_now())
-        return get_rule(connection, rule_id)
+        return set_rule_judge(connection, rule, version.id, judge, actor_name(actor), utc_now())
 
 
 def rule_spec(connection: Connection, rule: JudgingRule) -> dict[str, Any] | None:
@@ -215,72 +213,61 @@ def _answers_of(
     )
 
 
-def change_rule(store: Store, name: str, state: RuleState, actor: Actor) -> None:
-    """Pause, resume or remove a judging rule. Its judgments are kept, and no answer is judged again.
-
-    A resumed rule also judges the answers that were stored while it was paused.
-    """
-    with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
-        set_rule_state(connection, rule_named(connection, name), state, actor_name(actor))
-
-
 @dataclass(frozen=True, slots=True)
 class RuleProgress:
-    """A judging rule with the answers that wait for it.
+    """A judging rule with its judge, the answers that wait for it, and its calls.
 
-    ``state`` is active, paused, budget used up, no worker or problem. ``model`` is None if the
-    judge makes no model calls. ``earlier`` are the judges that the rule had before. ``waiting``
-    counts the selected answers that are not judged; ``oldest`` is when the first of them was
-    stored. ``calls_today`` and ``cost_micro`` (millionths; None if unknown) are those of the day in
-    UTC.
+    ``state`` is active, paused, budget used up, no worker or problem. ``earlier`` are the judges
+    that the rule had before. ``waiting`` counts the selected answers that are not judged; ``oldest``
+    is when the first of them was stored. ``calls_today`` and ``cost_micro`` (millionths; None if
+    unknown) are those of the day in UTC.
     """
 
-    name: str
+    rule: JudgingRule
     state: str
-    judge: str
-    model: str | None
+    version: StoredVersion
     earlier: tuple[EarlierJudge, ...]
-    where: RowFilter
-    rate: float
-    rates: dict[str, float]
     waiting: int
     oldest: datetime | None
     calls_today: int
     failed_today: int
     cost_micro: int | None
-    max_cost: float | None
-    max_calls: int | None
-    concurrency: int
-    delay_s: float
-    problem: str | None
-    by: str
-    at: datetime
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the columns of the rule and what is counted, with the judge and the filter in words."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)[3:]}
+        judge = {"judge": self.version.title, "model": self.version.model}
+        where = {"state": self.state, "where": self.rule.filter}
+        return self.rule.as_json() | where | judge | own
 
     @property
     def budget_words(self) -> str:
         """The limits per day in words."""
-        limits = [] if self.max_cost is None else [money(round(self.max_cost * 1_000_000))]
-        limits += [] if self.max_calls is None else [counted(self.max_calls, "call")]
+        limits = [] if self.rule.max_cost is None else [_dollars(self.rule.max_cost)]
+        limits += [] if self.rule.max_calls is None else [counted(self.rule.max_calls, "call")]
         return " and ".join(limits) or "no limit"
 
     @property
     def calls_words(self) -> str:
         """The calls of today and their limit: "120 of 500"."""
-        return f"{self.calls_today:,}" + (
-            "" if self.max_calls is None else f" of {self.max_calls:,}"
-        )
+        limit = self.rule.max_calls
+        return f"{self.calls_today:,}" + ("" if limit is None else f" of {limit:,}")
 
     @property
     def cost_words(self) -> str:
         """The cost of today and its limit: "$ 0.12 of $ 5.00"."""
-        limit = "" if self.max_cost is None else f" of {money(round(self.max_cost * 1_000_000))}"
-        return money(self.cost_micro) + limit
+        limit = self.rule.max_cost
+        return money(self.cost_micro) + ("" if limit is None else f" of {_dollars(limit)}")
 
     @property
     def rate_words(self) -> str:
         """The sampling rates in words: "10 % (QA: 50 %)"."""
-        by_type = ", ".join(f"{name}: {rate * 100:g} %" for name, rate in self.rates.items())
-        return f"{self.rate * 100:g} %" + (f" ({by_type})" if by_type else "")
+        by_type = ", ".join(f"{name}: {rate * 100:g} %" for name, rate in self.rule.rates.items())
+        return f"{self.rule.rate * 100:g} %" + (f" ({by_type})" if by_type else "")
+
+
+def _dollars(amount: float) -> str:
+    return money(round(amount * 1_000_000))
 
 
 RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = (
@@ -298,26 +285,18 @@ def rule_progress(
     """Return the judging rules that are not removed, oldest first, with their progress; only that of a ``name``."""
     now = now or utc_now()
     with store.reading() as connection:
-        served = bool(live_workers(connection))
+        has_worker = bool(live_workers(connection))
         lines = []
-        for rule in list_rules(connection):
+        for rule in list_rules(connection, JudgingRule):
             if name not in {None, rule.name}:
                 continue  # counting its answers takes long
             spent, left = spent_today(connection, rule, now), waiting(connection, rule)
-            if rule.state is RuleState.PAUSED:
-                state = PAUSED
-            elif budget_is_used_up(rule, spent):
-                state = USED_UP
-            elif not served:
-                state = NO_WORKER
-            else:
-                state = PROBLEM if rule.problem else ACTIVE
-            progress = record_of(
-                RuleProgress,
-                rule,
-                state=state,
-                judge=rule.judge_title,
-                where=rule.where,
+            doing = USED_UP if budget_is_used_up(rule, spent) else None
+            progress = RuleProgress(
+                rule=rule,
+                state=rule.state_now(has_worker=has_worker, doing=doing),
+                version=get_version(connection, rule.judge_version_id),
+                earlier=earlier_judges(connection, rule),
                 waiting=left.answers,
                 oldest=left.oldest,
                 calls_today=spent.asked,

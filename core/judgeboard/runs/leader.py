@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import RuleState
 from judgeboard.errors import NotFound
 from judgeboard.registry.duties import duties
 from judgeboard.runs.rejudge_jobs import RejudgeJob
@@ -17,8 +16,9 @@ from judgeboard.runs.rule_jobs import RuleJob
 from judgeboard.runs.work import Duty, Entry, Outstanding, QueuedEntry, Step, Work
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import live_workers, unfinished_jobs
-from judgeboard.store.judging_rules import list_rules
 from judgeboard.store.outages import Outage, is_outage
+from judgeboard.store.rules import active_rules
+from judgeboard.store.tables import JudgingRule
 
 if TYPE_CHECKING:
     from judgeboard.runs.engine import Engine
@@ -172,7 +172,7 @@ def _versions_of(work: Work) -> frozenset[int]:
 
 def work_keys(connection: Connection) -> list[str]:
     """Return the keys of the active rules and of the jobs that have not ended."""
-    rules = [f"rule-{rule.id}" for rule in list_rules(connection) if rule.state is RuleState.ACTIVE]
+    rules = [f"rule-{rule.id}" for rule in active_rules(connection, JudgingRule)]
     return [*rules, *(job.id for job in unfinished_jobs(connection))]
 
 

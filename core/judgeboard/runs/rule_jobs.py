@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable
 from datetime import UTC
 
-from judgeboard.domain import RuleState, RunState, Status
+from sqlalchemy import Connection
+
+from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import Ask, Judging, make_judge
@@ -17,20 +19,20 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version, refuse_retired
 from judgeboard.store.judging_rules import (
-    JudgingRule,
     add_selected,
     begin_run_of_day,
     budget_is_used_up,
     due_answers,
-    get_rule,
     pause_run,
     run_of_day,
-    set_problem,
     spent_today,
     still_due,
+    versions_of_rule,
 )
 from judgeboard.store.responses import last_response_id
+from judgeboard.store.rules import get_rule, update_rule
 from judgeboard.store.runs import NOWHERE, Counts, StoredRun
+from judgeboard.store.tables import JudgingRule
 from judgeboard.store.traces import inputs_to_judge
 
 RECENT_SECONDS = (
@@ -110,11 +112,10 @@ class RuleJob(Work):
     def versions(self) -> frozenset[int]:
         """Return the versions of its judge and of those before."""
         with self._store.reading() as connection:
-            return get_rule(connection, self._rule_id).version_ids
+            return versions_of_rule(connection, self._rule(connection))
 
-    @property
-    def _rule_id(self) -> int:
-        return int(self.key.removeprefix("rule-"))
+    def _rule(self, connection: Connection) -> JudgingRule:
+        return get_rule(connection, JudgingRule, int(self.key.removeprefix("rule-")))
 
     def look(self, outstanding: Outstanding, workers: int) -> Step:
         """Enqueue the answers that are due, within the limits of the day."""
@@ -123,7 +124,7 @@ class RuleJob(Work):
         if why is not None:
             if outstanding.is_empty:
                 self._pause(why if why in {USED_UP, COST_LIMIT} else None)
-            ended = rule.state is not RuleState.ACTIVE and outstanding.is_empty
+            ended = not rule.is_active and outstanding.is_empty
             return Step(cancel=outstanding.has_entries, ended=ended)
         if outstanding.held_ids and rule.problem is None:
             self._note(rule, outstanding.reason_held)
@@ -144,7 +145,7 @@ class RuleJob(Work):
     def open(self) -> Opened | None:
         """Return the judge and the run of the day; what prevents it is stored as the problem of the rule."""
         rule, _ = self._state()
-        if rule.state is not RuleState.ACTIVE:
+        if not rule.is_active:
             return None
         try:
             begun, method = self._begun(rule)
@@ -161,7 +162,7 @@ class RuleJob(Work):
     def load(self, opened: Opened, ids: list[int]) -> dict[int, Ask]:  # noqa: ARG002 - the run of a day selects nothing
         """Return the asks that are still to be made. While there is a problem, one answer at a time is tried."""
         with self._store.reading() as connection:
-            rule = get_rule(connection, self._rule_id)
+            rule = self._rule(connection)
             due = (
                 still_due(connection, rule, ids, utc_now())
                 if rule.problem is None or len(ids) == 1
@@ -202,12 +203,12 @@ class RuleJob(Work):
 
     def _state(self) -> tuple[JudgingRule, Counts]:
         with self._store.reading() as connection:
-            rule = get_rule(connection, self._rule_id)
+            rule = self._rule(connection)
             has_budget = rule.max_cost is not None or rule.max_calls is not None
             return rule, spent_today(connection, rule, utc_now()) if has_budget else Counts()
 
     def _reason_to_wait(self, rule: JudgingRule, spent: Counts) -> str | None:
-        if rule.state is not RuleState.ACTIVE:
+        if not rule.is_active:
             return NOT_ACTIVE
         if budget_is_used_up(rule, spent):
             return (
@@ -254,14 +255,14 @@ class RuleJob(Work):
             if self._looks is None:
                 self._looks = _Looks(rule, last_id)
             self._looks.passed(last_id)
-            now = utc_now()
+            now, versions = utc_now(), versions_of_rule(connection, rule)
 
             def look(after_id: int, up_to: int | None) -> tuple[list[int], int | None]:
                 for _ in range(PAGES):
                     due = due_answers(
                         connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now
                     )
-                    others = taken | asked_by_commands(self._store, rule.version_ids, due)
+                    others = taken | asked_by_commands(self._store, versions, due)
                     ids = [id_ for id_ in due if id_ not in others]
                     if ids or not due:
                         return ids, None
@@ -287,7 +288,7 @@ class RuleJob(Work):
     def _note(self, rule: JudgingRule, problem: str | None) -> None:
         if problem != rule.problem:
             with self._store.writing() as connection:
-                set_problem(connection, rule.id, problem)
+                update_rule(connection, rule, problem=problem)
 
     def _begun(self, rule: JudgingRule) -> tuple[Begun, Judging]:
         with self._store.reading() as connection:

@@ -1,18 +1,17 @@
-"""Stores alarms with acknowledgements, and alert rules with events and the deliveries of their messages."""
+"""Stores alarms with acknowledgements, and the events of alert rules with the deliveries of their messages."""
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, Select, exists, insert, select, update
 
-from judgeboard.domain import AlertCondition, MessageKind, RuleState
-from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.events import record_event
-from judgeboard.store.filters import LevelMeasure
-from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of, rows_of
+from judgeboard.domain import MessageKind, RuleState
+from judgeboard.errors import NotFound
+from judgeboard.store.rules import active_rules
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_of
 from judgeboard.store.tables import (
     ALARM,
     ALARM_ACKNOWLEDGEMENT,
@@ -21,127 +20,8 @@ from judgeboard.store.tables import (
     ALERT_RULE,
     AlertDelivery,
     AlertEvent,
+    AlertRule,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
-    """What a level rule compares with its threshold: a measure over the newest ``answers``, or over the last ``days``.
-
-    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` is None.
-    ``judge`` is a name, None for the primary judge.
-    """
-
-    measure: LevelMeasure | None
-    criterion: str | None
-    judge: str | None
-    direction: Literal["above", "below"]
-    answers: int | None
-    days: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAlertRule:
-    """An alert rule before it is stored.
-
-    ``threshold`` is in the unit of the condition, ``period_s`` in seconds. With ``subjects``, only
-    these sources, judges, judging rules or slices are watched. A ``level`` belongs to the condition
-    of the same name. ``remind_s`` are the seconds between reminders, None for no reminder.
-    ``quiet`` are daily hours, for example "22:00-07:00 Europe/Berlin".
-    """
-
-    name: str
-    condition: AlertCondition
-    threshold: float | None
-    period_s: float | None
-    subjects: tuple[str, ...]
-    destinations: tuple[str, ...]
-    remind_s: float | None
-    quiet: str | None
-    level: Level | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertRule(NewAlertRule):
-    """A stored alert rule; ``evaluated_at`` is when a worker last took it, ``problem`` why it cannot be evaluated."""
-
-    id: int
-    state: RuleState
-    evaluated_at: datetime | None
-    problem: str | None
-    by: str
-    at: datetime
-
-
-_LISTED = ALERT_RULE.c.state != RuleState.REMOVED.value
-_ACTIVE = ALERT_RULE.c.state == RuleState.ACTIVE.value
-
-
-def insert_alert_rule(connection: Connection, rule: NewAlertRule, by: str, now: datetime) -> int:
-    """Store an alert rule and return its id; raise BadInput if another rule has its name."""
-    inserted = insert_or_skip(connection, ALERT_RULE).returning(ALERT_RULE.c.id)
-    rule_id = connection.execute(inserted, asdict(rule) | {"by": by, "at": now}).scalar()
-    if rule_id is None:
-        raise BadInput(
-            f"there is an alert rule {rule.name!r} already: choose another name, or remove it first"
-        )
-    record_event(connection, "add_alert_rule", by, details={"alert_rule": rule_id}, now=now)
-    return int(rule_id)
-
-
-def list_alert_rules(connection: Connection) -> list[AlertRule]:
-    """Return the alert rules that are not removed, oldest first."""
-    query = select(*columns_of(AlertRule, ALERT_RULE)).where(_LISTED).order_by(ALERT_RULE.c.id)
-    return [
-        record_of(AlertRule, row, level=None if row.level is None else Level(**row.level))
-        for row in connection.execute(query)
-    ]
-
-
-def alert_rule_named(connection: Connection, name: str) -> AlertRule:
-    """Return the alert rule with this name, or raise NotFound."""
-    return record_named(list_alert_rules(connection), name, "alert rule")
-
-
-def set_alert_rule_state(
-    connection: Connection, rule: AlertRule, state: RuleState, by: str, now: datetime
-) -> None:
-    """Pause, resume or remove an alert rule. The open events of a removed rule end without a message."""
-    changed = update(ALERT_RULE).where(
-        ALERT_RULE.c.id == rule.id, _LISTED, ALERT_RULE.c.state != state.value
-    )
-    if connection.execute(changed.values(state=state.value)).rowcount:
-        details = {"alert_rule": rule.id, "state": state.value}
-        record_event(connection, "set_alert_rule_state", by, details=details, now=now)
-    if state is RuleState.REMOVED:
-        of_rule = update(ALERT_EVENT).where(ALERT_EVENT.c.alert_rule_id == rule.id)
-        connection.execute(
-            of_rule.where(ALERT_EVENT.c.resolved_at.is_(None)).values(resolved_at=now)
-        )
-        connection.execute(of_rule.where(~ALERT_EVENT.c.closed).values(closed=True))
-
-
-def claim_alert_rules(
-    connection: Connection, due: Collection[AlertRule], now: datetime
-) -> list[AlertRule]:
-    """Claim rules for this evaluation; return those that no other worker took since they were read."""
-    claimed = []
-    for rule in due:
-        unchanged = ALERT_RULE.c.evaluated_at.is_not_distinct_from(rule.evaluated_at)
-        taken = (
-            update(ALERT_RULE)
-            .where(ALERT_RULE.c.id == rule.id, _ACTIVE, unchanged)
-            .values(evaluated_at=now)
-        )
-        if connection.execute(taken).rowcount:
-            claimed.append(rule)
-    return claimed
-
-
-def set_alert_problem(connection: Connection, rule_id: int, problem: str | None) -> None:
-    """Store why a rule cannot be evaluated; None if it can."""
-    connection.execute(update(ALERT_RULE).where(ALERT_RULE.c.id == rule_id).values(problem=problem))
-
 
 _EVENTS = select(AlertEvent)
 
@@ -159,11 +39,7 @@ def unclosed_events(connection: Connection, rule_id: int) -> list[AlertEvent]:
 
 def open_events(connection: Connection) -> list[tuple[str, AlertEvent]]:
     """Return the open events of active rules with the names of the rules, oldest first."""
-    names = {
-        rule.id: rule.name
-        for rule in list_alert_rules(connection)
-        if rule.state is RuleState.ACTIVE
-    }
+    names = {rule.id: rule.name for rule in active_rules(connection, AlertRule)}
     events = _read_events(
         connection, _EVENTS.where(~ALERT_EVENT.c.closed, ALERT_EVENT.c.resolved_at.is_(None))
     )
@@ -262,6 +138,7 @@ def store_delivery(
 _DELIVERIES = select(AlertDelivery).join(
     ALERT_RULE, ALERT_RULE.c.id == ALERT_DELIVERY.c.alert_rule_id
 )
+_IS_ACTIVE = ALERT_RULE.c.state == RuleState.ACTIVE.value
 _WAITING = ALERT_DELIVERY.c.state == "waiting"
 _EARLIER = ALERT_DELIVERY.alias("earlier_delivery")
 # The messages of an event reach a destination in their order.
@@ -279,7 +156,7 @@ def due_deliveries(connection: Connection, now: datetime) -> list[AlertDelivery]
     Test messages are not among them: the process that stores one sends it.
     """
     is_test = ALERT_DELIVERY.c.kind == MessageKind.TEST.value
-    due = _DELIVERIES.where(_WAITING, _NEXT, _ACTIVE, ~is_test, ALERT_DELIVERY.c.next_at <= now)
+    due = _DELIVERIES.where(_WAITING, _NEXT, _IS_ACTIVE, ~is_test, ALERT_DELIVERY.c.next_at <= now)
     return rows_of(connection, due.order_by(ALERT_DELIVERY.c.id))
 
 

@@ -6,6 +6,7 @@ other parts of the store must know of a column stands at the column: see `Known`
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack, dataclass_transform
@@ -84,6 +85,25 @@ class JsonFilter(TypeDecorator[RowFilter]):
     def process_result_value(self, value: Any, dialect: Dialect) -> RowFilter | None:  # noqa: ARG002 - SQLAlchemy's signature
         """Return None for NULL."""
         return None if value is None else from_dict(value)
+
+
+class JsonRecord(TypeDecorator[Any]):
+    """The fields of a dataclass, stored as JSON and returned as an instance of it."""
+
+    impl = JsonValue
+    cache_ok = True
+
+    def __init__(self, record: type[Any]) -> None:
+        super().__init__()
+        self.record = record
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> dict[str, Any] | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return None for None."""
+        return None if value is None else asdict(value)
+
+    def process_result_value(self, value: dict[str, Any] | None, dialect: Dialect) -> Any:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return None for NULL."""
+        return None if value is None else self.record(**value)
 
 
 class Utc(TypeDecorator[datetime]):

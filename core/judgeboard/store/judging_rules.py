@@ -1,14 +1,13 @@
 """Judging rules, the answers that wait for them, and their runs of a day."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     case,
     exists,
     false,
@@ -21,12 +20,12 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import RuleState, RunState
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.jobs import shared_counts, wake_workers
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import next_by_id
+from judgeboard.store.rules import update_rule
 from judgeboard.store.runs import (
     PLAIN,
     Counts,
@@ -38,40 +37,15 @@ from judgeboard.store.runs import (
     mark_running,
     unasked,
 )
-from judgeboard.store.statements import insert_or_skip, record_named, record_of
-from judgeboard.store.tables import EVENT, JUDGING_RULE, JUDGMENT, RESPONSE, RUN, VERSION
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRule:
-    """A judging rule before it is stored: it judges answers as they come, with one judge version.
-
-    ``filter`` is a `RowFilter` as JSON, ``judge`` has fields of `JudgeOptions`. ``rate`` is the
-    share of the answers that are judged; ``rates`` has other shares by query type. ``max_cost``
-    (dollars) and ``max_calls`` are limits per day (UTC). Only answers with an id above ``after_id``
-    are judged, at the earliest ``delay_s`` seconds after they were stored.
-    """
-
-    name: str
-    judge_version_id: int
-    filter: dict[str, Any]
-    judge: dict[str, Any]
-    rate: float
-    rates: dict[str, float]
-    max_cost: float | None
-    max_calls: int | None
-    concurrency: int
-    delay_s: float
-    after_id: int
-
-    @property
-    def where(self) -> RowFilter:
-        """The filter of answers."""
-        return from_dict(self.filter)
-
-    def inclusion_probability(self, query_type: str) -> float:
-        """Return the probability that an answer of a query type is selected."""
-        return self.rates.get(query_type, self.rate)
+from judgeboard.store.tables import (
+    EVENT,
+    JUDGING_RULE,
+    JUDGMENT,
+    RESPONSE,
+    RUN,
+    VERSION,
+    JudgingRule,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,75 +61,32 @@ class EarlierJudge:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingRule(NewRule):
-    """A stored judging rule; ``problem`` says why workers cannot judge now.
-
-    ``earlier`` are the judges that it had before, oldest first. It judges no answer that one of
-    them judged for it.
-    """
-
-    id: int
-    earlier: tuple[EarlierJudge, ...]
-    judge_title: str
-    model: str | None
-    state: RuleState
-    problem: str | None
-    by: str
-    at: datetime
-
-    @property
-    def version_ids(self) -> frozenset[int]:
-        """The versions of its judge and of those before."""
-        return frozenset([self.judge_version_id, *(each.judge_version_id for each in self.earlier)])
-
-
-_RULES = select(
-    JUDGING_RULE, VERSION.c.name.label("judge_name"), VERSION.c.number, VERSION.c.model
-).join(VERSION, VERSION.c.id == JUDGING_RULE.c.judge_version_id)
-_LISTED = JUDGING_RULE.c.state != RuleState.REMOVED.value
-
-
 SET_JUDGE = "set_rule_judge"
 
 
-def _read(connection: Connection, query: Select[Any]) -> list[JudgingRule]:
-    # Setting another judge gives a rule a new id, and keeps the time when it was added. So the time
-    # comes first.
-    rows = connection.execute(query.order_by(JUDGING_RULE.c.at, JUDGING_RULE.c.id)).all()
-    earlier = _earlier_judges(connection) if rows else {}
-    return [
-        record_of(
-            JudgingRule,
-            row,
-            judge_title=version_title(row.judge_name, row.number),
-            earlier=earlier.get(row.id, ()),
-        )
-        for row in rows
-    ]
-
-
-def _earlier_judges(connection: Connection) -> dict[int, tuple[EarlierJudge, ...]]:
-    """Return the judges that rules had before, by rule, oldest first."""
+def earlier_judges(connection: Connection, rule: JudgingRule) -> tuple[EarlierJudge, ...]:
+    """Return the judges that a rule had before, oldest first. It judges no answer that one of them judged for it."""
     changes = (
         select(EVENT.c.at, EVENT.c.details).where(EVENT.c.kind == SET_JUDGE).order_by(EVENT.c.id)
     )
-    events = connection.execute(changes).all()
-    replaced = _RULES.where(JUDGING_RULE.c.id.in_({event.details["before"] for event in events}))
-    rows = {row.id: row for row in connection.execute(replaced)} if events else {}
-    earlier: dict[int, tuple[EarlierJudge, ...]] = {}
-    for at, details in events:
-        row = rows[details["before"]]
-        judge = EarlierJudge(
-            row.id, row.judge_version_id, version_title(row.judge_name, row.number), at
-        )
-        earlier[details["rule"]] = (*earlier.get(row.id, ()), judge)
-    return earlier
+    until = {event.details["rule"]: event for event in connection.execute(changes)}
+    versions = select(JUDGING_RULE.c.judge_version_id, VERSION.c.name, VERSION.c.number).join(
+        VERSION, VERSION.c.id == JUDGING_RULE.c.judge_version_id
+    )
+    earlier: list[EarlierJudge] = []
+    rule_id = rule.id
+    while (change := until.get(rule_id)) is not None:
+        rule_id = change.details["before"]
+        version = connection.execute(versions.where(JUDGING_RULE.c.id == rule_id)).one()
+        title = version_title(version.name, version.number)
+        earlier.insert(0, EarlierJudge(rule_id, version.judge_version_id, title, change.at))
+    return tuple(earlier)
 
 
-def list_rules(connection: Connection) -> list[JudgingRule]:
-    """Return the judging rules that are not removed, oldest first."""
-    return _read(connection, _RULES.where(_LISTED))
+def versions_of_rule(connection: Connection, rule: JudgingRule) -> frozenset[int]:
+    """Return the ids of the judge version of a rule and of those that it had before."""
+    earlier = earlier_judges(connection, rule)
+    return frozenset([rule.judge_version_id, *(each.judge_version_id for each in earlier)])
 
 
 def judges_of_rules(connection: Connection, judge_version_id: int) -> list[dict[str, Any]]:
@@ -164,48 +95,10 @@ def judges_of_rules(connection: Connection, judge_version_id: int) -> list[dict[
     Rules that were removed or got another judge come last.
     """
     rules = select(JUDGING_RULE.c.judge).where(JUDGING_RULE.c.judge_version_id == judge_version_id)
+    listed = JUDGING_RULE.c.state != RuleState.REMOVED.value
     return list(
-        connection.scalars(rules.order_by(case((_LISTED, 0), else_=1), JUDGING_RULE.c.id.desc()))
+        connection.scalars(rules.order_by(case((listed, 0), else_=1), JUDGING_RULE.c.id.desc()))
     )
-
-
-def get_rule(connection: Connection, rule_id: int) -> JudgingRule:
-    """Return a judging rule by id, or raise NotFound."""
-    rules = _read(connection, _RULES.where(JUDGING_RULE.c.id == rule_id))
-    if not rules:
-        raise NotFound(f"no judging rule {rule_id}")
-    return rules[0]
-
-
-def rule_named(connection: Connection, name: str) -> JudgingRule:
-    """Return the judging rule with this name, or raise NotFound."""
-    return record_named(list_rules(connection), name, "judging rule")
-
-
-def insert_rule(connection: Connection, rule: NewRule, by: str, now: datetime) -> int:
-    """Store a judging rule and return its id; raise BadInput if another rule has its name."""
-    row = asdict(rule) | {"by": by, "at": now}
-    inserted = insert_or_skip(connection, JUDGING_RULE).returning(JUDGING_RULE.c.id)
-    rule_id = connection.execute(inserted, row).scalar()
-    if rule_id is None:
-        raise BadInput(
-            f"there is a judging rule {rule.name!r} already: choose another name, or remove it first"
-        )
-    record_event(connection, "add_rule", by, details={"rule": rule_id}, now=now)
-    wake_workers(connection)
-    return int(rule_id)
-
-
-def set_rule_state(connection: Connection, rule: JudgingRule, state: RuleState, by: str) -> None:
-    """Pause, resume or remove a judging rule. Workers notice within a second."""
-    changed = update(JUDGING_RULE).where(
-        JUDGING_RULE.c.id == rule.id, _LISTED, JUDGING_RULE.c.state != state.value
-    )
-    if connection.execute(changed.values(state=state.value, problem=None)).rowcount:
-        record_event(
-            connection, "set_rule_state", by, details={"rule": rule.id, "state": state.value}
-        )
-        wake_workers(connection)
 
 
 def set_rule_judge(
@@ -215,35 +108,21 @@ def set_rule_judge(
     judge: dict[str, Any],
     by: str,
     now: datetime,
-) -> int:
-    """Give a judging rule another judge, and return its new id; ``judge`` has fields of `JudgeOptions`.
+) -> JudgingRule:
+    """Give a judging rule another judge, and return its new row; ``judge`` has fields of `JudgeOptions`.
 
-    The rule gets a new row, and the row before is removed. Workers notice within a second.
+    The row before is removed. Workers notice within a second.
     """
-    removed = (
-        update(JUDGING_RULE)
-        .where(JUDGING_RULE.c.id == rule.id, _LISTED)
-        .values(state=RuleState.REMOVED.value)
-    )
-    if not connection.execute(removed).rowcount:
+    listed = JUDGING_RULE.c.state != RuleState.REMOVED.value
+    if not update_rule(connection, rule, listed, state=RuleState.REMOVED.value):
         raise NotFound(f"no judging rule {rule.name!r}: it was changed or removed meanwhile")
-    row = {
-        name: getattr(rule, name) for name in (*(each.name for each in fields(NewRule)), "by", "at")
-    }
-    row |= {"judge_version_id": judge_version_id, "judge": judge, "state": rule.state.value}
-    rule_id = int(
-        connection.execute(insert(JUDGING_RULE).returning(JUDGING_RULE.c.id), row).scalar_one()
-    )
+    changed = rule.changed(id=None, judge_version_id=judge_version_id, judge=judge, problem=None)
+    rule_id = connection.execute(
+        insert(JUDGING_RULE).returning(JUDGING_RULE.c.id), changed.new_values()
+    ).scalar_one()
     record_event(connection, SET_JUDGE, by, details={"rule": rule_id, "before": rule.id}, now=now)
     wake_workers(connection)
-    return rule_id
-
-
-def set_problem(connection: Connection, rule_id: int, problem: str | None) -> None:
-    """Store why workers cannot judge by a rule now; None if they can."""
-    connection.execute(
-        update(JUDGING_RULE).where(JUDGING_RULE.c.id == rule_id).values(problem=problem)
-    )
+    return changed.changed(id=rule_id)
 
 
 def _below(rate: float) -> ColumnElement[bool]:
@@ -258,9 +137,9 @@ def _waiting(connection: Connection, rule: JudgingRule) -> list[ColumnElement[bo
     by_type = [(RESPONSE.c.query_type == name, _below(rate)) for name, rate in rule.rates.items()]
     return [
         RESPONSE.c.id > rule.after_id,
-        *unasked(connection, rule.judge_version_id, Selection(rule.where, PLAIN, None, 2**62)),
+        *unasked(connection, rule.judge_version_id, Selection(rule.filter, PLAIN, None, 2**62)),
         case(*by_type, else_=_below(rule.rate)) if by_type else _below(rule.rate),
-        *(~_judged_by(each) for each in rule.earlier),
+        *(~_judged_by(each) for each in earlier_judges(connection, rule)),
     ]
 
 
@@ -336,10 +215,10 @@ def _midnight(now: datetime) -> datetime:
 
 def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[bool]) -> list[int]:
     """Return the runs of a rule, also those of its earlier judges."""
-    ids = {rule.id, *(each.rule_id for each in rule.earlier)}
-    query = select(RUN.c.id, RUN.c.filter).where(
-        RUN.c.judge_version_id.in_(rule.version_ids), *conditions
-    )
+    earlier = earlier_judges(connection, rule)
+    ids = {rule.id, *(each.rule_id for each in earlier)}
+    versions = {rule.judge_version_id, *(each.judge_version_id for each in earlier)}
+    query = select(RUN.c.id, RUN.c.filter).where(RUN.c.judge_version_id.in_(versions), *conditions)
     return [
         id_
         for id_, stored in connection.execute(query.order_by(RUN.c.id))
@@ -372,7 +251,7 @@ def begin_run_of_day(
     if run is not None:
         mark_running(connection, run, destination)
         return run
-    question = {"where": rule.filter, "mode": PLAIN.value, "up_to": 0, "rule": rule.id}
+    question = {"where": rule.filter.as_dict(), "mode": PLAIN.value, "up_to": 0, "rule": rule.id}
     return insert_run(
         connection,
         {

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,6 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import SQLModel
 
-from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray
@@ -42,13 +41,7 @@ if TYPE_CHECKING:
     Insertion: TypeAlias = sqlite.Insert | postgresql.Insert
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
 T = TypeVar("T")
-N = TypeVar("N", bound=_Named)
 
 AT_ONCE = 1_000
 
@@ -170,14 +163,6 @@ def record_of(cls: type[T], row: Any, **values: object) -> T:
         else {name: getattr(row, name) for name in _field_names(type(row))}
     )
     return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)
-
-
-def record_named(records: Iterable[N], name: str, kind: str) -> N:
-    """Return the record with this name; otherwise raise NotFound with the ``kind`` of the records and their names."""
-    by_name = {record.name: record for record in records}
-    if name not in by_name:
-        raise NotFound(f"no {kind} {name!r}; known: {', '.join(by_name) or 'none'}")
-    return by_name[name]
 
 
 def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:

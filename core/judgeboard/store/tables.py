@@ -6,8 +6,11 @@ the ranges.
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint, text
 
@@ -25,6 +28,7 @@ from judgeboard.domain import (
     QueueState,
     ResponseKind,
     Role,
+    RuleKind,
     RuleState,
     RunState,
     Shown,
@@ -40,6 +44,7 @@ from judgeboard.store.columns import (
     BigId,
     JsonData,
     JsonFilter,
+    JsonRecord,
     JsonTuple,
     JsonValue,
     RoleText,
@@ -56,7 +61,7 @@ from judgeboard.store.columns import (
     step_indexes,
     table_of,
 )
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import LevelMeasure, RowFilter
 
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema
@@ -1096,32 +1101,65 @@ class Worker(Row, table=True):
 WORKER = table_of(Worker)
 
 
-class JudgingRule(Stored, table=True):
-    """Judges answers as they come; only the state and the problem change. Contains no texts."""
+class Rule(Stored):
+    """What workers follow by its name, until somebody pauses or removes it. Contains no texts.
+
+    ``kind`` has the words and the permission of a class of rules.
+    """
 
     has_hidden_rows = False
+    kind: ClassVar[RuleKind]
 
     name: str
     by: str
+    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    problem: str | None = column(
+        default=None, changes=True, comment="Why workers cannot follow the rule now."
+    )
+    at: datetime = column(Utc, default_factory=utc_now)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether workers follow it."""
+        return self.state is RuleState.ACTIVE
+
+    def state_now(self, *, has_worker: bool, doing: str | None = None) -> str:
+        """Return paused, what it is ``doing``, no worker, problem or active: the first that is true."""
+        if not self.is_active:
+            return self.state.value
+        return doing or ("no worker" if not has_worker else "problem" if self.problem else "active")
+
+
+def unique_rule_name(table: str) -> Index:
+    """The index by which the name of a removed rule is free again."""
+    return Index(f"uq_{table}_name", "name", unique=True, **partial("state <> 'removed'"))
+
+
+class JudgingRule(Rule, table=True):
+    """Judges answers as they come, with one judge version; only the state and the problem change. Contains no texts."""
+
+    kind = RuleKind.JUDGE
+
     judge_version_id: int = column(BigId, refers="judge_version")
-    filter: JsonData = column(JsonValue, default_factory=dict)
-    judge: JsonData = column(JsonValue, default_factory=dict)
+    filter: RowFilter = column(JsonFilter, default_factory=RowFilter, comment="Which answers.")
+    judge: dict[str, Any] = column(
+        JsonValue, default_factory=dict, comment="Options that make the judge."
+    )
     rate: float = column(default=1.0, comment="Share of the answers that are judged.")
-    rates: JsonData = column(
+    rates: dict[str, float] = column(
         JsonValue, default_factory=dict, comment="Other shares, by query type."
     )
-    max_cost: float | None = column(comment="Per day (UTC), in the currency of the prices.")
-    max_calls: int | None = column(comment="Per day (UTC).")
+    max_cost: float | None = column(
+        default=None, comment="Per day (UTC), in the currency of the prices."
+    )
+    max_calls: int | None = column(default=None, comment="Per day (UTC).")
     concurrency: int
     delay_s: float = column(default=0.0, comment="Seconds between storing and judging an answer.")
     after_id: int = column(BigId, comment="The rule judges answers with higher ids.")
-    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
-    problem: str | None = column(changes=True, comment="Why workers cannot judge now.")
-    at: datetime = column(Utc)
 
     __table_args__ = (
         CheckConstraint("rate >= 0 AND rate <= 1", name="rate"),
-        Index("uq_judging_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+        unique_rule_name("judging_rule"),
     )
 
 
@@ -1204,37 +1242,54 @@ class AlarmAcknowledgement(Stored, table=True):
 ALARM_ACKNOWLEDGEMENT = table_of(AlarmAcknowledgement)
 
 
-class AlertRule(Stored, table=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """What a level rule compares with its threshold: a measure over the newest ``answers``, or over the last ``days``.
+
+    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` is None.
+    ``judge`` is a name, None for the primary judge.
+    """
+
+    measure: LevelMeasure | None
+    criterion: str | None
+    judge: str | None
+    direction: Literal["above", "below"]
+    answers: int | None
+    days: int | None
+
+
+class AlertRule(Rule, table=True):
     """Sends messages while a condition is met. Contains no texts."""
 
-    has_hidden_rows = False
+    kind = RuleKind.ALERT
 
-    name: str
-    by: str
     condition: AlertCondition = column(one_of(AlertCondition, "condition"))
-    threshold: float | None = column(comment="In the unit of the condition.")
-    period_s: float | None = column(comment="Seconds.")
-    subjects: tuple[Any, ...] = column(
-        JsonTuple, default_factory=list, comment="Only these sources, judges, rules or slices."
+    threshold: float | None = column(default=None, comment="In the unit of the condition.")
+    period_s: float | None = column(default=None, comment="Seconds.")
+    subjects: tuple[str, ...] = column(
+        JsonTuple, default=(), comment="Only these sources, judges, rules or slices."
     )
-    level: JsonData | None = column(
-        JsonValue, comment="What a level rule compares with its threshold."
+    level: Level | None = column(
+        JsonRecord(Level), default=None, comment="What a level rule compares with its threshold."
     )
-    destinations: tuple[Any, ...] = column(
+    destinations: tuple[str, ...] = column(
         JsonTuple, comment="Name environment variables, never contain secrets."
     )
-    remind_s: float | None = column(comment="Seconds between reminders; NULL: none.")
-    quiet: str | None = column(comment="Daily hours without messages, with their time zone.")
-    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
-    evaluated_at: datetime | None = column(
-        Utc, changes=True, comment="When a worker last took the rule to evaluate it."
+    remind_s: float | None = column(default=None, comment="Seconds between reminders; NULL: none.")
+    quiet: str | None = column(
+        default=None,
+        comment="Daily hours without messages, with their time zone: 22:00-07:00 Europe/Berlin.",
     )
-    problem: str | None = column(changes=True, comment="Why the rule cannot be evaluated now.")
-    at: datetime = column(Utc)
+    evaluated_at: datetime | None = column(
+        Utc,
+        default=None,
+        changes=True,
+        comment="When a worker last took the rule to evaluate it.",
+    )
 
     __table_args__ = (
         CheckConstraint("(condition = 'level') = (level IS NOT NULL)", name="level"),
-        Index("uq_alert_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+        unique_rule_name("alert_rule"),
     )
 
 
@@ -1346,44 +1401,53 @@ class Pull(Row, table=True):
 PULL = table_of(Pull)
 
 
-class PushTarget(Stored, table=True):
+class PushTarget(Rule, table=True):
     """A tool to which workers push again and again; holds no keys. The latest push stores its counts."""
 
-    has_hidden_rows = False
+    kind = RuleKind.PUSH
 
-    name: str
     tool: str
     address: str
-    by: str
-    what: tuple[Any, ...] = column(JsonTuple, default=())
-    judges: tuple[Any, ...] = column(JsonTuple, default=())
-    source: str | None = column(comment="Only answers of this source; NULL: all.")
+    what: tuple[str, ...] = column(JsonTuple, default=())
+    judges: tuple[str, ...] = column(JsonTuple, default=())
+    source: str | None = column(default=None, comment="Only answers of this source; NULL: all.")
     since: datetime | None = column(
-        Utc, comment="Only what was judged or reviewed from then on; NULL: everything."
+        Utc,
+        default=None,
+        comment="Only what was judged or reviewed from then on; NULL: everything.",
     )
     with_notes: bool = column(default=False)
     every_s: float = column(comment="Seconds between two pushes.")
-    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
     executor_id: str | None = column(
         default=None, changes=True, comment="The worker that is pushing now."
     )
-    next_at: datetime = column(Utc, changes=True)
-    tried_at: datetime | None = column(Utc, default=None, changes=True)
+    next_at: datetime = column(Utc, default_factory=utc_now, changes=True)
+    tried_at: datetime | None = column(
+        Utc, default=None, changes=True, comment="When a worker last took the target to push to it."
+    )
     succeeded_at: datetime | None = column(Utc, default=None, changes=True)
     pushed: int = column(default=0, changes=True)
     refused: int = column(default=0, changes=True)
     waiting: int = column(default=0, changes=True)
     reason: str | None = column(default=None, changes=True)
-    problem: str | None = column(default=None, changes=True)
-    at: datetime = column(Utc)
 
     __table_args__ = (
         CheckConstraint("every_s > 0", name="every_s"),
-        Index("uq_push_target_name", "name", unique=True, **partial("state <> 'removed'")),
+        unique_rule_name("push_target"),
     )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the columns without the worker, whose name contains that of its machine."""
+        return {name: value for name, value in super().as_json().items() if name != "executor_id"}
 
 
 PUSH_TARGET = table_of(PushTarget)
+
+
+RULES: Mapping[RuleKind, type[Rule]] = MappingProxyType(
+    {rule.kind: rule for rule in (JudgingRule, AlertRule, PushTarget)}
+)
+"""The class of each kind of rules."""
 
 
 class ApiKey(Stored, table=True):

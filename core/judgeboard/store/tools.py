@@ -1,8 +1,8 @@
 """Stores what goes to and comes from tools: push targets, what each has, and how far histories were pulled."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -17,19 +17,15 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    update,
 )
 
-from judgeboard.domain import GRADE_TEXTS, RECORDED, ResponseKind, RuleState, Stage
-from judgeboard.errors import BadInput
-from judgeboard.store.events import record_event
+from judgeboard.domain import GRADE_TEXTS, RECORDED, ResponseKind, Stage
 from judgeboard.store.jobs import live_workers
 from judgeboard.store.reviews import is_current, is_imported, is_test, modes_of
+from judgeboard.store.rules import active_rules
 from judgeboard.store.statements import (
     CURRENT_OF_NAME,
     batches,
-    insert_or_skip,
-    record_named,
     record_of,
     rows_of,
     rows_with,
@@ -40,7 +36,6 @@ from judgeboard.store.tables import (
     JUDGMENT,
     JUDGMENT_SCORE,
     PULL,
-    PUSH_TARGET,
     PUSHED,
     RESPONSE,
     REVIEW,
@@ -52,91 +47,12 @@ from judgeboard.store.tables import (
 )
 from judgeboard.text import EPOCH
 
-_LISTED = PUSH_TARGET.c.state != RuleState.REMOVED.value
-
-
-def list_targets(connection: Connection) -> list[PushTarget]:
-    """Return the push targets that are not removed, oldest first."""
-    return rows_of(connection, select(PushTarget).where(_LISTED).order_by(PUSH_TARGET.c.id))
-
-
-def target_named(connection: Connection, name: str) -> PushTarget:
-    """Return the push target with this name, or raise NotFound."""
-    return record_named(list_targets(connection), name, "push target")
-
-
-def insert_target(connection: Connection, row: PushTarget) -> None:
-    """Store a push target; raise BadInput if another one has its name."""
-    inserted = insert_or_skip(connection, PUSH_TARGET).returning(PUSH_TARGET.c.id)
-    target_id = connection.execute(inserted, row.new_values()).scalar()
-    if target_id is None:
-        raise BadInput(
-            f"there is a push target {row.name!r} already: choose another with --name, or remove it"
-        )
-    record_event(connection, "add_push_target", row.by, details={"target": target_id}, now=row.at)
-
-
-def set_target_state(
-    connection: Connection, target: PushTarget, state: RuleState, by: str, now: datetime
-) -> None:
-    """Pause, resume or remove a push target. A resumed one is pushed at once."""
-    changed = update(PUSH_TARGET).where(
-        PUSH_TARGET.c.id == target.id, _LISTED, PUSH_TARGET.c.state != state.value
-    )
-    if connection.execute(changed.values(state=state.value, next_at=now)).rowcount:
-        record_event(
-            connection,
-            "set_push_target_state",
-            by,
-            details={"target": target.id, "state": state.value},
-        )
-
 
 def due_targets(connection: Connection, now: datetime) -> list[PushTarget]:
     """Return the active push targets whose time has come, and to which no worker that lives is pushing."""
-    active = [target for target in list_targets(connection) if target.state is RuleState.ACTIVE]
-    due = [target for target in active if target.next_at <= now]
+    due = [target for target in active_rules(connection, PushTarget) if target.next_at <= now]
     pushing = live_workers(connection) if any(target.executor_id for target in due) else set()
     return [target for target in due if target.executor_id not in pushing]
-
-
-def claim_target(
-    connection: Connection, target: PushTarget, executor_id: str, now: datetime
-) -> bool:
-    """Take a push target of `due_targets` for a worker; return whether no other worker has taken it since."""
-    free = PUSH_TARGET.c.executor_id.is_not_distinct_from(target.executor_id)
-    due = PUSH_TARGET.c.state == RuleState.ACTIVE.value, PUSH_TARGET.c.next_at <= now
-    claimed = update(PUSH_TARGET).where(PUSH_TARGET.c.id == target.id, free, *due)
-    return connection.execute(claimed.values(executor_id=executor_id, tried_at=now)).rowcount == 1
-
-
-@dataclass(frozen=True, slots=True)
-class PushOutcome:
-    """What a target has after a push, and why the push stopped (None: it did not)."""
-
-    pushed: int
-    refused: int
-    waiting: int
-    reason: str | None
-    problem: str | None
-
-
-def finish_push(
-    connection: Connection,
-    target: PushTarget,
-    executor_id: str,
-    outcome: PushOutcome,
-    now: datetime,
-) -> None:
-    """Store the outcome of a push, and that the worker does not push any more."""
-    values = asdict(outcome) | {
-        "executor_id": None,
-        "next_at": now + timedelta(seconds=target.every_s),
-    }
-    if outcome.problem is None:
-        values["succeeded_at"] = now
-    own = PUSH_TARGET.c.id == target.id, PUSH_TARGET.c.executor_id == executor_id
-    connection.execute(update(PUSH_TARGET).where(*own).values(values))
 
 
 _CHUNK = 500

@@ -15,37 +15,31 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, RuleState
+from judgeboard.domain import Action, RuleKind
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.registry.tools import tools
+from judgeboard.runs.rules import checked_name
 from judgeboard.runs.work import Duty
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Readable, Store
+from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.jobs import live_workers, worker_name
+from judgeboard.store.jobs import worker_name
 from judgeboard.store.judge_versions import known_judges
-from judgeboard.store.statements import batches, record_of
-from judgeboard.store.tables import PushTarget
+from judgeboard.store.rules import active_rules, get_rule, insert_rule, take_rule, update_rule
+from judgeboard.store.statements import batches
+from judgeboard.store.tables import PUSH_TARGET, PushTarget
 from judgeboard.store.tools import (
     PushItem,
-    PushOutcome,
     What,
-    claim_target,
     count_due,
     due_items,
     due_targets,
-    finish_push,
-    insert_target,
-    list_targets,
-    set_target_state,
     store_pushed,
-    target_named,
     target_states,
 )
-from judgeboard.text import unstorable
 from judgeboard.tools.http import Http
 from judgeboard.tools.target import Refused, Target
 
@@ -177,7 +171,6 @@ def _deliver(
     return [(item, None) for item in items]
 
 
-LONGEST_NAME = 80  # characters
 SHORTEST_S, LONGEST_S = 1.0, 30 * 86_400.0
 REFUSED_AGAIN_S = 3_600.0  # what a tool refuses it mostly refuses for good: not every minute again
 TRY_AGAIN_S = 30.0  # after an error of the database
@@ -199,21 +192,17 @@ def add_target(
     every_s: float = 60.0,
     actor: Actor,
     environment: Mapping[str, str] = ENVIRONMENT,
-) -> str:
-    """Add a push target, to which workers push from now on, and return its name (default: that of the tool).
+) -> PushTarget:
+    """Add a push target, to which workers push from now on, and return it. Its default name is that of the tool.
 
     The other arguments are those of `push`. Keys are not stored: each worker reads them from its
     environment. Raises BadInput if a value is not usable or the name is taken, and NotFound for an
     unknown judge.
     """
-    name = " ".join((to if name is None else name).split())  # one line
-    if not name or len(name) > LONGEST_NAME or unstorable(name):
-        raise BadInput(f"the name of a push target has 1 to {LONGEST_NAME} characters")
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise BadInput("the time between two pushes must be 1 second to 30 days")
-    now = utc_now()
     target = PushTarget(
-        name=name,
+        name=checked_name(RuleKind.PUSH, to if name is None else name),
         tool=to,
         address=target_of(to).find_address(address, environment),
         what=tuple(each.value for each in What if each in what),
@@ -223,85 +212,34 @@ def add_target(
         with_notes=with_notes,
         every_s=every_s,
         by=actor_name(actor),
-        at=now,
-        next_at=now,
     )
     with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
         known_judges(connection, judges)
-        insert_target(connection, target)
-    return name
+        return insert_rule(connection, target)
 
 
-def change_target(store: Store, name: str, state: RuleState, actor: Actor) -> None:
-    """Pause, resume or remove a push target. The tool keeps what it has, and nothing is sent to it again."""
-    with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
-        set_target_state(
-            connection, target_named(connection, name), state, actor_name(actor), utc_now()
-        )
+PUSHING = "pushing"
 
 
-ACTIVE, PAUSED, PUSHING, NO_WORKER, PROBLEM = "active", "paused", "pushing", "no worker", "problem"
+def target_state(target: PushTarget, living: set[str]) -> str:
+    """Return what a push target does, with the workers that live: active, paused, pushing, no worker or problem."""
+    doing = PUSHING if target.executor_id in living else None
+    return target.state_now(has_worker=bool(living), doing=doing)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetProgress:
-    """A push target with its state: active, paused, pushing, no worker or problem.
-
-    ``pushed``, ``refused`` and ``waiting`` count items after the latest push, which ended without a
-    problem at ``succeeded_at``. ``next_at`` is None if no worker will push.
-    """
-
-    name: str
-    state: str
-    tool: str
-    address: str
-    what: tuple[str, ...]
-    judges: tuple[str, ...]
-    source: str | None
-    with_notes: bool
-    every_s: float
-    pushed: int
-    waiting: int
-    refused: int
-    reason: str | None
-    problem: str | None
-    tried_at: datetime | None
-    succeeded_at: datetime | None
-    next_at: datetime | None
-    by: str
-
-
-def target_progress(store: Readable) -> list[TargetProgress]:
-    """Return the push targets that are not removed, oldest first, with their state."""
-    with store.reading() as connection:
-        living = live_workers(connection)
-        targets = list_targets(connection)
-    return [_progress(target, living) for target in targets]
-
-
-def _progress(target: PushTarget, living: set[str]) -> TargetProgress:
-    if target.state is RuleState.PAUSED:
-        state = PAUSED
-    elif not living:
-        state = NO_WORKER
-    elif target.executor_id in living:
-        state = PUSHING
-    else:
-        state = PROBLEM if target.problem else ACTIVE
-    next_at = target.next_at if state in {ACTIVE, PROBLEM} else None
-    return record_of(TargetProgress, target, state=state, next_at=next_at)
+def next_push(target: PushTarget, living: set[str]) -> datetime | None:
+    """Return when a worker pushes to a target again, None if no worker will, or one does now."""
+    waits = target.is_active and living and target.executor_id not in living
+    return target.next_at if waits else None
 
 
 def _is_active(store: Store, target: PushTarget) -> bool:
     with store.reading() as connection:
-        return any(
-            each.id == target.id and each.state is RuleState.ACTIVE
-            for each in list_targets(connection)
-        )
+        return get_rule(connection, PushTarget, target.id).is_active
 
 
-def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushOutcome:
-    """Push to a target what it has not got yet, and return what it has then."""
+def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushTarget:
+    """Push to a target what it has not got yet, and return it with what it has then."""
     what = [What(each) for each in target.what]
     result = PushResult(f"{target.tool} {target.address}", {})
     problem = None
@@ -342,7 +280,7 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
             if problem is None
             else sum(count_due(connection, result.target, each, **chosen) for each in what)
         )
-    return PushOutcome(
+    return target.changed(
         pushed=sum(state.sent for state in states),
         refused=sum(state.refused for state in states),
         waiting=waiting,
@@ -356,7 +294,7 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
 
 def _due(connection: Connection) -> list[str] | None:
     """Return the targets whose time has come; None if no target is active."""
-    if all(target.state is not RuleState.ACTIVE for target in list_targets(connection)):
+    if not active_rules(connection, PushTarget):
         return None
     return [str(target.id) for target in due_targets(connection, utc_now())]
 
@@ -372,12 +310,28 @@ def push_due(
     now = now or utc_now()
     with store.writing() as connection:
         due = [target for target in due_targets(connection, now) if str(target.id) == target_id]
-        if not due or not claim_target(connection, due[0], executor_id, now):
+        taken = {"executor_id": executor_id}
+        if not due or not take_rule(connection, due[0], "tried_at", now, **taken):
             return
     try:
-        outcome = push_to(store, due[0], closing, worker_name(executor_id))
+        pushed = push_to(store, due[0], closing, worker_name(executor_id))
+        ended_at = utc_now()
         with store.writing() as connection:
-            finish_push(connection, due[0], executor_id, outcome, utc_now())
+            # Unless another worker pushes to it now, which took this one for dead.
+            is_own = PUSH_TARGET.c.executor_id == executor_id
+            update_rule(
+                connection,
+                pushed,
+                is_own,
+                executor_id=None,
+                next_at=ended_at + timedelta(seconds=pushed.every_s),
+                succeeded_at=ended_at if pushed.problem is None else pushed.succeeded_at,
+                pushed=pushed.pushed,
+                refused=pushed.refused,
+                waiting=pushed.waiting,
+                reason=pushed.reason,
+                problem=pushed.problem,
+            )
     except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back, and nothing is lost
         _log.warning(
             "push to %s: %s; trying again", due[0].name, type(error).__name__, exc_info=error

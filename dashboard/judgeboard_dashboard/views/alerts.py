@@ -11,26 +11,21 @@ from judgeboard.alerts.events import send_test
 from judgeboard.alerts.levels import DEFAULT_WINDOW, LEAST_ANSWERS, LEVEL_MEASURES, levels_now
 from judgeboard.alerts.rules import (
     DAILY,
-    LONGEST_NAME,
     WrittenRule,
     add_alert_rule,
-    change_alert_rule,
     limits_words,
     reminder_words,
     unset_webhooks,
 )
-from judgeboard.domain import Action, AlertCondition, RuleState
+from judgeboard.domain import Action, AlertCondition
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.trend_figures import MEASURES
-from judgeboard.store.alerts import (
-    AlertRule,
-    latest_deliveries,
-    list_alert_rules,
-    open_events,
-)
+from judgeboard.runs.rules import LONGEST_NAME
+from judgeboard.store.alerts import latest_deliveries, open_events
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.jobs import live_workers
-from judgeboard.store.tables import AlertDelivery, AlertEvent
+from judgeboard.store.rules import list_rules
+from judgeboard.store.tables import AlertDelivery, AlertEvent, AlertRule
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -52,21 +47,6 @@ EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
     Column("What", width=620): lambda event: event[1].sentence,
     Column("Messages", "count", width=80): lambda event: event[1].messages,
 }
-RULE_COLUMNS: Columns[AlertRule] = {
-    Column("Rule", width=160): lambda rule: rule.name,
-    Column("State", width=80): (
-        lambda rule: (
-            "problem" if rule.problem and rule.state is RuleState.ACTIVE else rule.state.value
-        )
-    ),
-    Column("Condition", width=270): lambda rule: rule_words(limits_words(rule)),
-    Column("To", width=270): lambda rule: ", ".join(rule.destinations),
-    Column("Reminder", width=90): reminder_words,
-    Column("Quiet hours", width=190): lambda rule: rule.quiet,
-    Column("Evaluated", width=120): lambda rule: (
-        when(rule.evaluated_at) if rule.evaluated_at else None
-    ),
-}
 MESSAGE_COLUMNS: Columns[tuple[str, AlertDelivery]] = {
     Column("Time", width=120): lambda message: when(message[1].at),
     Column("Rule", width=160): lambda message: message[0],
@@ -78,13 +58,28 @@ MESSAGE_COLUMNS: Columns[tuple[str, AlertDelivery]] = {
 }
 
 
+def _rule_columns(*, has_worker: bool) -> Columns[AlertRule]:
+    return {
+        Column("Rule", width=160): lambda rule: rule.name,
+        Column("State", width=80): lambda rule: rule.state_now(has_worker=has_worker),
+        Column("Condition", width=270): lambda rule: rule_words(limits_words(rule)),
+        Column("To", width=270): lambda rule: ", ".join(rule.destinations),
+        Column("Reminder", width=90): reminder_words,
+        Column("Quiet hours", width=190): lambda rule: rule.quiet,
+        Column("Evaluated", width=120): lambda rule: (
+            when(rule.evaluated_at) if rule.evaluated_at else None
+        ),
+    }
+
+
 def alerts() -> None:
     """Show open events, rules with their buttons, messages and the form."""
     demand(Action.SEE_MANAGED)
     with reading() as connection:
-        rules, events = list_alert_rules(connection), open_events(connection)
+        rules, events = list_rules(connection, AlertRule), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
         criteria = criteria_by_judge(connection)
+        shown = Table.of(rules, _rule_columns(has_worker=bool(live_workers(connection))))
     sentence(
         "An alert rule sends messages when a condition begins, while it lasts, and when it ends."
     )
@@ -97,20 +92,15 @@ def alerts() -> None:
             most=8,
         )
     if rules:
-        chosen = rules[
-            choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)
-        ]
+        chosen = rules[choose_row(shown, key=f"alert_rules_{len(rules)}", most=10)]
         for rule in rules:
             unset = unset_webhooks(rule.destinations)
             show_problem(rule.name, rule.problem or (unset.text if unset else None))
-        foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
+        foot(shown, "alert_rules", CONDITIONS[chosen.condition].words)
         with reading() as connection:
             for now in levels_now(connection, chosen):
                 caption(f"Now: {now}")
-        paused, action = chosen.state is RuleState.PAUSED, Action.KEEP_ALERT_RULES
-        state_buttons(
-            chosen.name, action, change_alert_rule, key="alert", paused=paused, test=send_test
-        )
+        state_buttons(chosen, test=send_test)
     else:
         caption("There is no alert rule yet. In a terminal: `judgeboard rule add alert --help`")
     if messages:
@@ -195,8 +185,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 remind=remind or DAILY,
                 quiet=quiet.strip() or None,
             )
-            add_alert_rule(store(), written, reviewer)
-            confirm("alert", f"Added: {' '.join(name.split())}.", _next_step())
+            added = add_alert_rule(store(), written, reviewer)
+            confirm("alert", f"Added: {added.name}.", _next_step())
 
 
 def _next_step() -> str:

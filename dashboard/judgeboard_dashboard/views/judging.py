@@ -7,21 +7,19 @@ from judgeboard.flags.rules import RULES
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.people.permissions import may
 from judgeboard.runs.judging_rules import (
-    LONGEST_NAME,
     NO_WORKER,
     PAUSED,
     USED_UP,
     RuleProgress,
     add_rule,
-    change_rule,
     rule_progress,
     rule_spec,
     set_judge,
     with_model,
 )
+from judgeboard.runs.rules import LONGEST_NAME
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.judging_rules import rule_named
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import (
@@ -42,63 +40,65 @@ from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
 
 
-def _age(rule: RuleProgress) -> str | None:
-    return None if rule.oldest is None else duration((utc_now() - rule.oldest).total_seconds())
+def _age(line: RuleProgress) -> str | None:
+    return None if line.oldest is None else duration((utc_now() - line.oldest).total_seconds())
 
 
 # The columns up to the cost fit into 800 px.
 COLUMNS: Columns[RuleProgress] = {
-    Column("Rule", width=110): lambda rule: rule.name,
-    Column("State", width=112): lambda rule: rule.state,
-    Column("Judge", width=90): lambda rule: rule.judge,
-    Column("Model", width=124): lambda rule: rule.model,
+    Column("Rule", width=110): lambda line: line.rule.name,
+    Column("State", width=112): lambda line: line.state,
+    Column("Judge", width=90): lambda line: line.version.title,
+    Column("Model", width=124): lambda line: line.version.model,
     Column(
         "Waiting", "count", width=70, help="Selected answers that are not judged yet"
-    ): lambda rule: rule.waiting,
+    ): lambda line: line.waiting,
     Column(
         "Calls today", width=95, right=True, help="Calls since midnight UTC, of the maximum per day"
-    ): (lambda rule: rule.calls_words),
+    ): (lambda line: line.calls_words),
     Column(
         "Cost today", width=125, right=True, help="Cost since midnight UTC, of the maximum per day"
-    ): (lambda rule: rule.cost_words),
+    ): (lambda line: line.cost_words),
     Column("Oldest waits", width=105, help="Time since the first waiting answer was stored"): _age,
-    Column("Sampling rate", width=115): lambda rule: rule.rate_words,
-    Column("Answers", width=200, help="The filter of the rule"): lambda rule: describe(rule.where),
+    Column("Sampling rate", width=115): lambda line: line.rate_words,
+    Column("Answers", width=200, help="The filter of the rule"): lambda line: describe(
+        line.rule.filter
+    ),
 }
 
 
 def judging() -> None:
     """Show the rules with their progress, the buttons of the selected rule, and the form."""
     sentence("A judging rule judges answers as they come.")
-    rules = rule_progress(seen())
-    if rules:
-        key = f"judging_rules_{len(rules)}"
-        chosen = rules[choose_row(Table.of(rules, COLUMNS), key=key, most=10)]
+    lines = rule_progress(seen())
+    if lines:
+        key = f"judging_rules_{len(lines)}"
+        chosen = lines[choose_row(Table.of(lines, COLUMNS), key=key, most=10)]
         foot(
-            Table.of(rules, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC."
+            Table.of(lines, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC."
         )
-        for rule in rules:
-            show_problem(rule.name, rule.problem)
+        for line in lines:
+            show_problem(line.rule.name, line.rule.problem)
         _buttons(chosen)
     else:
         caption("There is no judging rule yet.")
     _form()
 
 
-def _buttons(rule: RuleProgress) -> None:
-    if rule.failed_today:
-        caption(f"{rule.name}: {count(rule.failed_today, 'call')} without a verdict today.")
-    caption(_NEXT_STEPS.get(rule.state))
-    if rule.earlier:
-        before = ", ".join(f"{each.title} until {when(each.until)}" for each in rule.earlier)
-        caption(f"Judges of this rule before {rule.judge}: {before}. Their judgments are kept.")
+def _buttons(line: RuleProgress) -> None:
+    name, judge = line.rule.name, line.version.title
+    if line.failed_today:
+        caption(f"{name}: {count(line.failed_today, 'call')} without a verdict today.")
+    caption(_NEXT_STEPS.get(line.state))
+    if line.earlier:
+        before = ", ".join(f"{each.title} until {when(each.until)}" for each in line.earlier)
+        caption(f"Judges of this rule before {judge}: {before}. Their judgments are kept.")
     confirmation("judge_of_rule")
-    paused = rule.state == PAUSED
-    state_buttons(rule.name, Action.KEEP_JUDGING_RULES, change_rule, key="judging", paused=paused)
+    state_buttons(line.rule)
     reviewer = current_reviewer()
     if reviewer is not None and may(reviewer, Action.KEEP_JUDGING_RULES):
-        with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{rule.name}"):
-            _change_judge(rule, reviewer)
+        with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{name}"):
+            _change_judge(line, reviewer)
 
 
 _NEXT_STEPS = {
@@ -110,34 +110,34 @@ _NEXT_STEPS = {
 _JUDGES = "It judges the waiting answers now, and new answers as they come."
 
 
-def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
+def _change_judge(line: RuleProgress, reviewer: Reviewer) -> None:
     """Show the fields of another judge for a rule, what happens to its answers, and the button."""
-    chosen = _judge_fields(f"judging_of_{rule.name}_{rule.judge}", rule)
-    waiting = f"the {count(rule.waiting, 'waiting answer')} and " if rule.waiting else ""
+    name, judge = line.rule.name, line.version.title
+    chosen = _judge_fields(f"judging_of_{name}_{judge}", line)
+    waiting = f"the {count(line.waiting, 'waiting answer')} and " if line.waiting else ""
     caption(
-        f"The new judge judges {waiting}all later answers. Answers that {rule.judge} judged keep their judgments. The "
+        f"The new judge judges {waiting}all later answers. Answers that {judge} judged keep their judgments. The "
         "rule does not judge them again. Its name, filter, sampling rate and limits stay."
     )
-    key = f"judging_set_{rule.name}"
+    key = f"judging_set_{name}"
     if st.button("Save judge", key=key, type="primary", disabled=not chosen.agreed, wrap=False):
         with saving():
-            changed = set_judge(
-                store(), rule.name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer
-            )
+            set_judge(store(), name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
+            [changed] = rule_progress(seen(), name=name)
             confirm(
                 "judge_of_rule",
-                f"Saved: {rule.name} has the judge {changed.judge_title} now.",
-                _NEXT_STEPS.get(rule.state, _JUDGES),
+                f"Saved: {name} has the judge {changed.version.title} now.",
+                _NEXT_STEPS.get(changed.state, _JUDGES),
             )
 
 
-def _judge_fields(key: str, rule: RuleProgress | None = None) -> ChosenJudge:
-    """Show the fields for a stored judge version, first that of a ``rule``, or another model of it."""
+def _judge_fields(key: str, line: RuleProgress | None = None) -> ChosenJudge:
+    """Show the fields for a stored judge version, first that of a rule, or another model of it."""
     specs = judge_specs()
-    if rule is not None:
+    if line is not None:
         with reading() as connection:
-            own = rule_spec(connection, rule_named(connection, rule.name))
-        specs = ({} if own is None else {f"{rule.judge}, as now": own}) | specs
+            own = rule_spec(connection, line.rule)
+        specs = ({} if own is None else {f"{line.version.title}, as now": own}) | specs
     judge = st.selectbox("Judge", list(specs), key=f"{key}_judge")
     spec = specs[judge]
     model = ""
@@ -210,9 +210,9 @@ def _form() -> None:
                 confirmed_host=chosen.host,
                 actor=reviewer,
             )
-            [rule] = rule_progress(seen(), name=added.name)
-            what = f"{rule.judge}, {rule.rate_words} of {describe(rule.where)}"
-            confirm("rule", f"Added: {rule.name} ({what}).", _NEXT_STEPS.get(rule.state, _JUDGES))
+            [line] = rule_progress(seen(), name=added.name)
+            what = f"{line.version.title}, {line.rate_words} of {describe(added.filter)}"
+            confirm("rule", f"Added: {added.name} ({what}).", _NEXT_STEPS.get(line.state, _JUDGES))
     caption("To use another prompt or address, use a terminal: `judgeboard rule add judge --help`")
 
 

@@ -5,13 +5,14 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from judgeboard.domain import Action
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import note
-from judgeboard.store.tables import Trace
+from judgeboard.store.jobs import live_workers
+from judgeboard.store.rules import list_rules
+from judgeboard.store.tables import PushTarget, Trace
 from judgeboard.store.traces import SourceState, count_waiting_feedback, latest_traces, list_sources
-from judgeboard.tools.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
-from judgeboard_dashboard.session import reading, store
+from judgeboard.tools.push import next_push, target_state
+from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.navigation import item
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
@@ -58,40 +59,47 @@ TRACE_COLUMNS: Columns[Trace] = {
 }
 
 
-TARGET_COLUMNS: Columns[TargetProgress] = {
-    Column("Target", width=110): lambda target: target.name,
-    Column("State", width=90): lambda target: target.state,
-    Column(
-        "Pushed", "count", width=75, help="Judgments, reviews and gold labels that the tool has"
-    ): (lambda target: target.pushed),
-    Column("Waiting", "count", width=75, help="Items left by the latest push"): lambda target: (
-        target.waiting
-    ),
-    Column("Refused", "count", width=75, help="Items that the tool did not take"): lambda target: (
-        target.refused
-    ),
-    Column("Last success", width=130): lambda target: (
-        when(target.succeeded_at) if target.succeeded_at else None
-    ),
-    Column("Next push", width=130): lambda target: when(target.next_at) if target.next_at else None,
-    Column("Sends", width=170): lambda target: ", ".join(target.what),
-    Column("Answers of", width=110, help="Only answers of this source"): lambda target: (
-        target.source or "all sources"
-    ),
-    Column("Address", width=220): lambda target: target.address,
-}
+def _target_columns(living: set[str]) -> Columns[PushTarget]:
+    """Return the columns of push targets, with the workers that live."""
+
+    def next_words(target: PushTarget) -> str | None:
+        next_at = next_push(target, living)
+        return when(next_at) if next_at else None
+
+    return {
+        Column("Target", width=110): lambda target: target.name,
+        Column("State", width=90): lambda target: target_state(target, living),
+        Column(
+            "Pushed", "count", width=75, help="Judgments, reviews and gold labels that the tool has"
+        ): (lambda target: target.pushed),
+        Column("Waiting", "count", width=75, help="Items left by the latest push"): (
+            lambda target: target.waiting
+        ),
+        Column("Refused", "count", width=75, help="Items that the tool did not take"): (
+            lambda target: target.refused
+        ),
+        Column("Last success", width=130): lambda target: (
+            when(target.succeeded_at) if target.succeeded_at else None
+        ),
+        Column("Next push", width=130): next_words,
+        Column("Sends", width=170): lambda target: ", ".join(target.what),
+        Column("Answers of", width=110, help="Only answers of this source"): lambda target: (
+            target.source or "all sources"
+        ),
+        Column("Address", width=220): lambda target: target.address,
+    }
 
 
 def push_targets() -> None:
     """Show the push targets with their problems, and the buttons of the selected one."""
     heading("Push targets")
-    listed = target_progress(store())
+    with reading() as connection:
+        living, listed = live_workers(connection), list_rules(connection, PushTarget)
     if not listed:
         caption("There is no push target yet. In a terminal: `judgeboard rule add push TOOL`")
         return
-    chosen = listed[
-        choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)
-    ]
+    shown = Table.of(listed, _target_columns(living))
+    chosen = listed[choose_row(shown, key=f"targets_{len(listed)}", most=8)]
     for target in listed:
         show_problem(target.name, target.problem)
     if chosen.refused:
@@ -99,10 +107,9 @@ def push_targets() -> None:
         show_problem(
             chosen.name, f"{count(chosen.refused, 'item')} refused. The latest reason: {reason}"
         )
-    if chosen.state == NO_WORKER:
+    if chosen.is_active and not living:
         caption("No process pushes now. Start `judgeboard serve` or `judgeboard worker`.")
-    paused = chosen.state == PAUSED
-    state_buttons(chosen.name, Action.KEEP_PUSH_TARGETS, change_target, key="target", paused=paused)
+    state_buttons(chosen)
 
 
 def received() -> None:

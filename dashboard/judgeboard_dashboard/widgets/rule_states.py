@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from judgeboard.domain import Action, RuleState
+from judgeboard.domain import RuleState
 from judgeboard.people.permissions import may
+from judgeboard.runs.rules import change_rule
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.tables import Reviewer, Rule
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import current_reviewer, saving, store
@@ -16,30 +17,25 @@ LONGEST_LABEL = 30  # characters of a name in a button
 
 
 def show_problem(name: str, problem: str | None) -> None:
-    """Show why a rule or target does not work; None shows nothing."""
+    """Show why a rule does not work; None shows nothing."""
     if problem:
         show(tag("div", f"{name}: {problem}", cls="jb-wrong"))
 
 
 def state_buttons(
-    name: str,
-    action: Action,
-    change: Callable[[Store, str, RuleState, Reviewer], None],
-    *,
-    key: str,
-    paused: bool,
-    test: Callable[[Store, str, Reviewer], object] | None = None,
+    rule: Rule, *, test: Callable[[Store, str, Reviewer], object] | None = None
 ) -> None:
-    """Show the buttons that change the state of a rule or target, and before them one that sends a test message.
+    """Show the buttons that change the state of a rule, and before them one that sends a test message.
 
-    Only a person who may do ``action`` sees them. Their keys have the name: if another person has
+    Only a person with the permission sees them. Their keys have the name: if another person has
     changed the list meanwhile, a press changes no other rule.
     """
     reviewer = current_reviewer()
-    if reviewer is None or not may(reviewer, action):
+    if reviewer is None or not may(reviewer, rule.kind.action):
         return
+    name, key = rule.name, rule.kind.value
     label = as_label(shortened(name, LONGEST_LABEL))
-    verb, state = ("Resume", RuleState.ACTIVE) if paused else ("Pause", RuleState.PAUSED)
+    verb, state = ("Pause", RuleState.PAUSED) if rule.is_active else ("Resume", RuleState.ACTIVE)
     with st.container(
         key=f"{key}_states", horizontal=True, gap="small", vertical_alignment="center"
     ):
@@ -51,4 +47,4 @@ def state_buttons(
         for change_words, new in ((verb, state), ("Remove", RuleState.REMOVED)):
             if st.button(f"{change_words} {label}", key=f"{key}_{new.value}_{name}", wrap=False):
                 with saving():
-                    change(store(), name, new, reviewer)
+                    change_rule(store(), rule.kind, name, new, reviewer)

@@ -21,26 +21,33 @@ from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.delivery import send
 from judgeboard.alerts.events import evaluate, follow
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule, quiet_hours
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule, quiet_hours
 from judgeboard.cli.app import run
-from judgeboard.domain import AlertCondition, MessageKind, RuleState, Status
+from judgeboard.domain import AlertCondition, MessageKind, RuleKind, RuleState, Status
 from judgeboard.errors import BadInput
 from judgeboard.runs.judging_rules import add_rule
+from judgeboard.runs.rules import change_rule
 from judgeboard.runs.worker import Worker
 from judgeboard.settings import masking
 from judgeboard.store.alerts import (
-    alert_rule_named,
     begin_attempt,
     due_deliveries,
     insert_alarm,
     latest_deliveries,
-    list_alert_rules,
     open_events,
     store_delivery,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker, remove_worker
-from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE, GENERATION, TRACE
+from judgeboard.store.rules import list_rules, rule_named
+from judgeboard.store.tables import (
+    ALERT_DELIVERY,
+    ALERT_EVENT,
+    ALERT_RULE,
+    GENERATION,
+    TRACE,
+    AlertRule,
+)
 from judging_log import address, until
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -187,7 +194,7 @@ def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_s
 def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store: Store) -> None:
     add(sqlite_store)
     with sqlite_store.writing() as connection:
-        rule = alert_rule_named(connection, "workers")
+        rule = rule_named(connection, AlertRule, "workers")
         store_delivery(connection, rule.id, MessageKind.TEST, {}, TO_HOOK[0], START)
         assert due_deliveries(connection, START) == []
 
@@ -200,11 +207,11 @@ def test_what_a_paused_or_removed_rule_would_send_is_not_sent(
         hook.status = 503
     check(sqlite_store, START)
     hook.status = 200
-    change_alert_rule(sqlite_store, "paused", RuleState.PAUSED, "Mara")
-    change_alert_rule(sqlite_store, "removed", RuleState.REMOVED, "Mara")
+    change_rule(sqlite_store, RuleKind.ALERT, "paused", RuleState.PAUSED, "Mara")
+    change_rule(sqlite_store, RuleKind.ALERT, "removed", RuleState.REMOVED, "Mara")
     check(sqlite_store, START + HOUR)
     assert len(hook.bodies) == 2
-    change_alert_rule(sqlite_store, "paused", RuleState.ACTIVE, "Mara")
+    change_rule(sqlite_store, RuleKind.ALERT, "paused", RuleState.ACTIVE, "Mara")
     check(sqlite_store, START + HOUR)
     assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
 
@@ -332,11 +339,11 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
         patched.setattr(events, "CONDITIONS", broken)
         check(sqlite_store)
     with sqlite_store.reading() as connection:
-        assert [rule.problem for rule in list_alert_rules(connection)] == [fault, None]
+        assert [rule.problem for rule in list_rules(connection, AlertRule)] == [fault, None]
     assert [body["rule"] for body in hook.bodies] == ["second"]
     check(sqlite_store)
     with sqlite_store.reading() as connection:
-        assert [rule.problem for rule in list_alert_rules(connection)] == [None, None]
+        assert [rule.problem for rule in list_rules(connection, AlertRule)] == [None, None]
 
 
 def test_no_secret_is_stored_or_logged(
@@ -440,7 +447,7 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     assert [example.partition("=")[0] for example in examples] == missing
     assert suggested_words == ["judgeboard", *words]
     with sqlite_store.reading() as connection:
-        assert list_alert_rules(connection) == []
+        assert list_rules(connection, AlertRule) == []
     for example in examples:
         monkeypatch.setenv(*example.split("="))
     assert run(words) == 0
@@ -482,7 +489,7 @@ def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_w
     assert reason in str(sent.value)
     assert "S3CRET" not in str(sent.value)
     with sqlite_store.reading() as connection:
-        assert list_alert_rules(connection) == []
+        assert list_rules(connection, AlertRule) == []
 
 
 def test_the_commands_keep_rules_and_check_them(
@@ -499,7 +506,7 @@ def test_the_commands_keep_rules_and_check_them(
     options = ("--when", "missing_worker", "--to", TO_HOOK[0], "--quiet", quiet, "--remind", "2h")
     added = said("add", "alert", "workers", *options)
     assert all(
-        part in added for part in ("alert workers: active", TO_HOOK[0], "missing_worker < 1")
+        part in added for part in ("alert workers: no worker", TO_HOOK[0], "missing_worker < 1")
     )
     assert "'workers'" in said("add", "alert", "workers", *options, code=2)
     assert "webhook:env:HOOK_URL: sent" in said("test", "workers")

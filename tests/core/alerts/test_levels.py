@@ -19,8 +19,10 @@ from judgeboard.domain import AlertCondition, DimensionScore
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.notes import note
 from judgeboard.store import day_sums
-from judgeboard.store.alerts import list_alert_rules, open_events
+from judgeboard.store.alerts import open_events
 from judgeboard.store.engine import Store
+from judgeboard.store.rules import list_rules
+from judgeboard.store.tables import AlertRule
 from judgeboard.text import utc_day
 from judging_log import address
 from query_plans import plans_of
@@ -114,7 +116,7 @@ def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> Non
     check(store, NOW)
     assert hook.kinds == []
     with store.reading() as connection:
-        (rule,) = list_alert_rules(connection)
+        (rule,) = list_rules(connection, AlertRule)
         words = levels_now(connection, rule, NOW)
     assert rule.problem is None
     of_type, of_none = words
@@ -207,10 +209,10 @@ def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones
         with pytest.raises(NotFound, match=reason):
             add_alert_rule(store, level(above=0.7, **fields), "Mara", NOW)
     with store.reading() as connection:
-        assert list_alert_rules(connection) == []
+        assert list_rules(connection, AlertRule) == []
     add_alert_rule(store, level(criterion="completeness", below=3), "Mara", NOW)
     with store.reading() as connection:
-        (rule,) = list_alert_rules(connection)
+        (rule,) = list_rules(connection, AlertRule)
     assert rule.level is not None
     assert (rule.level.measure, rule.level.criterion) == (None, "completeness")
 
@@ -228,7 +230,7 @@ def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(
     check(store, NOW)
     problem = "no judge has the criterion 'completeness'; known: tone"
     with store.reading() as connection:
-        assert [rule.problem for rule in list_alert_rules(connection)] == [problem]
+        assert [rule.problem for rule in list_rules(connection, AlertRule)] == [problem]
     assert [record.exc_info for record in caplog.records if record.name == "judgeboard.alerts"] == [
         None
     ]
@@ -286,7 +288,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     rule = level(below=0.7, last="7d", judge="rag", only=("query_type=QA",), remind="2h")
     add_alert_rule(store, rule, "Mara", NOW)
     with store.reading() as connection:
-        (stored,) = list_alert_rules(connection)
+        (stored,) = list_rules(connection, AlertRule)
     assert (stored.condition, stored.level, stored.subjects) == (
         AlertCondition.LEVEL,
         checked_rule(rule).level,
@@ -314,7 +316,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     assert f"warning: {unset}" in warned
     head, now, *_ = printed.splitlines()
     assert all(
-        part in head for part in ("alert share: active", "slack:env:S", "> 20 %", "50 answers")
+        part in head for part in ("alert share: no worker", "slack:env:S", "> 20 %", "50 answers")
     )
     assert now.startswith("  now: ")
 

@@ -9,10 +9,9 @@ import pytest
 
 from alert_checks import check
 from judgeboard.cli.app import run
-from judgeboard.store.alerts import list_alert_rules
 from judgeboard.store.engine import Store
-from judgeboard.store.judging_rules import list_rules
-from judgeboard.store.tools import list_targets
+from judgeboard.store.rules import list_rules
+from judgeboard.store.tables import RULES
 from judging_log import address, store_answers
 
 JUDGE = ("add", "judge", "live", "--judge", "lexical")
@@ -34,11 +33,11 @@ def listed(capsys: pytest.CaptureFixture[str], store: Store, *words: str) -> lis
 def stored(store: Store) -> dict[str, str]:
     """Return the state of each stored rule, as the workers read it, by kind and name."""
     with store.reading() as connection:
-        rules = {"judge": list_rules(connection), "alert": list_alert_rules(connection)}
-        rules |= {"push": list_targets(connection)}
-    return {
-        f"{kind} {rule.name}": rule.state.value for kind, each in rules.items() for rule in each
-    }
+        return {
+            f"{kind} {rule.name}": rule.state.value
+            for kind, rules in RULES.items()
+            for rule in list_rules(connection, rules)
+        }
 
 
 def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(
@@ -116,14 +115,14 @@ def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(
             "alert",
             "old",
             "sends a message to webhook:env:HOOK while old_flags > 0, after 2 d",
-            "active",
+            "no worker",
             "0 open events",
         ],
         [
             "alert",
             "workers",
             "sends a message to webhook:env:HOOK while missing_worker < 1, after 1 min",
-            "active",
+            "no worker",
             "1 open event",
         ],
         [

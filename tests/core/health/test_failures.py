@@ -1,24 +1,17 @@
 """What failed to arrive or to run: each kind is listed while it lasts, and not for ever."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert
 
 from engines import on_sqlite
 from judgeboard.domain import AlertCondition, RuleState, RunState
 from judgeboard.health.failures import failures
-from judgeboard.store.alerts import (
-    NewAlertRule,
-    insert_alert_rule,
-    resolve_event,
-    set_alert_problem,
-    store_event,
-)
+from judgeboard.store.alerts import resolve_event, store_event
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import insert_job
-from judgeboard.store.tables import ALERT_EVENT, PUSH_TARGET, RUN, TRACE, Job, PushTarget
-from judgeboard.store.tools import insert_target
+from judgeboard.store.rules import insert_rule, update_rule
+from judgeboard.store.tables import ALERT_EVENT, RUN, TRACE, AlertRule, Job, PushTarget
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
@@ -115,30 +108,18 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
 
 @on_sqlite
 def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: Store) -> None:
-    common: dict[str, Any] = {
-        "judges": (),
-        "source": None,
-        "since": None,
-        "with_notes": False,
-        "every_s": 600.0,
-    }
-    common |= {"by": "Ann", "at": NOW, "next_at": NOW}
+    fine = PushTarget(
+        name="fine", by="Ann", tool="phoenix", address="http://localhost", every_s=600.0
+    )
+    paused = RuleState.PAUSED
     with store.writing() as connection:
-        for name in ("stopped", "refused", "paused", "fine"):
-            target = PushTarget(
-                name=name, tool="phoenix", address="http://localhost", what=("judgments",), **common
-            )
-            insert_target(connection, target)
-        results = {
-            "stopped": {"problem": "no answer"},
-            "refused": {"refused": 2, "reason": "unknown trace"},
-        }
-        for name, columns in results.items():
-            connection.execute(
-                update(PUSH_TARGET).where(PUSH_TARGET.c.name == name).values(columns)
-            )
-        paused = {"state": RuleState.PAUSED.value, "problem": "no answer"}
-        connection.execute(update(PUSH_TARGET).where(PUSH_TARGET.c.name == "paused").values(paused))
+        for target in (
+            fine,
+            fine.changed(name="stopped", problem="no answer"),
+            fine.changed(name="refused", refused=2, reason="unknown trace"),
+            fine.changed(name="paused", state=paused, problem="no answer"),
+        ):
+            insert_rule(connection, target)
     with store.reading() as connection:
         found = {each.subject: each for each in failures(connection, NOW)}
     assert {name: (each.kind, each.words) for name, each in found.items()} == {
@@ -151,33 +132,23 @@ def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: 
 @on_sqlite
 def test_an_open_alert_of_a_source_replaces_its_silence(store: Store) -> None:
     receive(store, "shop", NOW - timedelta(days=3))
-    common = {
-        "threshold": None,
-        "period_s": 3600.0,
-        "subjects": (),
-        "destinations": (),
-        "remind_s": None,
-    }
     with store.writing() as connection:
-        ids = [
-            insert_alert_rule(
+        rules = [
+            insert_rule(
                 connection,
-                NewAlertRule(name=name, condition=condition, quiet=None, **common),
-                "test",
-                NOW,
+                AlertRule(name=name, by="test", condition=condition, destinations=()),
             )
             for name, condition in (
                 ("quiet", AlertCondition.SILENT_SOURCE),
                 ("alarms", AlertCondition.ALARM),
             )
         ]
-        for rule_id, subject in zip(ids, ("shop", "alarm 1"), strict=True):
-            store_event(
-                connection, rule_id, subject, {"sentence": f"{subject}.", "value": 1.0}, NOW
-            )
+        for rule, subject in zip(rules, ("shop", "alarm 1"), strict=True):
+            seen = {"sentence": f"{subject}.", "value": 1.0}
+            store_event(connection, rule.id, subject, seen, NOW)
     # Alarms have a place of their own.
     assert kinds(store) == [("alert", "shop")]
     with store.writing() as connection:
         resolve_event(connection, rows_of(store, ALERT_EVENT)[0]["id"], NOW)
-        set_alert_problem(connection, ids[0], "no worker")
+        update_rule(connection, rules[0], problem="no worker")
     assert kinds(store) == [("silent_source", "shop"), ("alert_rule", "quiet")]

@@ -12,14 +12,15 @@ from sqlalchemy import update
 from engines import on_sqlite
 from job_steps import ended, working
 from judgeboard.cli.app import run
-from judgeboard.domain import RuleState
+from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import AddressUnknown, OtherHost
 from judgeboard.llm.endpoint import Address
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.runs.addresses import LastAddress, at_last_address, last_address
 from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_rejudge
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge, with_model
+from judgeboard.runs.judging_rules import add_rule, set_judge, with_model
+from judgeboard.runs.rules import change_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version, list_versions
@@ -234,7 +235,7 @@ def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
         set_judge(
             judged, "live", judge={**RAG, "model": model, "base_url": ours.base_url}, actor="Mara"
         )
-    change_rule(judged, "live", RuleState.REMOVED, "Mara")
+    change_rule(judged, RuleKind.JUDGE, "live", RuleState.REMOVED, "Mara")
     with judged.reading() as connection:
         specs = [judge_spec(connection, version) or {} for version in list_versions(connection)]
     # The forms show this address.

@@ -12,7 +12,15 @@ from sqlalchemy import event, select
 from engines import on_sqlite
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, rag, working
-from judgeboard.domain import Feedback, FeedbackKind, Response, RuleState, Status, StepRecord
+from judgeboard.domain import (
+    Feedback,
+    FeedbackKind,
+    Response,
+    RuleKind,
+    RuleState,
+    Status,
+    StepRecord,
+)
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.recording_endpoint import failure, verdict
@@ -20,11 +28,11 @@ from judgeboard.runs import rule_jobs
 from judgeboard.runs.judging_rules import (
     RuleProgress,
     add_rule,
-    change_rule,
     rule_progress,
     set_judge,
     with_model,
 )
+from judgeboard.runs.rules import change_rule
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.work import Outstanding
 from judgeboard.store.engine import Store
@@ -35,12 +43,12 @@ from judgeboard.store.judging_rules import (
     begin_run_of_day,
     budget_is_used_up,
     pause_run,
-    rule_named,
     spent_today,
 )
+from judgeboard.store.rules import rule_named
 from judgeboard.store.runs import NOWHERE
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, RESPONSE
+from judgeboard.store.tables import FLAG, RESPONSE, JudgingRule
 from judging_log import judgments, runs, until
 
 LEXICAL = {"kind": "lexical"}
@@ -137,20 +145,20 @@ def test_the_cost_per_day_is_a_limit(sqlite_log: Store, endpoint: HeldEndpoint) 
 
 def test_a_paused_rule_judges_nothing_and_later_what_came_meanwhile(sqlite_log: Store) -> None:
     add(sqlite_log)
-    change_rule(sqlite_log, "live", RuleState.PAUSED, "Mara")
+    change_rule(sqlite_log, RuleKind.JUDGE, "live", RuleState.PAUSED, "Mara")
     add(sqlite_log, "graded", where=RowFilter(ids=("a1",)), judge=LEXICAL | {"name": "other"})
     with working(sqlite_log):
         judged(sqlite_log, 1)
         assert [row["id"] for row in judgments(sqlite_log)] == ["a1"]
-        change_rule(sqlite_log, "live", RuleState.ACTIVE, "Mara")
+        change_rule(sqlite_log, RuleKind.JUDGE, "live", RuleState.ACTIVE, "Mara")
         judged(sqlite_log, ANSWERS + 1)
-        change_rule(sqlite_log, "live", RuleState.REMOVED, "Mara")
-        change_rule(sqlite_log, "graded", RuleState.REMOVED, "Mara")
+        change_rule(sqlite_log, RuleKind.JUDGE, "live", RuleState.REMOVED, "Mara")
+        change_rule(sqlite_log, RuleKind.JUDGE, "graded", RuleState.REMOVED, "Mara")
     assert rule_progress(sqlite_log) == []
     add(sqlite_log)  # its name is free again, and no answer is judged again
     assert progress(sqlite_log).waiting == 0
     with pytest.raises(NotFound, match="'other'; known: live"):
-        change_rule(sqlite_log, "other", RuleState.PAUSED, "Mara")
+        change_rule(sqlite_log, RuleKind.JUDGE, "other", RuleState.PAUSED, "Mara")
 
 
 def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again(
@@ -165,9 +173,10 @@ def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again
         store_responses(connection, new[:1])
     set_judge(log, "live", judge=LEXICAL, actor="Ben")
     line = progress(log)
-    assert (line.judge, line.waiting, line.calls_today) == ("lexical v1", 1, ANSWERS)
-    assert (line.name, line.by, line.at) == (before.name, before.by, before.at)
-    assert [each.title for each in line.earlier] == [before.judge]
+    assert (line.version.title, line.waiting, line.calls_today) == ("lexical v1", 1, ANSWERS)
+    rule = before.rule
+    assert (line.rule.name, line.rule.by, line.rule.at) == (rule.name, rule.by, rule.at)
+    assert [each.title for each in line.earlier] == [before.version.title]
     with log.writing() as connection:
         store_responses(connection, new[1:])
     with working(log):
@@ -213,7 +222,7 @@ def test_a_running_rule_goes_on_with_another_model(
     # Also the calls in flight are made once.
     assert set(endpoint.asked.values()) == {1}
     assert len({row["judge_version_id"] for row in judgments(sqlite_log)}) == 2
-    assert progress(sqlite_log).judge != progress(sqlite_log).earlier[0].title
+    assert progress(sqlite_log).version.title != progress(sqlite_log).earlier[0].title
 
 
 def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(
@@ -303,9 +312,9 @@ def test_a_refused_key_is_shown_and_no_answer_counts_as_judged(
     endpoint.reply = failure(401, "bad key")
     add(sqlite_log, judge=rag(endpoint))
     with working(sqlite_log):
-        line = until(lambda: (line := progress(sqlite_log)).problem and line, "a problem")
+        line = until(lambda: (line := progress(sqlite_log)).rule.problem and line, "a problem")
         assert (line.state, line.calls_today) == ("problem", 0)
-        assert "401" in (line.problem or "")
+        assert "401" in (line.rule.problem or "")
         endpoint.reply = verdict()
         judged(sqlite_log, ANSWERS)
         until(lambda: progress(sqlite_log).state == "active", "the end of the problem")
@@ -330,7 +339,7 @@ def test_during_an_outage_one_call_at_a_time_is_tried(
     with working(log):
         until(lambda: len(calls_before) >= 5, "five tries")
         line = progress(log)
-        assert (line.state, line.problem) == ("problem", rule_jobs.FAILING)
+        assert (line.state, line.rule.problem) == ("problem", rule_jobs.FAILING)
         endpoint.reply = verdict()
         judged(log, ANSWERS)
         until(lambda: progress(log).state == "active", "the end of the problem")
@@ -343,7 +352,7 @@ def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_da
 ) -> None:
     add(log, max_calls=3)
     with log.reading() as connection:
-        rule_id = rule_named(connection, "live").id
+        rule_id = rule_named(connection, JudgingRule, "live").id
     job = rule_jobs.RuleJob(log, f"rule-{rule_id}")
     first = job.look(Outstanding(), workers=1)
     [ids] = first.chunks
@@ -356,7 +365,7 @@ def test_a_run_that_a_killed_worker_left_ends_on_the_next_day(log: Store) -> Non
     add(log)
     now = datetime.now(UTC)
     with log.writing() as connection:
-        rule = rule_named(connection, "live")
+        rule = rule_named(connection, JudgingRule, "live")
         begin_run_of_day(connection, rule, NOWHERE, now)
         begin_run_of_day(connection, rule, NOWHERE, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["done", "running"]
@@ -368,7 +377,9 @@ def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: S
     now = datetime.now(UTC)
     judged_at = now + timedelta(seconds=1)
     with log.writing() as connection:
-        run = begin_run_of_day(connection, rule_named(connection, "live"), NOWHERE, now)
+        run = begin_run_of_day(
+            connection, rule_named(connection, JudgingRule, "live"), NOWHERE, now
+        )
         record = StepRecord(Status.OK, cost_micro=5)
         add_to_share(connection, run.id, "one", [record, record], now)
         add_to_share(connection, run.id, "two", [StepRecord(Status.ERROR)], judged_at)
@@ -389,7 +400,7 @@ def test_a_look_at_the_budget_reads_no_judgments(log: Store) -> None:
         log.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
     )
     with log.reading() as connection:
-        rule = rule_named(connection, "live")
+        rule = rule_named(connection, JudgingRule, "live")
         assert not budget_is_used_up(rule, spent_today(connection, rule, datetime.now(UTC)))
     with working(log):
         judged(log, ANSWERS)
@@ -409,7 +420,7 @@ def test_a_look_reads_no_answers_that_wait_for_their_delay(
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(rule_jobs, "time", SimpleNamespace(monotonic=lambda: clock.now))
     with sqlite_log.reading() as connection:
-        looks = rule_jobs._Looks(rule_named(connection, "live"), 0)
+        looks = rule_jobs._Looks(rule_named(connection, JudgingRule, "live"), 0)
     read: list[tuple[int, int | None]] = []
 
     def look(after_id: int, up_to: int | None) -> tuple[list[int], None]:
@@ -440,7 +451,7 @@ def test_a_look_reads_no_answers_that_wait_for_their_delay(
             {"judge": {"kind": "rag", "model": "m", "api_key": "sk"}},
             "cannot use these options of a judge: api_key",
         ),
-        ({"name": "taken"}, "a judging rule 'taken' already"),
+        ({"name": "taken"}, "'taken' already"),
     ],
 )
 def test_a_rule_that_cannot_work_is_refused(

@@ -13,8 +13,8 @@ from sqlalchemy import select
 import judgeboard
 from job_steps import ended, working
 from judgeboard import Decision, Grade
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule
-from judgeboard.domain import Response, Role, RuleState
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule
+from judgeboard.domain import Response, Role, RuleKind, RuleState
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refining.refine import refine_pending
@@ -30,7 +30,8 @@ from judgeboard.people.roster import (
 )
 from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.judging import judge_pending
-from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge
+from judgeboard.runs.judging_rules import add_rule, set_judge
+from judgeboard.runs.rules import change_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.forgetting import forget_response
@@ -38,7 +39,7 @@ from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW, Reviewer
-from judgeboard.tools.push import add_target, change_target
+from judgeboard.tools.push import add_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
 from refining_log import generator, judge, ratings, store_bad
@@ -298,11 +299,11 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "add_push_target": push_target,
     "set_push_target_state": lambda case: (
         push_target(case),
-        change_target(case.store, "mlflow", RuleState.PAUSED, case.lead),
+        change_rule(case.store, RuleKind.PUSH, "mlflow", RuleState.PAUSED, case.lead),
     ),
     "set_rule_state": lambda case: (
         rule(case),
-        change_rule(case.store, "live", RuleState.PAUSED, case.lead),
+        change_rule(case.store, RuleKind.JUDGE, "live", RuleState.PAUSED, case.lead),
     ),
     "set_rule_judge": lambda case: (
         rule(case),
@@ -311,7 +312,7 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "add_alert_rule": alert_rule,
     "set_alert_rule_state": lambda case: (
         alert_rule(case),
-        change_alert_rule(case.store, "cost", RuleState.PAUSED, case.lead),
+        change_rule(case.store, RuleKind.ALERT, "cost", RuleState.PAUSED, case.lead),
     ),
     "forget": forget,
 }

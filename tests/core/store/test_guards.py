@@ -9,9 +9,10 @@ from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
 from judgeboard.errors import BadInput
-from judgeboard.store.columns import JsonTuple, Utc, columns_that
+from judgeboard.store.columns import Utc, columns_that
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import METADATA, REVIEW, REVIEWER
 from judgeboard.store.triggers import guarded_tables, install_guards
@@ -38,7 +39,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
         "owner": "m",
         "state": "open",
     }
-    | {"fixed_day": 1, "filter": {"rules": ["r"]}, "by": "m", "at": NOW},
+    | {"fixed_day": 1, "filter": RowFilter(rules=("r",)), "by": "m", "at": NOW},
     "alarm": {
         "measure": "bad_share",
         "direction": "rose",
@@ -59,7 +60,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
         "name": "r",
         "by": "m",
         "judge_version_id": 1,
-        "filter": {},
+        "filter": RowFilter(),
         "judge": {},
         "rate": 0.5,
         "rates": {},
@@ -388,7 +389,7 @@ def blank(column: str) -> str:
 
 def other_value(column: Column[Any]) -> str:
     """A value of the column's type that is surely another one."""
-    if isinstance(column.type, JSON | JsonTuple):
+    if isinstance(getattr(column.type, "impl", column.type), JSON):
         return "'{\"other\": 1}'"
     if isinstance(column.type, Utc):
         return "'1999-01-01 00:00:00'"

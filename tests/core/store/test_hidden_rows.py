@@ -27,15 +27,15 @@ from judgeboard.store.export import exports
 from judgeboard.store.filters import RowFilter, own_label_condition
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.judging_rules import JudgingRule, NewRule, get_rule, insert_rule
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import QueueRules, queue_by_id
 from judgeboard.store.ratings_table import ratings_table
 from judgeboard.store.reviews import find_comment, find_review
+from judgeboard.store.rules import insert_rule
 from judgeboard.store.runs import Selection, ask_mode, get_run
 from judgeboard.store.strata import DrawPlan
-from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE, JudgingRule
 from judgeboard.store.tools import What
 from marked_answer import NOW, found_in, mark_answer
 from queue_case import QueueCase
@@ -167,10 +167,12 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
             connection.execute(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one)).scalars()
         )
     rag, nli = answer.versions["rag"], answer.versions["nli"]
-    new_rule = NewRule(
+    new_rule = JudgingRule(
         name="rag",
+        by="ada",
+        at=NOW,
         judge_version_id=nli,
-        filter={},
+        filter=where,
         judge={},
         rate=1,
         rates={},
@@ -181,7 +183,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         after_id=0,
     )
     with queues.store.writing() as connection:
-        judging_rule = get_rule(connection, insert_rule(connection, new_rule, "ada", NOW))
+        judging_rule = insert_rule(connection, new_rule)
     return {
         "a": "log",
         "address": "rag",
@@ -284,6 +286,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "reviewer_ids": (queues.ada.id,),
         "rule": "plain-flag-rule",
         ("rule", JudgingRule): judging_rule,
+        ("rules", type): JudgingRule,
         "rule_id": judging_rule.id,
         "rules": ("plain-flag-rule",),
         "run": run,

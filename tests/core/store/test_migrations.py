@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,7 @@ from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine, opening
-from judgeboard.store.alerts import (
-    Level,
-    NewAlertRule,
-    alert_rule_named,
-    insert_alert_rule,
-    unclosed_events,
-)
+from judgeboard.store.alerts import unclosed_events
 from judgeboard.store.api_keys import key_of_token, list_keys, token_hash
 from judgeboard.store.engine import Store, connect
 from judgeboard.store.leases import lease_taken_at
@@ -44,7 +37,8 @@ from judgeboard.store.migrations import HEAD, OLDEST, run
 from judgeboard.store.migrations.run import alembic_config
 from judgeboard.store.opening import current_revision, open_store, upgrade
 from judgeboard.store.reviewers import reviewers_of
-from judgeboard.store.tables import LEASE, METADATA, QUEUE, RESPONSE
+from judgeboard.store.rules import insert_rule, rule_named
+from judgeboard.store.tables import LEASE, METADATA, QUEUE, RESPONSE, AlertRule, Level
 from judgeboard.store.triggers import install_guards, install_search
 from judging_log import address, runs
 from released_database import (
@@ -258,17 +252,16 @@ def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: 
         measure="quality", criterion=None, judge=None, direction="below", answers=100, days=None
     )
     with empty.writing() as connection:
-        kept = alert_rule_named(connection, "late")
+        kept = rule_named(connection, AlertRule, "late")
         assert (kept.id, kept.condition, kept.level) == (70, AlertCondition.OLD_FLAGS, None)
         assert [each.sentence for each in unclosed_events(connection, 70)] == ["Late."]
-        new = replace(kept, name="low", condition=AlertCondition.LEVEL, level=level)
-        asked = {column.name: getattr(new, column.name) for column in fields(NewAlertRule)}
-        insert_alert_rule(connection, NewAlertRule(**asked), "Lea", NOW)
-        assert alert_rule_named(connection, "low").level == level
+        new = kept.changed(id=None, name="low", condition=AlertCondition.LEVEL, level=level)
+        insert_rule(connection, new)
+        assert rule_named(connection, AlertRule, "low").level == level
     for condition, other in ((AlertCondition.LEVEL, None), (AlertCondition.OLD_FLAGS, level)):
-        mixed = NewAlertRule(**(asked | {"name": "mixed", "condition": condition, "level": other}))
+        mixed = kept.changed(id=None, name="mixed", condition=condition, level=other)
         with pytest.raises(IntegrityError), empty.writing() as connection:
-            insert_alert_rule(connection, mixed, "Lea", NOW)
+            insert_rule(connection, mixed)
 
 
 def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(
@@ -320,7 +313,8 @@ def sqlite_catalogue(connection: Connection) -> dict[tuple[str, str], Any]:
         if kind == "table" and not name.startswith("response_search"):
             found[kind, name] = (
                 sorted(
-                    tuple(row) for row in connection.execute(text(f'PRAGMA table_info("{name}")'))
+                    tuple(row[1:])  # without the position, which PostgreSQL's has neither
+                    for row in connection.execute(text(f'PRAGMA table_info("{name}")'))
                 ),
                 sorted(
                     tuple(row[2:])

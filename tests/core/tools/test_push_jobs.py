@@ -14,18 +14,14 @@ import recording_tool as fakes
 from forked_commands import ReadCommand
 from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.domain import RuleState
+from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.jobs import register_worker
-from judgeboard.store.tools import claim_target, due_targets, list_targets
-from judgeboard.tools.push import (
-    TargetProgress,
-    add_target,
-    change_target,
-    push_due,
-    push_to,
-    target_progress,
-)
+from judgeboard.runs.rules import change_rule
+from judgeboard.store.jobs import live_workers, register_worker
+from judgeboard.store.rules import list_rules, take_rule
+from judgeboard.store.tables import PushTarget
+from judgeboard.store.tools import due_targets
+from judgeboard.tools.push import add_target, push_due, push_to, target_state
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
 
@@ -36,9 +32,19 @@ def judged(log: GradedLog, traces: list[str]) -> None:
     log.review_all(answers[:10], label=GOOD.value)
 
 
-def state(log: GradedLog) -> TargetProgress:
-    (progress,) = target_progress(log.store)
-    return progress
+def targets(log: GradedLog) -> list[PushTarget]:
+    with log.store.reading() as connection:
+        return list_rules(connection, PushTarget)
+
+
+def state(log: GradedLog) -> str:
+    (target,) = targets(log)
+    with log.store.reading() as connection:
+        return target_state(target, live_workers(connection))
+
+
+def change(log: GradedLog, new: RuleState) -> None:
+    change_rule(log.store, RuleKind.PUSH, "phoenix", new, "test")
 
 
 def pushed_by(log: GradedLog, *executor_ids: str, minutes: int = 0) -> None:
@@ -62,18 +68,14 @@ def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(
         add_target(log.store, "phoenix", address=tool.address, every_s=60, actor="test")
         with pytest.raises(BadInput, match="already"):
             add_target(log.store, "phoenix", address=tool.address, actor="test")
-        assert state(log).state == "no worker"
+        assert state(log) == "no worker"
         pushed_by(log, "one", "two")
         requests = len(tool.requests)
         assert len(tool.scores) == 6
-        progress = state(log)
-        assert (progress.state, progress.pushed, progress.refused, progress.waiting) == (
-            "active",
-            6,
-            2,
-            0,
-        )
-        assert TRACES[3] in str(progress.reason)
+        (target,) = targets(log)
+        assert state(log) == "active"
+        assert (target.pushed, target.refused, target.waiting) == (6, 2, 0)
+        assert TRACES[3] in str(target.reason)
         pushed_by(log, "two")  # a minute has not passed
         assert len(tool.requests) == requests
 
@@ -81,23 +83,24 @@ def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(
         tool.known |= {*TRACES}
         tool.failing = [503] * 6
         pushed_by(log, "one", minutes=2)
-        progress = state(log)
-        assert (progress.state, progress.pushed, progress.waiting) == ("problem", 6, 4)
-        assert "503" in str(progress.problem)
-        change_target(log.store, "phoenix", RuleState.PAUSED, "test")
+        (target,) = targets(log)
+        assert (state(log), target.pushed, target.waiting) == ("problem", 6, 4)
+        assert "503" in str(target.problem)
+        change(log, RuleState.PAUSED)
         pushed_by(log, "one", minutes=4)
-        assert (state(log).state, state(log).waiting) == ("paused", 4)
-        change_target(log.store, "phoenix", RuleState.ACTIVE, "test")
+        assert (state(log), targets(log)[0].waiting) == ("paused", 4)
+        change(log, RuleState.ACTIVE)
         monkeypatch.delenv("PHOENIX_API_KEY")
         pushed_by(log, "one")
-        assert "401" in str(state(log).problem)
+        assert "401" in str(targets(log)[0].problem)
         monkeypatch.setenv("PHOENIX_API_KEY", "key")
         pushed_by(log, "one", minutes=2)
-        assert (state(log).state, state(log).pushed, state(log).waiting) == ("active", 10, 0)
-        change_target(log.store, "phoenix", RuleState.REMOVED, "test")
-        assert target_progress(log.store) == []
+        (target,) = targets(log)
+        assert (state(log), target.pushed, target.waiting) == ("active", 10, 0)
+        change(log, RuleState.REMOVED)
+        assert targets(log) == []
         with pytest.raises(NotFound, match="none"):
-            change_target(log.store, "phoenix", RuleState.PAUSED, "test")
+            change(log, RuleState.PAUSED)
 
 
 class KillingPhoenix(fakes.FakePhoenix):
@@ -119,12 +122,13 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with KillingPhoenix(*TRACES) as tool:
         add_target(sqlite_log.store, "phoenix", address=tool.address, actor="test")
-        with sqlite_log.store.reading() as connection:
-            (target,) = list_targets(connection)
+        (target,) = targets(sqlite_log)
         database = str(sqlite_log.store.engine.url.database)
         with sqlite_log.store.writing() as connection:  # what a worker does before it pushes
             register_worker(connection, "killed")
-            assert claim_target(connection, target, "killed", datetime.now(UTC))
+            now = datetime.now(UTC)
+            assert take_rule(connection, target, "tried_at", now, executor_id="killed")
+            assert not take_rule(connection, target, "tried_at", now, executor_id="other")
         with ReadCommand("push", "phoenix", "--db", database, "--url", tool.address) as process:
             tool.victim = process.pid
         assert process.returncode == -signal.SIGKILL
@@ -139,7 +143,8 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
         assert (
             annotations == 130 + 50
         )  # the request without an answer was sent again, and overwrote itself
-        assert (state(sqlite_log).pushed, state(sqlite_log).refused) == (130, 0)
+        (target,) = targets(sqlite_log)
+        assert (target.pushed, target.refused) == (130, 0)
 
 
 def test_the_commands_add_list_and_change_targets(
@@ -150,7 +155,7 @@ def test_the_commands_add_list_and_change_targets(
     add: Any = ("rule", "add", "push", "mlflow", "--url", "http://localhost:5000", "--every")
     assert run([*add, "5m", "--what", "gold", "--source", "log", *database]) == 0
     assert run([*add, "soon", *database]) == 2
-    assert state(sqlite_log).every_s == 300
+    assert targets(sqlite_log)[0].every_s == 300
     assert run(["rule", "list", "mlflow", *database]) == 0
     shown = capsys.readouterr().out
     assert all(
@@ -168,8 +173,7 @@ def test_a_target_that_was_removed_meanwhile_gets_nothing_more(
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with fakes.FakePhoenix(*TRACES) as tool:
         add_target(log.store, "phoenix", address=tool.address, actor="test")
-        with log.store.reading() as connection:
-            (target,) = list_targets(connection)
-        change_target(log.store, "phoenix", RuleState.REMOVED, "test")
+        (target,) = targets(log)
+        change(log, RuleState.REMOVED)
         push_to(log.store, target, threading.Event(), "test")
     assert not tool.scores

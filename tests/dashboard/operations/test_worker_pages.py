@@ -12,24 +12,24 @@ from graded_log import GradedLog
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.levels import LEVEL_MEASURES
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
-from judgeboard.domain import AlertCondition, DimensionScore, MessageKind, RuleState
+from judgeboard.domain import AlertCondition, DimensionScore, MessageKind, RuleKind, RuleState
 from judgeboard.measure.notes import note
 from judgeboard.measure.trend_figures import MEASURES
-from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
+from judgeboard.runs.judging_rules import add_rule, rule_progress
+from judgeboard.runs.rules import change_rule
 from judgeboard.store.alerts import (
-    AlertRule,
     begin_attempt,
     end_attempt,
     get_delivery,
-    list_alert_rules,
     store_delivery,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.tools import list_targets
+from judgeboard.store.rules import list_rules
+from judgeboard.store.tables import AlertRule, PushTarget
 from judgeboard.tools import push
-from judgeboard.tools.push import add_target, push_due, target_progress
+from judgeboard.tools.push import add_target, push_due
 from judgeboard_dashboard.evidence import as_label
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
@@ -76,13 +76,14 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     monkeypatch.setattr(push, "push", fails)
     with page_store.writing() as connection:
         register_worker(connection, "one")
-        (target,) = list_targets(connection)
+        (target,) = list_rules(connection, PushTarget)
     push_due(page_store, str(target.id), "one", threading.Event())
     page = open_page("sources", part="Push")
     assert table_rows(page, "Target")[0][1] == "problem"
     assert text_with(page, "phoenix", "(ZeroDivisionError)", cls="jb-wrong")
-    page.button(key="target_paused_phoenix").click().run()
-    assert target_progress(page_store)[0].state == "paused"
+    page.button(key="push_paused_phoenix").click().run()
+    with page_store.reading() as connection:
+        assert list_rules(connection, PushTarget)[0].state == "paused"
 
 
 def test_a_judging_rule_is_added_paused_and_removed(
@@ -104,23 +105,23 @@ def test_a_judging_rule_is_added_paused_and_removed(
     assert text_with(app, "live", what, "judgeboard worker", cls="jb-say")
     # It is said once.
     assert what not in shown(app.run())
-    [rule] = rule_progress(page_store)
-    assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == (
+    [rule] = [each.rule for each in rule_progress(page_store)]
+    assert (rule.name, rule.max_calls, rule.filter.rules, rule.by) == (
         "live",
         5,
         ("poor_rating",),
         "Mara",
     )
-    assert rule.where.sources == (source,)
+    assert rule.filter.sources == (source,)
     app = open_page("judging")
     table = app.dataframe[0].value
     assert list(table["State"]) == ["no worker"]
     assert list(table["Calls today"]) == ["0 of 5"]
     assert table["Cost today"][0].startswith("$ 0")
-    press(app, "judging_paused")
+    press(app, "judge_paused")
     assert rule_progress(page_store)[0].state == "paused"
-    press(open_page("judging"), "judging_active")
-    press(open_page("judging"), "judging_removed")
+    press(open_page("judging"), "judge_active")
+    press(open_page("judging"), "judge_removed")
     assert rule_progress(page_store) == []
 
 
@@ -136,8 +137,9 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     assert text_with(app, "gpu:8000")
     app = app.text_input(key="judging_of_live_chat v1_model").set_value("qwen3-8b").run()
     app = press(app, "judging_set_live")
-    rule = rule_progress(page_store)[0]
-    assert (rule.name, rule.judge, rule.max_calls, rule.at) == ("live", "chat v2", 9, before.at)
+    line = rule_progress(page_store)[0]
+    assert (line.version.title, line.rule.name, line.rule.max_calls) == ("chat v2", "live", 9)
+    assert line.rule.at == before.rule.at
     assert text_with(app, "live", "chat v2", "judgeboard worker", cls="jb-say")
     with page_store.reading() as connection:
         assert get_version(connection, "chat v2").model == "qwen3-8b"
@@ -155,7 +157,8 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     app = press(app, "judging_add")
     # The next rule does not get this model unnoticed.
     assert not app.text_input(key="judging_model").value
-    assert [rule.judge for rule in rule_progress(page_store)] == ["chat v2", "lexical v1", "rag v2"]
+    judges = [each.version.title for each in rule_progress(page_store)]
+    assert judges == ["chat v2", "lexical v1", "rag v2"]
 
 
 def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
@@ -165,11 +168,11 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     for name in names:
         add_rule(page_store, name, judge={"kind": "lexical"}, actor="Mara")
     app = open_page("judging")
-    change_rule(page_store, "first", RuleState.REMOVED, "Jon")
+    change_rule(page_store, RuleKind.JUDGE, "first", RuleState.REMOVED, "Jon")
     add_rule(page_store, "third", judge={"kind": "lexical"}, actor="Jon")
-    app = press(app, "judging_removed")
-    assert [rule.name for rule in rule_progress(page_store)] == [names[1], "third"]
-    assert [rule.name for rule in rule_progress(page_store, name="third")] == ["third"]
+    app = press(app, "judge_removed")
+    assert [each.rule.name for each in rule_progress(page_store)] == [names[1], "third"]
+    assert [each.rule.name for each in rule_progress(page_store, name="third")] == ["third"]
     # The name is text, not markdown.
     assert as_label("**second**") in labels(app)[1]
 
@@ -190,13 +193,13 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     app = press(app.run(), "alert_add")
     assert text_with(app, "JUDGEBOARD_ALERT_COMMAND", cls="jb-note")
     with page_store.reading() as connection:
-        assert not list_alert_rules(connection)
+        assert not list_rules(connection, AlertRule)
     app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
     app = press(app.run(), "alert_add")
     assert text_with(app, "Added: flags.", cls="jb-say")
     assert text_with(app, note("unset_webhooks", variables=["SLACK_URL"]).text, cls="jb-wrong")
     with page_store.reading() as connection:
-        [rule] = list_alert_rules(connection)
+        [rule] = list_rules(connection, AlertRule)
     assert (rule.name, rule.condition, rule.destinations, rule.by) == (
         "flags",
         "open_flags",
@@ -326,7 +329,7 @@ def test_an_alert_form_names_the_addresses_that_are_set_and_takes_a_window_of_da
     app.number_input(key="alert_level").set_value(15)
     press(app.run(), "alert_add")
     with page_store.reading() as connection:
-        [level] = [rule.level for rule in list_alert_rules(connection)]
+        [level] = [rule.level for rule in list_rules(connection, AlertRule)]
     assert level is not None
     assert (level.measure, level.days, level.answers) == ("low_share", 1, None)
 

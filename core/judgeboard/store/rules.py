@@ -1,0 +1,97 @@
+"""Rules of every kind by their names: stored, listed, paused, resumed, removed, and taken by a worker."""
+
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import ColumnElement, Connection, select, update
+
+from judgeboard.domain import RuleState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.columns import table_of
+from judgeboard.store.events import record_event
+from judgeboard.store.jobs import wake_workers
+from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.tables import PushTarget, Rule
+
+R = TypeVar("R", bound=Rule)
+
+
+def list_rules(connection: Connection, rules: type[R]) -> list[R]:
+    """Return the rules of a class that are not removed, oldest first."""
+    table = table_of(rules)
+    # Another judge gives a judging rule a new id, and keeps the time when the rule was added: so
+    # the time comes first.
+    listed = select(rules).where(table.c.state != RuleState.REMOVED.value)
+    return rows_of(connection, listed.order_by(table.c.at, table.c.id))
+
+
+def active_rules(connection: Connection, rules: type[R]) -> list[R]:
+    """Return the rules of a class that workers follow, oldest first."""
+    return [rule for rule in list_rules(connection, rules) if rule.is_active]
+
+
+def get_rule(connection: Connection, rules: type[R], rule_id: int) -> R:
+    """Return a rule by id, also a removed one, or raise NotFound."""
+    with_id = rows_of(connection, select(rules).where(table_of(rules).c.id == rule_id))
+    if not with_id:
+        raise NotFound(f"no {rules.kind.noun} {rule_id}")
+    return with_id[0]
+
+
+def rule_named(connection: Connection, rules: type[R], name: str) -> R:
+    """Return the rule with a name; otherwise raise NotFound with the names that are known."""
+    by_name = {rule.name: rule for rule in list_rules(connection, rules)}
+    if name not in by_name:
+        raise NotFound(f"no {rules.kind.noun} {name!r}; known: {', '.join(by_name) or 'none'}")
+    return by_name[name]
+
+
+def insert_rule(connection: Connection, row: R) -> R:
+    """Store a rule and return it with its id; raise BadInput if another one has its name."""
+    kind, table = row.kind, table_of(type(row))
+    inserted = insert_or_skip(connection, table).returning(table.c.id)
+    rule_id = connection.execute(inserted, row.new_values()).scalar()
+    if rule_id is None:
+        raise BadInput(
+            f"another {kind.noun} has the name {row.name!r} already: choose another name, or remove "
+            "that one first"
+        )
+    details = {kind.event: rule_id}
+    record_event(connection, f"add_{kind.event}", row.by, details=details, now=row.at)
+    wake_workers(connection)
+    return row.changed(id=rule_id)
+
+
+def set_rule_state(
+    connection: Connection, rule: Rule, state: RuleState, by: str, now: datetime
+) -> None:
+    """Pause, resume or remove a rule, whose problem counts as solved. Workers notice within a second."""
+    state_of = table_of(type(rule)).c.state
+    unlike = state_of != RuleState.REMOVED.value, state_of != state.value
+    values: dict[str, object] = {"state": state.value, "problem": None}
+    if isinstance(rule, PushTarget):  # a resumed one is pushed to at once
+        values["next_at"] = now
+    if update_rule(connection, rule, *unlike, **values):
+        kind = rule.kind
+        details = {kind.event: rule.id, "state": state.value}
+        record_event(connection, f"set_{kind.event}_state", by, details=details, now=now)
+        wake_workers(connection)
+
+
+def take_rule(
+    connection: Connection, row: Rule, taken: str, now: datetime, **values: object
+) -> bool:
+    """Store that a worker takes a rule now, in the column ``taken``; return False if another did since it was read."""
+    table = table_of(type(row))
+    unchanged = table.c[taken].is_not_distinct_from(getattr(row, taken))
+    is_active = table.c.state == RuleState.ACTIVE.value
+    return update_rule(connection, row, is_active, unchanged, **{taken: now}, **values)
+
+
+def update_rule(
+    connection: Connection, row: Rule, *conditions: ColumnElement[bool], **values: object
+) -> bool:
+    """Change columns of a rule, if its row meets the conditions; return whether it did."""
+    table = table_of(type(row))
+    changed = update(table).where(table.c.id == row.id, *conditions).values(values)
+    return connection.execute(changed).rowcount == 1
