@@ -37,8 +37,8 @@ from judgeboard.domain import (
 )
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
-from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -273,13 +273,15 @@ def fill(store: Store, items: int) -> None:
             grade = Grade(
                 label=Label.GROUNDED, groundedness=0.5 if reviewer.name == "Mara" else 1.0
             )
-            decide_item(
+            submit(
                 store,
-                leased.token,
-                reviewer=reviewer,
-                decision=decision,
-                grade=grade,
-                request_key=key,
+                Submission(
+                    token=leased.token,
+                    reviewer=reviewer,
+                    decision=decision,
+                    grade=grade,
+                    request_key=key,
+                ),
             )
 
 

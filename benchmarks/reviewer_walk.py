@@ -23,7 +23,7 @@ from walk import KEYS, LEAD, REVIEWERS, command
 from judgeboard.domain import Decision, Grade, Label
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
-from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.opening import open_store
 from judgeboard.store.settings import set_setting
 
@@ -113,13 +113,15 @@ def fill(folder: Path, items: int) -> None:
         )
         while (leased := next_item(store, "conflict", reviewer)) is not None:
             key = f"{name} {leased.item_id}"
-            decide_item(
+            submit(
                 store,
-                leased.token,
-                reviewer=reviewer,
-                decision=Decision(decision),
-                grade=grade,
-                request_key=key,
+                Submission(
+                    token=leased.token,
+                    reviewer=reviewer,
+                    decision=Decision(decision),
+                    grade=grade,
+                    request_key=key,
+                ),
             )
     store.close()
 

@@ -10,16 +10,9 @@ from sqlalchemy import Table
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import Decided, decide
 from judgeboard.reviews.leases import LeasedItem, next_item
-from judgeboard.reviews.queue_decisions import (
-    DecidedItem,
-    adjudicate,
-    answer_reveal,
-    decide_item,
-    reveal,
-)
 from judgeboard.reviews.queues import QueueProgress, create_queue, queue_progress
+from judgeboard.reviews.submissions import Submission, Submitted, reveal, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -117,51 +110,57 @@ class QueueCase:
 
     def say(
         self, leased: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **fields: Any
-    ) -> DecidedItem:
+    ) -> Submitted:
         key = fields.pop("request_key", f"key {next(self.keys)}")
-        return decide_item(
+        return submit(
             self.store,
-            leased.token,
-            reviewer=who,
-            decision=decision,
-            grade=Grade(**fields),
-            request_key=key,
-            now=self.now,
+            Submission(
+                token=leased.token,
+                reviewer=who,
+                decision=decision,
+                grade=Grade(**fields),
+                request_key=key,
+                at=self.now,
+            ),
         )
 
     def review(
         self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **fields: Any
-    ) -> DecidedItem:
+    ) -> Submitted:
         """Take the next item and decide it."""
         return self.say(self.lease(who, name), who, decision, **fields)
 
     def reveal(
-        self, decided: DecidedItem, who: Reviewer, decision: Decision | None = None, **fields: Any
+        self, decided: Submitted, who: Reviewer, decision: Decision | None = None, **fields: Any
     ) -> int:
         """Look at the judge after a blind review, and say what one thinks now."""
         reveal(self.store, decided.review_id, reviewer=who, now=self.now)
-        return answer_reveal(
+        return submit(
             self.store,
-            decided.review_id,
-            reviewer=who,
-            grade=Grade(**fields),
-            decision=decision,
-            request_key=f"key {next(self.keys)}",
-            now=self.now,
-        )
+            Submission(
+                blind_review_id=decided.review_id,
+                reviewer=who,
+                grade=Grade(**fields),
+                decision=decision,
+                request_key=f"key {next(self.keys)}",
+                at=self.now,
+            ),
+        ).review_id
 
     def adjudicate(
         self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **fields: Any
     ) -> int:
-        return adjudicate(
+        return submit(
             self.store,
-            item_id,
-            by=fields.pop("by", self.lead),
-            decision=decision,
-            grade=Grade(note=note, **fields),
-            request_key=f"key {next(self.keys)}",
-            now=self.now,
-        )
+            Submission(
+                item_id=item_id,
+                reviewer=fields.pop("by", self.lead),
+                decision=decision,
+                grade=Grade(note=note, **fields),
+                request_key=f"key {next(self.keys)}",
+                at=self.now,
+            ),
+        ).review_id
 
     def undo(self, review_id: int, who: Reviewer) -> None:
         undo(
@@ -174,16 +173,14 @@ class QueueCase:
 
     def decide(
         self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM, **fields: Any
-    ) -> Decided:
+    ) -> Submitted:
         """Decide a flag outside any queue."""
-        request = {"request_key": f"key {next(self.keys)}", "now": self.now}
-        return decide(
+        request = {"request_key": f"key {next(self.keys)}", "at": self.now}
+        return submit(
             self.store,
-            flag_id=flag_id,
-            reviewer=who,
-            decision=decision,
-            grade=Grade(**fields),
-            **request,
+            Submission(
+                flag_id=flag_id, reviewer=who, decision=decision, grade=Grade(**fields), **request
+            ),
         )
 
     def later(self, **by: float) -> None:

@@ -19,7 +19,7 @@ from threading import Barrier, Lock
 from judgeboard.domain import Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
-from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 
@@ -51,13 +51,15 @@ def work(
                 done.empty_in_share += 1
                 meet()
             return done
-        decided = decide_item(
+        decided = submit(
             store,
-            leased.token,
-            reviewer=reviewer,
-            decision=Decision.CONFIRM,
-            grade=GRADE,
-            request_key=f"{name} {leased.item_id}",
+            Submission(
+                token=leased.token,
+                reviewer=reviewer,
+                decision=Decision.CONFIRM,
+                grade=GRADE,
+                request_key=f"{name} {leased.item_id}",
+            ),
         )
         if len(done.share) == share:
             done.rest.append(decided.item_id)
@@ -75,13 +77,15 @@ def acknowledge(database: str, queue: str, workers: int, acknowledged: Connectio
         reviewer = ensure_reviewer(store, "page", f"worker {number}")
         while (leased := next_item(store, queue, reviewer)) is not None:
             key = f"{number} {leased.token}"
-            decided = decide_item(
+            decided = submit(
                 store,
-                leased.token,
-                reviewer=reviewer,
-                decision=Decision.CONFIRM,
-                grade=GRADE,
-                request_key=key,
+                Submission(
+                    token=leased.token,
+                    reviewer=reviewer,
+                    decision=Decision.CONFIRM,
+                    grade=GRADE,
+                    request_key=key,
+                ),
             )
             with sending:
                 acknowledged.send((decided.review_id, decided.item_id))

@@ -190,8 +190,8 @@ def _decide(store: Store) -> None:
     from judgeboard.reviews.bulk import decide_many
     from judgeboard.reviews.issues import save_issue
     from judgeboard.reviews.leases import next_item, skip
-    from judgeboard.reviews.queue_decisions import decide_item
     from judgeboard.reviews.queues import schema_of_item
+    from judgeboard.reviews.submissions import Submission, submit
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.issues import get_issue
     from judgeboard.store.open_flags import listed_answers
@@ -205,13 +205,15 @@ def _decide(store: Store) -> None:
     grade = schema.grade(
         {"verdict": "fix", "causes": ["answer"]}, Grade(groundedness=0.2, note="die Gebühr 🧗")
     )
-    decide_item(
+    submit(
         store,
-        answer.token,
-        reviewer=who,
-        decision=Decision.CONFIRM,
-        grade=grade,
-        request_key="recorded",
+        Submission(
+            token=answer.token,
+            reviewer=who,
+            decision=Decision.CONFIRM,
+            grade=grade,
+            request_key="recorded",
+        ),
     )
     skip(store, pair.token, who, reason="in French")
     with store.reading() as connection:

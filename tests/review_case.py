@@ -10,7 +10,7 @@ from sqlalchemy import Table, select
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import Decided, decide, grade
+from judgeboard.reviews.submissions import Submission, Submitted, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -48,9 +48,11 @@ class ReviewCase:
             )
         return self.flags()[-1]["id"]
 
-    def decide(self, flag_id: int, by: Reviewer, decision: Decision, **given: Any) -> Decided:
-        given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
-        return decide(self.store, flag_id=flag_id, reviewer=by, decision=decision, **given)
+    def decide(self, flag_id: int, by: Reviewer, decision: Decision, **given: Any) -> Submitted:
+        given = {"request_key": f"key {next(self.keys)}", "at": NOW} | given
+        return submit(
+            self.store, Submission(flag_id=flag_id, reviewer=by, decision=decision, **given)
+        )
 
     def grade(self, by: Reviewer, **given: Any) -> int:
         options = {
@@ -58,10 +60,11 @@ class ReviewCase:
             for name in ("request_key", "judgment_seen_id", "seconds")
             if name in given
         }
-        options = {"request_key": f"key {next(self.keys)}", "now": NOW} | options
-        return grade(
-            self.store, response_id=self.response_id, reviewer=by, grade=Grade(**given), **options
-        )
+        options = {"request_key": f"key {next(self.keys)}", "at": NOW} | options
+        return submit(
+            self.store,
+            Submission(response_id=self.response_id, reviewer=by, grade=Grade(**given), **options),
+        ).review_id
 
     def undo(self, review_id: int, by: Reviewer, **given: Any) -> str:
         given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given

@@ -23,7 +23,7 @@ from judgeboard.domain import (
 from judgeboard.errors import DecisionRefused
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import decide, grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -152,25 +152,29 @@ def _review(
     at = START + timedelta(days=20, minutes=press)
     if draw.random() < 0.3:
         sure = Grade(quality=draw.randint(1, 4))
-        grade(
+        submit(
             store,
-            response_id=flag["response_id"],
-            reviewer=reviewer,
-            grade=sure,
-            request_key=f"g{press}",
-            now=at,
+            Submission(
+                response_id=flag["response_id"],
+                reviewer=reviewer,
+                grade=sure,
+                request_key=f"g{press}",
+                at=at,
+            ),
         )
         return
     decision = draw.choice((Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE))
     try:
-        done = decide(
+        done = submit(
             store,
-            flag_id=flag["id"],
-            reviewer=reviewer,
-            decision=decision,
-            grade=given_grade,
-            request_key=f"d{press}",
-            now=at,
+            Submission(
+                flag_id=flag["id"],
+                reviewer=reviewer,
+                decision=decision,
+                grade=given_grade,
+                request_key=f"d{press}",
+                at=at,
+            ),
         )
     except DecisionRefused:
         return

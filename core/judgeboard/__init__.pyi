@@ -118,7 +118,6 @@ from .reports.stats import measure_log as measure_log
 from .reviews.bundles import export_bundle as export_bundle, merge_bundle as merge_bundle
 from .reviews.changes import (
     comment as comment,
-    edit as edit,
     edit_comment as edit_comment,
     undo as undo,
     withdraw_comment as withdraw_comment,
@@ -128,19 +127,12 @@ from .reviews.outcome import (
     open_conflicts as open_conflicts,
     own_conflicts as own_conflicts,
 )
-from .reviews.decisions import decide as decide, grade as grade
 from .reviews.leases import (
     next_item as next_item,
     release as release,
     renew as renew,
     skip as skip,
     take_item as take_item,
-)
-from .reviews.queue_decisions import (
-    adjudicate as adjudicate,
-    answer_reveal as answer_reveal,
-    decide_item as decide_item,
-    reveal as reveal,
 )
 from .reviews.queues import (
     assign_queue as assign_queue,
@@ -150,6 +142,7 @@ from .reviews.queues import (
     queue_progress as queue_progress,
 )
 from .reviews.shown import item_texts as item_texts
+from .reviews.submissions import Submission as Submission, reveal as reveal, submit as submit
 from .runs.judging import (
     judge_answer as judge_answer,
     judge_answer_blocking as judge_answer_blocking,

@@ -10,8 +10,7 @@ from playwright.sync_api import Page, expect
 
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import decide
-from judgeboard.reviews.decisions import grade as store_grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard_dashboard.app import page_of
 from page_fit import looks, misfits, overflowing, reaches_bar
 from page_state import DECIDE, PAUSE, VIEWS, at_rest, idle, in_the_end, settled, turn_to, visit
@@ -135,7 +134,10 @@ def test_a_review_of_many_words_does_not_cut_the_judge_pane(page: Page, site) ->
     )
     long = ensure_reviewer(site.store, "page", "Wilhelmina-Maximiliane of Wolfenbüttel")
     good = site.rows.responses["good"]
-    store_grade(site.store, response_id=good, reviewer=long, grade=grade, request_key="many words")
+    submit(
+        site.store,
+        Submission(response_id=good, reviewer=long, grade=grade, request_key="many words"),
+    )
     visit(page, f"/item?response={good}")
     settle(page)
     pane = page.locator(ANCHORS[3])
@@ -185,13 +187,15 @@ def test_who_was_first_is_said_whole_however_long_their_name(page: Page, site) -
     first = ensure_reviewer(
         site.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel"
     )
-    decide(
+    submit(
         site.store,
-        flag_id=flag,
-        reviewer=first,
-        decision=Decision.CONFIRM,
-        grade=Grade(),
-        request_key="first",
+        Submission(
+            flag_id=flag,
+            reviewer=first,
+            decision=Decision.CONFIRM,
+            grade=Grade(),
+            request_key="first",
+        ),
     )
     settled(page)
     page.keyboard.press("n")

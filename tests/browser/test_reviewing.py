@@ -8,7 +8,7 @@ from sqlalchemy import select, text
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FLAG
 from page_state import DECIDE, hold, idle, mash, settled, visit
@@ -137,13 +137,15 @@ def test_after_a_decision_of_somebody_else_nothing_is_decided_and_the_note_is_ke
     opened(page, f"/item?flag={flag}")
     before = len(decisions(site.store))
     jon = ensure_reviewer(site.store, "page", "Jon")
-    decide(
+    submit(
         site.store,
-        flag_id=flag,
-        reviewer=jon,
-        decision=Decision.CONFIRM,
-        grade=Grade(),
-        request_key="first",
+        Submission(
+            flag_id=flag,
+            reviewer=jon,
+            decision=Decision.CONFIRM,
+            grade=Grade(),
+            request_key="first",
+        ),
     )
     page.keyboard.press("m")
     page.keyboard.type("Basalt is younger.")

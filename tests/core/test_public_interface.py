@@ -234,8 +234,11 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     assert "granite" in (text.answer or "")
     confirm = judgeboard.Decision.CONFIRM
     grade = judgeboard.Grade(label=judgeboard.Label.HALLUCINATED, groundedness=0.0)
-    decided = judgeboard.decide_item(
-        store, leased.token, reviewer=ann, decision=confirm, grade=grade, request_key="one press"
+    decided = judgeboard.submit(
+        store,
+        judgeboard.Submission(
+            token=leased.token, reviewer=ann, decision=confirm, grade=grade, request_key="one press"
+        ),
     )
     assert decided.state is judgeboard.ItemState.AGREED
     with store.reading() as connection:

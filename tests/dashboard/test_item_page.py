@@ -28,7 +28,7 @@ from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE
 from judgeboard.methods.refining.serving import serve_answer_blocking
 from judgeboard.methods.suites.file import read_suite
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
@@ -192,13 +192,15 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
         )
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     given = Grade(quality=2, groundedness=0.2, note="made up", corrected_answer="Better.")
-    decide(
+    submit(
         sqlite_store,
-        flag_id=flag["id"],
-        reviewer=mara,
-        decision=Decision.CONFIRM,
-        grade=given,
-        request_key="earlier",
+        Submission(
+            flag_id=flag["id"],
+            reviewer=mara,
+            decision=Decision.CONFIRM,
+            grade=given,
+            request_key="earlier",
+        ),
     )
     second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
     with (
@@ -394,13 +396,11 @@ def test_a_decision_that_comes_second_is_refused_with_who_was_first(
     page = open_page("item", flag=page_rows.flags["claims"])
     jon = ensure_reviewer(sqlite_store, "page", "Jon")
     flag = page_rows.flags["claims"]
-    decide(
+    submit(
         sqlite_store,
-        flag_id=flag,
-        reviewer=jon,
-        decision=Decision.CONFIRM,
-        grade=Grade(),
-        request_key="jon",
+        Submission(
+            flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="jon"
+        ),
     )
     press(page, "dismiss_")
     assert re.match(r"Not saved: claims.* by Jon", head(page))
@@ -426,13 +426,11 @@ def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     flag = page_rows.flags["claims"]
     grade = Grade(groundedness=0.8, note="half of it")
-    decide(
+    submit(
         sqlite_store,
-        flag_id=flag,
-        reviewer=mara,
-        decision=Decision.DISMISS,
-        grade=grade,
-        request_key="x",
+        Submission(
+            flag_id=flag, reviewer=mara, decision=Decision.DISMISS, grade=grade, request_key="x"
+        ),
     )
     page = open_page("item", flag=flag)
     assert "Dismissed by Mara" in shown(page)

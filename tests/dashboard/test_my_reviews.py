@@ -11,8 +11,7 @@ from app_pages import press, shown, table
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Preference, QueueOrder
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import decide, grade
-from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
@@ -28,22 +27,26 @@ def mine(page_rows, sqlite_store: Store) -> tuple[int, int]:
     """A decision and a grade of Mara's, the decision first."""
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     mark = ClaimMark(ClaimStatus.SUPPORTED, judgment_id=None, start=0, end=7)
-    decided = decide(
+    decided = submit(
         sqlite_store,
-        flag_id=page_rows.flags["claims"],
-        reviewer=mara,
-        decision=Decision.CONFIRM,
-        grade=Grade(quality=2, note="no", claim_marks=(mark,)),
-        seconds=8.0,
-        request_key="one",
+        Submission(
+            flag_id=page_rows.flags["claims"],
+            reviewer=mara,
+            decision=Decision.CONFIRM,
+            grade=Grade(quality=2, note="no", claim_marks=(mark,)),
+            seconds=8.0,
+            request_key="one",
+        ),
     ).review_id
-    graded = grade(
+    graded = submit(
         sqlite_store,
-        response_id=page_rows.responses["good"],
-        reviewer=mara,
-        grade=Grade(groundedness=0.5),
-        request_key="two",
-    )
+        Submission(
+            response_id=page_rows.responses["good"],
+            reviewer=mara,
+            grade=Grade(groundedness=0.5),
+            request_key="two",
+        ),
+    ).review_id
     return decided, graded
 
 
@@ -67,12 +70,11 @@ def test_every_text_of_a_review_is_listed_and_only_the_author_sees_it(
 ) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     texts = Grade(note="wrong rock", corrected_answer="It is\ngranite.")
-    grade(
+    submit(
         sqlite_store,
-        response_id=page_rows.responses["good"],
-        reviewer=mara,
-        grade=texts,
-        request_key="texts",
+        Submission(
+            response_id=page_rows.responses["good"], reviewer=mara, grade=texts, request_key="texts"
+        ),
     )
     rows = table(open_page("my_reviews"), "Review")
     assert (rows["Note"][0], rows["Corrected answer"][0]) == ("wrong rock", "It is granite.")
@@ -213,13 +215,15 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(
     case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     leased = case.lease(mara, "pairs")
-    decide_item(
+    submit(
         sqlite_store,
-        leased.token,
-        reviewer=mara,
-        decision=Preference.TIE,
-        request_key="one",
-        now=case.now,
+        Submission(
+            token=leased.token,
+            reviewer=mara,
+            decision=Preference.TIE,
+            request_key="one",
+            at=case.now,
+        ),
     )
     page = open_page("my_reviews")
     page = page.button(key="my_other").click().run()

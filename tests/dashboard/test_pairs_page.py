@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, labels, press, texts
 from judgeboard.domain import Preference, QueueOrder, Shown, Status, StepRecord
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.shown import order_for
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -145,8 +145,11 @@ def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(
     case.queue("blind", subject="pairs", order=QueueOrder.OLDEST, assigned=(case.mara,))
     assert "alpha-model" not in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
     leased = case.lease(case.mara, "blind")
-    decide_item(
-        page_store, leased.token, reviewer=case.mara, decision=Preference.A, request_key="own"
+    submit(
+        page_store,
+        Submission(
+            token=leased.token, reviewer=case.mara, decision=Preference.A, request_key="own"
+        ),
     )
     assert "alpha-model" in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
 

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import BUILT_IN, FieldType, LabelSchema, Option, SchemaField
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -106,13 +106,12 @@ def test_only_standing_grades_count_and_only_levels_are_taken(
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
 
     def say(key: str, *scores: DimensionScore) -> int:
-        return grade(
+        return submit(
             sqlite_store,
-            response_id=judged,
-            reviewer=mara,
-            grade=Grade(scores=scores),
-            request_key=key,
-        )
+            Submission(
+                response_id=judged, reviewer=mara, grade=Grade(scores=scores), request_key=key
+            ),
+        ).review_id
 
     say("1", DimensionScore("tone", 1, "1-5"))
     last = say("2", DimensionScore("tone", 5, "1-5"))

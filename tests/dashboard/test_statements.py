@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from app_pages import plain, press
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
@@ -157,13 +157,15 @@ def test_saved_marks_are_shown_to_their_author_and_wait_for_the_review_of_others
     page_rows, open_page, sqlite_store
 ) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    decide(
+    submit(
         sqlite_store,
-        flag_id=page_rows.flags["plain-01"],
-        reviewer=mara,
-        decision=Decision.CONFIRM,
-        grade=Grade(claim_marks=(ClaimMark(CONTRADICTED, start=0, end=39),)),
-        request_key="k",
+        Submission(
+            flag_id=page_rows.flags["plain-01"],
+            reviewer=mara,
+            decision=Decision.CONFIRM,
+            grade=Grade(claim_marks=(ClaimMark(CONTRADICTED, start=0, end=39),)),
+            request_key="k",
+        ),
     )
     address = {"response": page_rows.responses["plain-01"]}
     mine = [node.proto.body for node in open_page("item", **address).get("html")]

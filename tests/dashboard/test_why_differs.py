@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from app_pages import press, shown
 from judgeboard.domain import Grade, WhyDiffers
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard.store.tables import REVIEW
@@ -63,12 +63,11 @@ def graded(page_rows, sqlite_store: Store) -> int:
     """An answer on which Mara differs from the judge by 0.58."""
     response_id = page_rows.responses["claims"]
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    grade(
+    submit(
         sqlite_store,
-        response_id=response_id,
-        reviewer=mara,
-        grade=Grade(groundedness=1.0),
-        request_key="g",
+        Submission(
+            response_id=response_id, reviewer=mara, grade=Grade(groundedness=1.0), request_key="g"
+        ),
     )
     return response_id
 

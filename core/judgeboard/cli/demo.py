@@ -162,8 +162,8 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.reviews.failure_modes import save_mode
     from judgeboard.reviews.issues import save_issue
     from judgeboard.reviews.leases import take_item
-    from judgeboard.reviews.queue_decisions import decide_item
     from judgeboard.reviews.queues import assign_queue, create_queue
+    from judgeboard.reviews.submissions import Submission, submit
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.queue_items import unfinished_items
     from judgeboard.store.queues import QueueRules, assignees, find_queue
@@ -215,16 +215,16 @@ def _review_queue(store: "Store", folder: Path) -> int:
             key = f"demo:{row['reviewer']}:{row['response_id']}"
             decision = Decision(row["decision"])
             now += timedelta(seconds=row["seconds"])
-            decide_item(
-                store,
-                lease.token,
+            submission = Submission(
                 reviewer=reviewer,
+                request_key=key,
+                token=lease.token,
                 decision=decision,
                 grade=Grade(modes=(FAILURE_MODE,) if decision is Decision.CONFIRM else ()),
                 seconds=row["seconds"],
-                request_key=key,
-                now=now,
+                at=now,
             )
+            submit(store, submission)
             decided += 1
     return decided
 

@@ -20,8 +20,7 @@ from judgeboard.judges.rubric_file import SCALE
 from judgeboard.people.permissions import ENTERED, SIGNED_IN
 from judgeboard.people.roster import people_named
 from judgeboard.receiving.keys import Sender
-from judgeboard.reviews.decisions import decide, grade
-from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.export import objects_of
@@ -228,8 +227,8 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     """Store a review and return its id, and what became of the flag or the item.
 
     An event names the key before the review is stored. The same rules hold as on the pages:
-    permissions, blind queues and leases. Raises the errors of `decide`, `grade` and `decide_item`,
-    NotFound, and Refused for another source.
+    permissions, blind queues and leases. Raises the errors of `submit`, NotFound, and Refused
+    for another source.
     """
     with store.reading() as connection:
         response_id = _response_of(connection, sender, sent)
@@ -240,26 +239,24 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
         record_event(
             connection, "send_review", sender.actor, response_id=response_id, details=details
         )
-    common: dict[str, Any] = {
-        "reviewer": person,
-        "grade": sent.grade,
-        "judgment_seen_id": sent.judgment,
-        "seconds": sent.seconds,
-        "request_key": f"{sender.actor}:{key}",
-    }
-    decision = None if sent.decision is None else Decision(sent.decision)
+    submission = Submission(
+        reviewer=person,
+        request_key=f"{sender.actor}:{key}",
+        flag_id=sent.flag,
+        response_id=None if sent.response is None else response_id,
+        token=sent.lease,
+        decision=None if sent.decision is None else Decision(sent.decision),
+        grade=sent.grade,
+        judgment_seen_id=sent.judgment,
+        seconds=sent.seconds,
+    )
+    stored = submit(store, submission)
     if sent.lease is not None:
-        item = decide_item(store, sent.lease, decision=decision, **common)
-        return {
-            "review": item.review_id,
-            "item": item.item_id,
-            "state": item.state,
-            "repeated": item.repeated,
-        }
-    if sent.flag is not None and decision is not None:
-        decided = decide(store, flag_id=sent.flag, decision=decision, **common)
-        return {"review": decided.review_id, "flags_stay_open": decided.held}
-    return {"review": grade(store, response_id=response_id or 0, **common)}
+        item = {"item": stored.item_id, "state": stored.state, "repeated": stored.repeated}
+        return {"review": stored.review_id, **item}
+    if sent.flag is not None:
+        return {"review": stored.review_id, "flags_stay_open": stored.held}
+    return {"review": stored.review_id}
 
 
 def _response_of(connection: Connection, sender: Sender, sent: SentReview) -> int | None:

@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.measure.notes import note, paragraph
 from judgeboard.people.permissions import allowed
 from judgeboard.people.roster import people_named
-from judgeboard.reviews.checks import checked_request
+from judgeboard.reviews.checks import checked_key
 from judgeboard.reviews.decisions import (
     VERBS,
     checked_review,
@@ -106,7 +106,7 @@ def decide_many(
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> BulkDecided:
-    """Confirm or dismiss all open flags of many answers, as `decide` does for one. Refused answers are counted.
+    """Confirm or dismiss all open flags of many answers, as `submit` does for one. Refused answers are counted.
 
     Each answer is tagged with the failure ``modes``. If there is no decision, only these tags are
     stored. An implied label is stored if the reviewer agreed to implied labels and has not graded
@@ -118,10 +118,8 @@ def decide_many(
     """
     if decision not in VERBS and (decision is not None or not modes):
         raise BadInput("many answers can be confirmed, dismissed, or tagged with failure modes")
-    request, grade = (
-        checked_request(reviewer, f"bulk:{bulk_id}", None, now),
-        Grade(modes=tuple(modes)),
-    )
+    request = Review(reviewer.id, checked_key(f"bulk:{bulk_id}"), now or utc_now())
+    grade = Grade(modes=tuple(modes))
     counts = Counter[str]()
     for part in _parts(response_ids, progress):
         with allowed(store, reviewer, Action.REVIEW) as connection:

@@ -18,9 +18,9 @@ from judgeboard.reviews.bundle_file import (
 )
 from judgeboard.reviews.decisions import note_key
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, tried
-from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.queues import schema_of_queue
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -232,16 +232,16 @@ def _merge(
     if text_values(text) != dict(line.texts):
         return refused(CHANGED)
     try:
-        decided = decide_item(
-            store,
-            line.token,
+        submission = Submission(
             reviewer=reviewer,
+            request_key=key,
+            token=line.token,
             decision=decision,
             grade=line.grade,
             seconds=line.seconds,
-            request_key=key,
-            now=now,
+            at=now,
         )
+        return submit(store, submission).repeated
     except (DecisionRefused, BadInput) as error:
         with store.reading() as connection:
             kept = find_review(connection, request_key=note_key(key)) is not None
@@ -250,7 +250,6 @@ def _merge(
         if own is not None and own.token not in {None, split_token(line.token)[1]}:
             reason = ELSEWHERE if own.done else TAKEN
         return refused(reason, kept=kept)
-    return decided.repeated
 
 
 def _is_same(line: BundleLine, decision: str | None, review: QueueReview, text: ItemText) -> bool:

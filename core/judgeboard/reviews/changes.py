@@ -1,4 +1,4 @@
-"""Changes of a person's own reviews and comments: undo, edit, withdraw, and explain a difference from the judge."""
+"""Changes of a person's own reviews and comments: undo, withdraw, and explain a difference from the judge."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,21 +26,19 @@ from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     check_not_forgotten,
     check_own,
-    check_required,
-    check_same,
     checked_key,
-    checked_request,
     checked_text,
+    stored_before,
 )
-from judgeboard.reviews.decisions import LONGEST_ID, checked_review, store_review, withdrawal
+from judgeboard.reviews.decisions import LONGEST_ID, store_review, withdrawal
 from judgeboard.reviews.outcome import update_states
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import MENTION, mentioned, record_event
-from judgeboard.store.leases import find_lease, reopen_lease, seen_since, use_lease
+from judgeboard.store.leases import reopen_lease, seen_since
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
-from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import people_to_mention
 from judgeboard.store.reviews import (
     LONGEST_COMMENT,
@@ -48,12 +46,10 @@ from judgeboard.store.reviews import (
     LockedResponse,
     Review,
     find_comment,
-    find_review,
     insert_comment,
     insert_review,
     lock_response,
     lock_reviewed,
-    reviewed_by_others,
 )
 from judgeboard.store.tables import Comment, Reviewer
 from judgeboard.text import shortened
@@ -85,9 +81,10 @@ def undo(
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flags, response = lock_reviewed(connection, review_id)
         item_id = review.queue_item_id
-        stored = find_review(connection, request_key=key)
+        stored = stored_before(
+            connection, key, reviewer, lambda review: review.replaces == review_id
+        )
         if stored is not None:
-            check_same(stored, reviewer, same=stored.replaces == review_id)
             item_state = None if item_id is None else item_by_id(connection, item_id).state
             return _undone(review, response, {flag.id: flag.state for flag in flags}, item_state)
         check_own(connection, review, reviewer, "undo it")
@@ -101,65 +98,6 @@ def undo(
         if item_id is not None:
             reopen_lease(connection, review.id, until=at + UNDO_LEASE)
         return _undone(review, response, *update_states(connection, item_id, flags, at))
-
-
-def edit(
-    store: Store,
-    *,
-    review_id: int,
-    reviewer: Reviewer,
-    decision: Decision | None,
-    grade: Grade,
-    judgment_seen_id: int | None = None,
-    seconds: float | None = None,
-    request_key: str,
-    now: datetime | None = None,
-) -> int:
-    """Replace a person's own current review of an answer, update its flags and item, and return the new review's id.
-
-    A decision stays a decision (confirm, dismiss or unsure), and a grade stays a grade. A blind
-    review in a queue cannot be edited. Its author can undo it, or add a review after the reveal.
-
-    Raises:
-        DecisionRefused: The review is somebody else's, not current, an adjudication, or of a pair.
-            Or it was given blind to the judge, or blind to other people who have reviewed the item
-            since.
-        BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
-    """
-    request = checked_request(reviewer, request_key, seconds, now)
-    with allowed(store, reviewer, Action.REVIEW) as connection:
-        review, flags, response = lock_reviewed(connection, review_id)
-        stored = find_review(connection, request_key=request.request_key)
-        if response is None:
-            raise DecisionRefused(
-                "A review of a pair cannot be edited: undo it and review the pair again."
-            )
-        if stored is not None:
-            check_same(stored, reviewer, same=stored.replaces == review_id)
-            return stored.id
-        check_own(connection, review, reviewer, "edit it")
-        _check_editable(connection, review, decision, grade)
-        item_id = review.queue_item_id
-        new = replace(
-            request,
-            decision=decision,
-            grade=grade,
-            judgment_seen_id=judgment_seen_id,
-            flag_ids=review.flag_ids,
-            queue_item_id=item_id,
-            stage=review.stage,
-            replaces=review_id,
-            label_schema_id=review.label_schema_id,
-        )
-        new = checked_review(connection, response, new)
-        details = {"edited": review_id, "flags": review.flag_ids, "decision": decision}
-        new_id = store_review(connection, "edit", new, reviewer, details)
-        if item_id is not None:
-            lease = find_lease(connection, item_id, reviewer.id)
-            if lease is not None and lease.review_id == review_id:
-                use_lease(connection, lease.id, new_id)
-        update_states(connection, item_id, flags, request.at)
-        return new_id
 
 
 def explain_difference(
@@ -181,16 +119,16 @@ def explain_difference(
         own = latest_graded_review(connection, response_id, reviewer.id)
     if own is None:
         raise BadInput("grade the answer first: the reason is stored with your grade")
-    return edit(
-        store,
-        review_id=own.id,
+    submission = Submission(
         reviewer=reviewer,
+        request_key=request_key,
+        changes=own.id,
         decision=own.decision,
         grade=replace(own.grade, why_differs=why),
         judgment_seen_id=judgment_id,
         seconds=own.seconds,
-        request_key=request_key,
     )
+    return submit(store, submission).review_id
 
 
 def differs(grade: Grade, judged: Verdict, low: float) -> bool:
@@ -292,36 +230,6 @@ def _undone(
     is_open = not states or FlagState.OPEN in states.values()
     is_reopened = is_open and item_state is not ItemState.ADJUDICATED
     return note("undone_open" if is_reopened else "undone_decided", answer=answer)
-
-
-def _check_editable(
-    connection: Connection, review: Review, decision: Decision | None, grade: Grade
-) -> None:
-    if review.stage is Stage.BLIND:
-        raise DecisionRefused(
-            "A blind review cannot be edited: undo it, or add a review after the reveal."
-        )
-    if review.stage is Stage.ADJUDICATION:
-        raise DecisionRefused("An adjudication cannot be edited: undo it and adjudicate again.")
-    if decision is Decision.WITHDRAWN:
-        raise BadInput(
-            "a review can be changed to confirm, dismiss or unsure; to withdraw it, undo it"
-        )
-    if (decision is None) != (review.decision is None):
-        raise BadInput("a decision cannot become a grade, and a grade cannot become a decision")
-    if review.queue_item_id is None:
-        return
-    # In a queue that is blind to other people, a person who has read their reviews since could edit
-    # a conflict away.
-    queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.rules.blind_people and reviewed_by_others(
-        connection, [review.response_id or 0], review.reviewer_id
-    ):
-        raise DecisionRefused(
-            "Others have reviewed this item since: your blind review cannot be edited any more."
-        )
-    if review.stage is None:  # after a reveal, the blind review has the required grades
-        check_required(queue.rules, decision, grade)
 
 
 def _label_of(groundedness: float, low: float) -> Label:

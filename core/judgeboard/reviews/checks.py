@@ -1,8 +1,7 @@
 """Checks of the content of a review before it is stored."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -20,7 +19,6 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.formats.label_schema import FieldType, LabelSchema
 from judgeboard.judges.rubric_file import LEVELS, SCALE
-from judgeboard.store.clock import utc_now
 from judgeboard.store.issues import list_modes
 from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.queue_items import answer_texts
@@ -40,15 +38,6 @@ def checked_key(request_key: str) -> str:
     if not request_key or len(request_key) > LONGEST_KEY or unstorable(request_key):
         raise BadInput(f"a request key is a text of 1 to {LONGEST_KEY} characters")
     return request_key
-
-
-def checked_request(
-    reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None
-) -> Review:
-    """Return a review made at ``now`` (None: the current time), without its content. ``seconds`` is 0 to 30 days."""
-    if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
-        raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
-    return Review(reviewer.id, checked_key(request_key), now or utc_now(), seconds=seconds)
 
 
 def checked_judgment(
@@ -208,10 +197,17 @@ def check_not_forgotten(response: LockedResponse) -> None:
         )
 
 
-def check_same(stored: Review, reviewer: Reviewer, *, same: bool) -> None:
-    """Raise `BadInput` if another review is already stored under this request key."""
-    if not same or stored.reviewer_id != reviewer.id:
+def stored_before(
+    connection: Connection,
+    request_key: str,
+    reviewer: Reviewer,
+    is_same: Callable[[Review], bool],
+) -> Review | None:
+    """Return the review that the same request stored before; raise `BadInput` if the key belongs to another request."""
+    stored = find_review(connection, request_key=request_key)
+    if stored is not None and (stored.reviewer_id != reviewer.id or not is_same(stored)):
         raise BadInput("this request key belongs to another review: every request needs its own")
+    return stored
 
 
 def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: str) -> None:

@@ -1,8 +1,8 @@
 """Reviews outside queues: decisions on flags, grades of answers. Also how reviews are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from dataclasses import fields, replace
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -10,30 +10,25 @@ from sqlalchemy import Connection
 from judgeboard.domain import (
     Action,
     Decision,
-    FlagState,
     Grade,
     Label,
     Preference,
     Stage,
 )
-from judgeboard.errors import BadInput, Contradiction, DecisionRefused
+from judgeboard.errors import BadInput, Contradiction
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
-from judgeboard.measure.notes import Note, note, paragraph
+from judgeboard.measure.notes import Note, note
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     NOTHING,
-    check_same,
     checked_fields,
     checked_grade,
     checked_judgment,
-    checked_request,
 )
-from judgeboard.reviews.outcome import held_words, update_states
-from judgeboard.reviews.shown import check_not_blind, in_view
+from judgeboard.reviews.shown import in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.own_reviews import delete_drafts
-from judgeboard.store.queue_items import reviewed_in_queues
 from judgeboard.store.reviewers import implied_labels_of, set_implied_labels
 from judgeboard.store.reviews import (
     STATE_AFTER,
@@ -43,14 +38,10 @@ from judgeboard.store.reviews import (
     find_review,
     insert_review,
     insert_reviews,
-    lock_flag,
     lock_flags,
-    lock_response,
-    open_flag_ids,
 )
 from judgeboard.store.settings import thresholds
-from judgeboard.store.tables import Flag, Reviewer
-from judgeboard.text import shortened
+from judgeboard.store.tables import Reviewer
 
 LONGEST_NAME, LONGEST_ID = (
     24,
@@ -107,138 +98,6 @@ def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
     return grade if label is None else replace(grade, label=label, label_implied=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A stored decision. ``held`` is the reason why its flags stay open, None if they do not (`held_words`)."""
-
-    review_id: int
-    held: str | None
-
-
-def decide(
-    store: Store,
-    *,
-    flag_id: int,
-    alone: bool = False,
-    reviewer: Reviewer,
-    decision: Decision,
-    grade: Grade = NOTHING,
-    judgment_seen_id: int | None = None,
-    changes: int | None = None,
-    seconds: float | None = None,
-    request_key: str,
-    now: datetime | None = None,
-) -> Decided:
-    """Store a reviewer's decision on an open flag and all other open flags of its answer, with an optional grade.
-
-    ``alone`` decides this flag only. Confirm and dismiss close the flags, unless a queue still
-    needs reviews of the answer. Unsure leaves them open for others. The decision replaces earlier
-    decisions of the same reviewer on any of the flags. What ``grade`` does not give stays as it was
-    there, unless the reviewer was shown all values of the earlier review, with the id ``changes``,
-    and changed them. The decision is also stored if the answer has a judgment newer than
-    ``judgment_seen_id``.
-
-    Raises:
-        DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that
-            needs more reviews. In these cases only the note is stored. Or the reviewer must review
-            the answer blind in a queue: nothing is stored. The message gives the reason.
-    """
-    if decision is Decision.WITHDRAWN:
-        raise BadInput(
-            "a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it"
-        )
-    request = checked_request(reviewer, request_key, seconds, now)
-    with allowed(store, reviewer, Action.REVIEW) as connection:
-        flag, response = lock_flag(connection, flag_id)
-        stored = find_review(connection, request_key=request.request_key)
-        if stored is not None:
-            check_same(
-                stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision
-            )
-            held = (
-                held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
-            )
-            return Decided(stored.id, held)
-        check_not_blind(connection, reviewer, response.id, None, response.external_id)
-        review = replace(request, decision=decision, grade=grade, judgment_seen_id=judgment_seen_id)
-        review = checked_review(connection, response, review)
-        in_queue = reviewed_in_queues(connection, [response.id], reviewer.id).get(response.id)
-        if flag.state is FlagState.OPEN and in_queue is None:
-            flag_ids = (flag.id,) if alone else open_flag_ids(connection, response.id)
-            review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
-            if review.replaces != changes:
-                replaced = (
-                    None if review.replaces is None else find_review(connection, review.replaces)
-                )
-                review = keeping_earlier(review, replaced)
-            details = {"flags": review.flag_ids, "decision": decision}
-            review_id = store_review(connection, "decide", review, reviewer, details)
-            flags = lock_flags(connection, [response.id], review.flag_ids)
-            states, _ = update_states(connection, None, flags, request.at)
-            held = held_words(connection, states) if decision in STATE_AFTER else None
-            return Decided(review_id, held)
-        if flag.state is FlagState.OPEN:
-            refusal = note("in_queue_counts", queue=str(in_queue))
-        else:
-            refusal = _why_closed(connection, flag, response, review)
-        reasons = refusal, *keep_note(connection, review, reviewer, {"flag": flag.id})
-    raise DecisionRefused(paragraph(reasons))  # raised after the commit, so that the note is kept
-
-
-def grade(
-    store: Store,
-    *,
-    response_id: int,
-    reviewer: Reviewer,
-    grade: Grade,
-    judgment_seen_id: int | None = None,
-    seconds: float | None = None,
-    request_key: str,
-    now: datetime | None = None,
-) -> int:
-    """Store a grade of an answer, flagged or not, without a decision; return the review's id.
-
-    The grade replaces the same reviewer's earlier grade without a decision.
-
-    Raises:
-        DecisionRefused: The reviewer must review the answer blind in a queue.
-        BadInput: The grade is empty, or the grade, the judgment or the request key cannot be used.
-    """
-    request = checked_request(reviewer, request_key, seconds, now)
-    with allowed(store, reviewer, Action.REVIEW) as connection:
-        response = lock_response(connection, response_id)
-        stored = find_review(connection, request_key=request.request_key)
-        if stored is not None:
-            check_same(
-                stored, reviewer, same=(stored.response_id, stored.flag_ids) == (response_id, ())
-            )
-            return stored.id
-        check_not_blind(connection, reviewer, response.id, None, response.external_id)
-        review = replace(request, grade=grade, judgment_seen_id=judgment_seen_id)
-        review = checked_review(connection, response, review)
-        # Let a grade without a decision replace the reviewer's earlier one without a decision,
-        # except for bulk tags.
-        own = current_reviews(
-            connection,
-            [review.response_id or 0],
-            flag_ids=(),
-            decisions=(None,),
-            reviewer_id=review.reviewer_id,
-        )
-        # The note of a refused decision may be newer than the grade.
-        grades = [each for each in own if each.grade != each.grade.only_notes()]
-        return store_review(
-            connection,
-            "grade",
-            replace(
-                review,
-                replaces=next((each.id for each in (*grades, *own) if each.bulk is None), None),
-            ),
-            reviewer,
-            {},
-        )
-
-
 def checked_review(
     connection: Connection, response: LockedResponse | None, review: Review
 ) -> Review:
@@ -261,15 +120,13 @@ def checked_review(
         raise BadInput(
             "nothing to save: give a decision, a label, a score, a note, a mark or a corrected answer"
         )
-    review = replace(review, grade=checked, judgment_seen_id=judgment)
-    if response is None:
-        return review
-    seen = (
-        in_view(connection, response.id, review.reviewer_id, judgment)
-        if review.seen is None
-        else review.seen
+    seen = review.seen
+    if seen is None and response is not None:
+        seen = in_view(connection, response.id, review.reviewer_id, judgment)
+    response_id = None if response is None else response.id
+    return replace(
+        review, response_id=response_id, grade=checked, judgment_seen_id=judgment, seen=seen
     )
-    return replace(review, response_id=response.id, seen=seen)
 
 
 def store_review(
@@ -351,26 +208,6 @@ def keep_note(
             now=kept.at,
         )
     return [*dropped, note("note_kept")]
-
-
-def _why_closed(
-    connection: Connection, flag: Flag, response: LockedResponse, review: Review
-) -> Note:
-    """Return why a flag is not open: "ragtruth-12260: confirmed by Jon, 1 Mar 09:41 UTC."."""
-    answer = shortened(response.external_id, LONGEST_ID)
-    decided = current_reviews(
-        connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER)
-    )
-    if not decided or decided[0].decision is None:
-        return note("flag_replaced", answer=answer)
-    by = (
-        "you"
-        if decided[0].reviewer_id == review.reviewer_id
-        else shortened(decided[0].by, LONGEST_NAME)
-    )
-    verb = f"{VERBS[decided[0].decision]} by {by}"
-    at = decided[0].at.astimezone(UTC)
-    return note("flag_decided", answer=answer, decided=verb, when=f"{at.day} {at:%b %H:%M} UTC")
 
 
 def replacing_earlier(connection: Connection, review: Review, *, alone: bool = False) -> Review:

@@ -321,7 +321,7 @@ def _release(
     if item.response_id is not None:
         lock_response(
             connection, item.response_id
-        )  # locked before the lease, in the same order as in `decide_item`
+        )  # locked before the lease, in the same order as in `submit`
     lease = own_lease(connection, token, reviewer.id, lock=True)
     if lease is None or lease.done:
         return None

@@ -10,12 +10,10 @@ from judgeboard.domain import Decision, FlagState, Grade, Label, Preference, Why
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
 from judgeboard.formats.label_schema import BUILT_IN, TYPED, FieldType, SchemaField
 from judgeboard.imports.labels import label_of
-from judgeboard.reviews.changes import differs, edit
+from judgeboard.reviews.changes import differs
 from judgeboard.reviews.checks import missing_grades
 from judgeboard.reviews.decisions import (
     IMPLIED,
-    decide,
-    grade,
     labelled_decision,
     remember_implied,
     with_implied,
@@ -23,8 +21,8 @@ from judgeboard.reviews.decisions import (
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.outcome import Conflict, open_conflicts
 from judgeboard.reviews.person_work import feedback_words, training_feedback
-from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.shown import shown_side
+from judgeboard.reviews.submissions import Submission, reveal, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -144,6 +142,17 @@ class Actions(DraftActions, ABC):
         if self.implied_label(decision) is not None:
             grade = with_implied(grade, decision)
         return grade if self.differs() else replace(grade, why_differs=None)
+
+    def submission(self, reviewer: Reviewer, decision: Decision | Preference | None) -> Submission:
+        """Return what a reviewer submits on this screen, without the subject."""
+        return Submission(
+            reviewer=reviewer,
+            request_key=self.request_key,
+            decision=decision,
+            grade=self.grade_for(decision),
+            judgment_seen_id=self.judgment_id,
+            seconds=self.seconds(),
+        )
 
     def differs(self) -> bool:
         """Whether the draft differs from the judgment on the screen."""
@@ -418,32 +427,26 @@ class ItemActions(Actions):
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
         draft = self.draft.copied()
-        common: dict[str, Any] = {
-            "reviewer": reviewer,
-            "grade": self.grade_for(decision),
-            "judgment_seen_id": self.judgment_id,
-            "seconds": self.seconds_before + self.seconds(),
-            "request_key": self.request_key,
-        }
+        submission = replace(
+            self.submission(reviewer, decision),
+            seconds=self.seconds_before + self.seconds(),
+            changes=self.changes,
+        )
         if self.changes is not None and not self.more_flags:
-            review_id = edit(self.store, review_id=self.changes, decision=decision, **common)
             message = f"Saved: your review of {self.name} is changed"
         elif decision is not None and self.flag_id is not None:
-            common["changes"] = self.changes
-            decided = decide(
-                self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common
-            )
-            review_id = decided.review_id
+            submission = replace(submission, flag_id=self.flag_id, alone=self.alone)
             message = self.saved_words(decision)
-            if decided.held is not None:
-                message = f"{message}. {decided.held}"
         else:
-            review_id = grade(self.store, response_id=self.subject, **common)
+            submission = replace(submission, response_id=self.subject)
             message = f"Saved: your grade of {self.name}"
+        stored = submit(self.store, submission)
         self.session.done.append(
-            UndoableReview(review_id, self.subject, draft, flag_id=self.place or self.flag_id)
+            UndoableReview(
+                stored.review_id, self.subject, draft, flag_id=self.place or self.flag_id
+            )
         )
-        return message
+        return message if stored.held is None else f"{message}. {stored.held}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -501,16 +504,12 @@ class QueueActions(Actions):
         """After the reveal: keep the first review (None), or store the changed grades."""
 
         def write() -> str:
-            answer_reveal(
-                self.store,
-                revealed.review_id,
-                reviewer=reviewer,
-                grade=self.grade_for(decision),
+            submission = replace(
+                self.submission(reviewer, decision),
+                blind_review_id=revealed.review_id,
                 decision=decision or revealed.decision,
-                judgment_seen_id=self.judgment_id,
-                seconds=self.seconds(),
-                request_key=self.request_key,
             )
+            submit(self.store, submission)
             return f"{'Kept' if decision is None else 'Changed'}: {self.name}. Your first grade is the one that counts."
 
         self.stored(write)
@@ -582,16 +581,8 @@ class QueueActions(Actions):
         reveals: list[tuple[int, Decision]] = []
 
         def write() -> str:
-            decided = decide_item(
-                self.store,
-                self.leased.lease.token,
-                reviewer=reviewer,
-                decision=decision,
-                grade=grades,
-                judgment_seen_id=self.judgment_id,
-                seconds=self.seconds(),
-                request_key=self.request_key,
-            )
+            submission = self.submission(reviewer, decision)
+            decided = submit(self.store, replace(submission, token=self.leased.lease.token))
             work.undoable.append(
                 UndoableReview(decided.review_id, self.subject, draft, item_id=decided.item_id)
             )
@@ -638,13 +629,10 @@ class QueueActions(Actions):
             return LEASED_BY_OTHER
         key = self.session.request_key(f"{self.row}lost")
         try:
-            decide_item(
-                self.store,
-                self.leased.lease.token,
-                reviewer=reviewer,
-                grade=grades,
-                request_key=key,
+            submission = Submission(
+                reviewer=reviewer, request_key=key, token=self.leased.lease.token, grade=grades
             )
+            submit(self.store, submission)
         except DecisionRefused as refused:
             return str(refused)
         return LEASED_BY_OTHER
@@ -681,15 +669,12 @@ class ConflictActions(Actions):
         draft = self.draft.copied()
 
         def write() -> str:
-            review_id = adjudicate(
-                self.store,
-                self.conflict.item.id,
-                by=reviewer,
-                decision=decision,
-                grade=grades,
-                seconds=self.seconds(),
-                request_key=self.request_key,
+            submission = replace(
+                self.submission(reviewer, decision),
+                item_id=self.conflict.item.id,
+                judgment_seen_id=None,
             )
+            review_id = submit(self.store, submission).review_id
             self.session.adjudicated.append(
                 UndoableReview(review_id, self.subject, draft, item_id=self.conflict.item.id)
             )

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from judgeboard.domain import Label, Preference, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from page_fit import SIZES, overflowing, reaches_bar
 from page_state import at_rest, idle, in_the_end, settled, visit
@@ -37,13 +37,15 @@ def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each
         "fitting", subject="pairs", order=QueueOrder.OLDEST, where=where, assigned=(fit,)
     )
     leased = site.case.lease(fit, "fitting")
-    decide_item(
+    submit(
         site.store,
-        leased.token,
-        reviewer=fit,
-        decision=Preference.A,
-        request_key="fit",
-        now=site.case.now,
+        Submission(
+            token=leased.token,
+            reviewer=fit,
+            decision=Preference.A,
+            request_key="fit",
+            at=site.case.now,
+        ),
     )
     site.case.review(
         fit, name=site.queue(1), note="A note on a whole line of its own, or nearly so"

@@ -12,7 +12,7 @@ from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.measure.trend import trend
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -130,7 +130,12 @@ def say_more(store: Store) -> None:
         response_id = connection.execute(
             select(RESPONSE.c.id).where(RESPONSE.c.external_id == "marked")
         ).scalar_one()
-    grade(store, response_id=response_id, reviewer=jon, grade=Grade(quality=4), request_key="more")
+    submit(
+        store,
+        Submission(
+            response_id=response_id, reviewer=jon, grade=Grade(quality=4), request_key="more"
+        ),
+    )
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         store_judgments(

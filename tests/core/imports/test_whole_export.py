@@ -21,7 +21,7 @@ from judgeboard.domain import (
 from judgeboard.formats.label_schema import stored_schema
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import UnclearFile
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables, exports
 from judgeboard.store.forgetting import forget_response
@@ -120,7 +120,10 @@ def filled(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
     for flag, decision in zip(
         flags, (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE), strict=False
     ):
-        decide(store, flag_id=flag, reviewer=jon, decision=decision, request_key=decision, now=NOW)
+        submit(
+            store,
+            Submission(flag_id=flag, reviewer=jon, decision=decision, request_key=decision, at=NOW),
+        )
     with store.writing() as connection:
         forget_response(
             connection, named[-1]["external_id"], source=named[-1]["source"], actor="library"

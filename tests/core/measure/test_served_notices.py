@@ -34,12 +34,14 @@ def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
         with store.reading() as connection:
             [found] = responses_named(connection, [name])[name]
         if label is not None:
-            judgeboard.grade(
+            judgeboard.submit(
                 store,
-                response_id=found.id,
-                reviewer=ann,
-                grade=Grade(label=label),
-                request_key=f"k{number}",
+                judgeboard.Submission(
+                    response_id=found.id,
+                    reviewer=ann,
+                    grade=Grade(label=label),
+                    request_key=f"k{number}",
+                ),
             )
     result = measure_agreement(store)
     assert bad_by_notice(result) == {

@@ -215,11 +215,17 @@ OF_LEADS: dict[str, Change] = {
     "manage_people": lambda store, who, _: change_role(store, who.name, Role.ADMIN, who),
 }
 OF_REVIEWERS: dict[str, Change] = {
-    "decide": lambda store, who, _: judgeboard.decide(
-        store, flag_id=1, reviewer=who, decision=Decision.CONFIRM, request_key="k"
+    "decide": lambda store, who, _: judgeboard.submit(
+        store,
+        judgeboard.Submission(flag_id=1, reviewer=who, decision=Decision.CONFIRM, request_key="k"),
     ),
-    "grade": lambda store, who, _: judgeboard.grade(
-        store, response_id=1, reviewer=who, grade=Grade(quality=1), request_key="k"
+    "grade": lambda store, who, _: (
+        judgeboard.submit(
+            store,
+            judgeboard.Submission(
+                response_id=1, reviewer=who, grade=Grade(quality=1), request_key="k"
+            ),
+        ).review_id
     ),
     "rejudge_one": lambda store, who, _: request_rejudge(
         store, judge=FIRST, where=RowFilter(response_ids=(1,)), actor=who

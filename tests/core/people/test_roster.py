@@ -19,7 +19,7 @@ from judgeboard.people.roster import (
     list_people,
     remove_person,
 )
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.grades import imported_reviewers
@@ -157,12 +157,14 @@ def test_who_is_removed_stays_the_author_and_may_do_nothing_more(
 ) -> None:
     bob = add_person(case.store, BOB, Role.REVIEWER, "cli:root")
     press = {"flag_id": flag, "reviewer": bob, "decision": Decision.UNSURE}
-    decide(case.store, **press, request_key="first", now=datetime(2026, 3, 1, tzinfo=UTC))
+    submit(
+        case.store, Submission(**press, request_key="first", at=datetime(2026, 3, 1, tzinfo=UTC))
+    )
     remove_person(case.store, BOB, "cli:root")
     with pytest.raises(
         NotAllowed, match="Reviewing is for"
     ):  # his session goes on, and remembers a role
-        decide(case.store, **press, request_key="second")
+        submit(case.store, Submission(**press, request_key="second"))
     with case.store.reading() as connection:
         line = next(each for each in list_people(connection) if each.person.id == bob.id)
     assert (line.role, line.last_review) == (Role.NONE, datetime(2026, 3, 1, tzinfo=UTC))

@@ -14,7 +14,7 @@ from judgeboard.measure.agreement_page import agreement_page
 from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import add_person, ensure_reviewer, list_people, remove_person
 from judgeboard.receiving.keys import create_key
-from judgeboard.reviews.queue_decisions import NO_LEASE
+from judgeboard.reviews.submissions import NO_LEASE
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables

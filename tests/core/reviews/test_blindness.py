@@ -37,10 +37,10 @@ from judgeboard.methods.audits.queries import audited_judgments
 from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.reports.stats import measure_log, stats
-from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.shown import item_texts
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.columns import row_of
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
@@ -575,7 +575,10 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked: Mark
     hidden, of_others = shown_to(case.ada)
     assert not hidden
     assert of_others
-    grade(case.store, response_id=one, reviewer=case.jon, grade=Grade(quality=3), request_key="jon")
+    submit(
+        case.store,
+        Submission(response_id=one, reviewer=case.jon, grade=Grade(quality=3), request_key="jon"),
+    )
     assert shown_to(case.jon) == (False, of_others)
     assert marked.read(case.mara, lambda c: load_item(c, one)).reviews
 
@@ -603,12 +606,14 @@ def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marke
     with pytest.raises(DecisionRefused):
         case.decide(marked.answer.flag_id, case.mara)
     with pytest.raises(DecisionRefused):
-        grade(
+        submit(
             case.store,
-            response_id=marked.answer.response_id,
-            reviewer=case.mara,
-            grade=Grade(quality=3),
-            request_key="elsewhere",
+            Submission(
+                response_id=marked.answer.response_id,
+                reviewer=case.mara,
+                grade=Grade(quality=3),
+                request_key="elsewhere",
+            ),
         )
     case.decide(marked.answer.flag_id, case.jon)
 

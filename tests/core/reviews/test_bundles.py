@@ -26,8 +26,8 @@ from judgeboard.reviews.bundles import (
     merge_bundle,
 )
 from judgeboard.reviews.leases import take_item
-from judgeboard.reviews.queue_decisions import LOST
 from judgeboard.reviews.queues import add_schema, close_queue, create_queue
+from judgeboard.reviews.submissions import LOST
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import store_reviewer

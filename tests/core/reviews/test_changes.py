@@ -8,7 +8,7 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.reviews.changes import edit
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.items import load_item
 from judgeboard.store.tables import Reviewer
 from review_case import NOW, ReviewCase
@@ -22,15 +22,17 @@ def change(
         for name in ("request_key", "judgment_seen_id", "seconds")
         if name in given
     }
-    return edit(
+    return submit(
         team.store,
-        review_id=review_id,
-        reviewer=by,
-        decision=decision,
-        grade=Grade(**given),
-        now=NOW,
-        **options,
-    )
+        Submission(
+            changes=review_id,
+            reviewer=by,
+            decision=decision,
+            grade=Grade(**given),
+            at=NOW,
+            **options,
+        ),
+    ).review_id
 
 
 @on_sqlite
@@ -236,9 +238,9 @@ def test_undoing_a_doubt_leaves_anothers_decision_alone(team: ReviewCase, flag: 
 def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag: int) -> None:
     first = team.decide(flag, team.jon, Decision.CONFIRM)
     team.undo(first.review_id, team.jon)
-    team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(hours=1))
+    team.decide(flag, team.jon, Decision.DISMISS, at=NOW + timedelta(hours=1))
     with pytest.raises(DecisionRefused, match=r"dismissed by Jon.* 10:41 UTC"):
-        team.decide(flag, team.mara, Decision.CONFIRM, now=NOW + timedelta(hours=2))
+        team.decide(flag, team.mara, Decision.CONFIRM, at=NOW + timedelta(hours=2))
 
 
 @on_sqlite

@@ -22,8 +22,8 @@ from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import differs, explain_difference
 from judgeboard.reviews.leases import skip
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
-from judgeboard.reviews.queue_decisions import adjudicate, decide_item
 from judgeboard.reviews.queues import close_queue
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import JUDGMENT, Reviewer
@@ -153,13 +153,15 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
         leased = case.lease(who)
-        decide_item(
+        submit(
             case.store,
-            leased.token,
-            reviewer=who,
-            decision=preference,
-            request_key=who.name,
-            now=case.now,
+            Submission(
+                token=leased.token,
+                reviewer=who,
+                decision=preference,
+                request_key=who.name,
+                at=case.now,
+            ),
         )
     with case.store.reading() as connection:
         (line,) = open_conflicts(connection).lines
@@ -174,13 +176,15 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
         "left-0",
         ["a", "b"],
     )
-    adjudicate(
+    submit(
         case.store,
-        line.item.item_id,
-        by=case.lead,
-        decision=Preference.TIE,
-        grade=Grade(note="equal"),
-        request_key="k",
+        Submission(
+            item_id=line.item.item_id,
+            reviewer=case.lead,
+            decision=Preference.TIE,
+            grade=Grade(note="equal"),
+            request_key="k",
+        ),
     )
     with case.store.reading() as connection:
         assert open_conflicts(connection).lines == ()

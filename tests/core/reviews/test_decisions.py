@@ -9,8 +9,8 @@ from engines import on_sqlite
 from judgeboard.domain import Decision, Grade, Label
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.changes import edit
-from judgeboard.reviews.decisions import grade, labelled_decision
+from judgeboard.reviews.decisions import labelled_decision
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.own_reviews import read_draft, save_draft
 from review_case import ANSWER, NOW, ReviewCase
 
@@ -74,7 +74,7 @@ def test_a_label_makes_the_decision_where_it_leaves_nothing_open(
 def test_the_same_press_twice_counts_once(team: ReviewCase, flag: int) -> None:
     first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
-    assert again == first
+    assert (again.review_id, again.repeated) == (first.review_id, True)
     assert len(team.reviews()) == 1
 
 
@@ -104,9 +104,9 @@ def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
 def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.CONFIRM)
     with pytest.raises(DecisionRefused, match=r"ragtruth-12260.* by Jon.*09:41"):
-        team.decide(flag, team.mara, Decision.DISMISS, now=NOW + timedelta(minutes=3))
+        team.decide(flag, team.mara, Decision.DISMISS, at=NOW + timedelta(minutes=3))
     with pytest.raises(DecisionRefused, match=r"by you.*1 Mar 09:41"):
-        team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(days=40))
+        team.decide(flag, team.jon, Decision.DISMISS, at=NOW + timedelta(days=40))
     assert [review["decision"] for review in team.reviews()] == ["confirm"]
     assert team.state(flag) == "confirmed"
 
@@ -137,12 +137,12 @@ def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(
         "grade": Grade(quality=1),
         "request_key": "accepted",
     }
-    grade(team.store, **accepted, now=NOW)
+    submit(team.store, Submission(**accepted, at=NOW))
     with team.store.writing() as connection:
         save_draft(connection, team.mara.id, subject, {"quality": 4}, NOW + timedelta(minutes=1))
     late = Grade(quality=4, note="Too long.")
     with pytest.raises(DecisionRefused):
-        team.decide(flag, team.mara, Decision.CONFIRM, grade=late, now=NOW + timedelta(minutes=2))
+        team.decide(flag, team.mara, Decision.CONFIRM, grade=late, at=NOW + timedelta(minutes=2))
     assert [(review["quality"], review["note"]) for review in team.standing()] == [
         (None, None),
         (1, None),
@@ -279,12 +279,14 @@ def test_a_label_that_contradicts_its_decision_is_refused(
     other = Label.GROUNDED if label is Label.HALLUCINATED else Label.HALLUCINATED
     review_id = team.decide(flag, team.mara, decision, grade=Grade(label=other)).review_id
     with pytest.raises(Contradiction, match=label):
-        edit(
+        submit(
             team.store,
-            review_id=review_id,
-            reviewer=team.mara,
-            decision=decision,
-            grade=Grade(label=label),
-            request_key="changed",
+            Submission(
+                changes=review_id,
+                reviewer=team.mara,
+                decision=decision,
+                grade=Grade(label=label),
+                request_key="changed",
+            ),
         )
     assert [review["label"] for review in team.reviews()] == [other]

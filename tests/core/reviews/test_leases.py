@@ -19,8 +19,8 @@ from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
 from judgeboard.reviews.leases import is_leased, release, renew, skip, take_item, undo_skip
-from judgeboard.reviews.queue_decisions import DECIDED, FREE, LOST, NEWER_LEASE, NO_LEASE
 from judgeboard.reviews.queues import close_queue
+from judgeboard.reviews.submissions import DECIDED, FREE, LOST, NEWER_LEASE, NO_LEASE
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import EVENT, FLAG, LEASE, QUEUE_ITEM, REVIEW
 from judging_log import address

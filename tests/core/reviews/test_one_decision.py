@@ -32,8 +32,9 @@ from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import change_settings, ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import decide, implying_rules, remember_implied
+from judgeboard.reviews.decisions import implying_rules, remember_implied
 from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
@@ -218,13 +219,15 @@ def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> Non
     graded = Grade(quality=2, note="made up", corrected_answer="Better.", claim_marks=(mark,))
 
     def decided(decision: Decision, grade: Grade, key: str) -> Grade:
-        review = decide(
+        review = submit(
             shared.store,
-            flag_id=flag["id"],
-            reviewer=shared.mara,
-            decision=decision,
-            grade=grade,
-            request_key=key,
+            Submission(
+                flag_id=flag["id"],
+                reviewer=shared.mara,
+                decision=decision,
+                grade=grade,
+                request_key=key,
+            ),
         )
         with shared.store.reading() as connection:
             stored = find_review(connection, review.review_id)
@@ -291,13 +294,15 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     for number, flag in enumerate(case.flags()):
         given_grade = Grade(label=Label.HALLUCINATED, label_implied=number > 1)
         key = f"implied {number}"
-        decide(
+        submit(
             store,
-            flag_id=flag["id"],
-            reviewer=case.mara,
-            decision=CONFIRM,
-            grade=given_grade,
-            request_key=key,
+            Submission(
+                flag_id=flag["id"],
+                reviewer=case.mara,
+                decision=CONFIRM,
+                grade=given_grade,
+                request_key=key,
+            ),
         )
     assert [row["label_implied"] for row in case.reviews()] == [False] * 2 + [True] * 10
     exported = io.BytesIO()
@@ -321,13 +326,15 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
             cell = Cell("label", other or version.id, other, raters, counted=without_implied)
             assert len(answers_in(connection, cell)) == 2, raters
     with pytest.raises(DecisionRefused) as refused:
-        decide(
+        submit(
             store,
-            flag_id=flag["id"],
-            reviewer=case.jon,
-            decision=DISMISS,
-            grade=given_grade,
-            request_key="late",
+            Submission(
+                flag_id=flag["id"],
+                reviewer=case.jon,
+                decision=DISMISS,
+                grade=given_grade,
+                request_key="late",
+            ),
         )
     # A label that a refused decision implies is no grade.
     assert "kept" not in str(refused.value)
@@ -354,13 +361,15 @@ def test_each_flag_is_decided_once(store: Store) -> None:
         ready.wait()
         for flag in flags:
             try:
-                decide(
+                submit(
                     store,
-                    flag_id=flag,
-                    reviewer=reviewer,
-                    decision=Decision.CONFIRM if reviewer.id % 2 else Decision.DISMISS,
-                    grade=Grade(note=f"by {reviewer.name}"),
-                    request_key=f"{reviewer.id} on {flag}",
+                    Submission(
+                        flag_id=flag,
+                        reviewer=reviewer,
+                        decision=Decision.CONFIRM if reviewer.id % 2 else Decision.DISMISS,
+                        grade=Grade(note=f"by {reviewer.name}"),
+                        request_key=f"{reviewer.id} on {flag}",
+                    ),
                 )
                 decided.append(flag)
             except DecisionRefused:
@@ -406,12 +415,14 @@ def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(sto
             for flag in reversed(flags):
                 key = f"{reviewer.id} {flag} {turn}"
                 with suppress(DecisionRefused):
-                    done = decide(
+                    done = submit(
                         store,
-                        flag_id=flag,
-                        reviewer=reviewer,
-                        decision=Decision.CONFIRM,
-                        request_key=key,
+                        Submission(
+                            flag_id=flag,
+                            reviewer=reviewer,
+                            decision=Decision.CONFIRM,
+                            request_key=key,
+                        ),
                     )
                     undo(
                         store,

@@ -5,7 +5,8 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import DecisionRefused
-from judgeboard.reviews.changes import comment, edit
+from judgeboard.reviews.changes import comment
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
 from judgeboard.store.reviews import comments_on
@@ -14,15 +15,17 @@ from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 
 def change(case: QueueCase, review_id: int, who: Reviewer, decision: Decision) -> int:
-    return edit(
+    return submit(
         case.store,
-        review_id=review_id,
-        reviewer=who,
-        decision=decision,
-        grade=Grade(),
-        request_key=f"key {next(case.keys)}",
-        now=case.now,
-    )
+        Submission(
+            changes=review_id,
+            reviewer=who,
+            decision=decision,
+            grade=Grade(),
+            request_key=f"key {next(case.keys)}",
+            at=case.now,
+        ),
+    ).review_id
 
 
 def own(case: QueueCase, who: Reviewer) -> list[OwnReview]:

@@ -11,8 +11,8 @@ from judgeboard.domain import Decision, Grade, ItemState, Preference, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.leases import LeasedItem
-from judgeboard.reviews.queue_decisions import LOST, DecidedItem, adjudicate, decide_item, reveal
 from judgeboard.reviews.shown import PairText, item_texts
+from judgeboard.reviews.submissions import LOST, Submission, Submitted, reveal, submit
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
 from judgeboard.store.tables import PREFERENCE_SCORE, REVIEW, Reviewer
@@ -36,21 +36,21 @@ class PairCase:
 
     def say(
         self, leased: LeasedItem, who: Reviewer, preference: Preference = A, **more: Any
-    ) -> DecidedItem:
+    ) -> Submitted:
         key = more.pop("request_key", f"pair key {next(KEYS)}")
         grade = Grade(note=more.pop("note", None))
         fields = {
             "decision": preference,
             "grade": grade,
             "request_key": key,
-            "now": self.case.now,
+            "at": self.case.now,
         } | more
-        return decide_item(self.case.store, leased.token, reviewer=who, **fields)
+        return submit(self.case.store, Submission(token=leased.token, reviewer=who, **fields))
 
-    def review(self, who: Reviewer, preference: Preference = A, **more: Any) -> DecidedItem:
+    def review(self, who: Reviewer, preference: Preference = A, **more: Any) -> Submitted:
         return self.say(self.case.lease(who), who, preference, **more)
 
-    def undo(self, decided: DecidedItem, who: Reviewer, key: str | None = None) -> str:
+    def undo(self, decided: Submitted, who: Reviewer, key: str | None = None) -> str:
         key = key or f"pair key {next(KEYS)}"
         return undo(
             self.case.store,
@@ -63,14 +63,16 @@ class PairCase:
     def adjudicate(self, item_id: int, preference: Preference, reason: str = "why") -> None:
         key = f"pair key {next(KEYS)}"
         lead = self.case.lead
-        adjudicate(
+        submit(
             self.case.store,
-            item_id,
-            by=lead,
-            decision=preference,
-            grade=Grade(note=reason),
-            request_key=key,
-            now=self.case.now,
+            Submission(
+                item_id=item_id,
+                reviewer=lead,
+                decision=preference,
+                grade=Grade(note=reason),
+                request_key=key,
+                at=self.case.now,
+            ),
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -236,6 +238,9 @@ def test_an_answer_takes_no_preference(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue()
     with pytest.raises(BadInput, match="is an answer"):
-        decide_item(
-            case.store, case.lease(case.mara).token, reviewer=case.mara, decision=A, request_key="k"
+        submit(
+            case.store,
+            Submission(
+                token=case.lease(case.mara).token, reviewer=case.mara, decision=A, request_key="k"
+            ),
         )

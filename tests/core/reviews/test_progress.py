@@ -8,8 +8,8 @@ from engines import on_sqlite
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import NotFound
 from judgeboard.reviews.leases import skip, take_item
-from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.queues import PersonProgress, describe_rules
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase
 
@@ -57,14 +57,16 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
         ((CONFIRM, 10.0), (UNSURE, 40.0), (DISMISS, 20.0), (DISMISS, None))
     ):
         case.later(minutes=1)
-        decided = decide_item(
+        decided = submit(
             case.store,
-            case.lease(case.mara).token,
-            reviewer=case.mara,
-            decision=decision,
-            seconds=seconds,
-            request_key=f"{number}",
-            now=case.now,
+            Submission(
+                token=case.lease(case.mara).token,
+                reviewer=case.mara,
+                decision=decision,
+                seconds=seconds,
+                request_key=f"{number}",
+                at=case.now,
+            ),
         )
     case.undo(decided.review_id, case.mara)
     leased = case.lease(case.mara)
@@ -96,13 +98,15 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> N
     case.queue()
     for number, spent in enumerate(seconds):
         leased = case.lease(case.mara)
-        decide_item(
+        submit(
             case.store,
-            leased.token,
-            reviewer=case.mara,
-            decision=CONFIRM,
-            seconds=spent,
-            request_key=f"{number}",
+            Submission(
+                token=leased.token,
+                reviewer=case.mara,
+                decision=CONFIRM,
+                seconds=spent,
+                request_key=f"{number}",
+            ),
         )
     assert of_person(case, "Mara").median_seconds == median
 

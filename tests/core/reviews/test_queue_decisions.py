@@ -5,10 +5,8 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Grade, ItemState, Label, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.reviews.changes import edit
-from judgeboard.reviews.decisions import grade
-from judgeboard.reviews.queue_decisions import DECIDED, answer_reveal, reveal
 from judgeboard.reviews.queues import close_queue
+from judgeboard.reviews.submissions import DECIDED, Submission, reveal, submit
 from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, UNSURE
 
@@ -79,12 +77,11 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
     case.review(case.mara, CONFIRM, groundedness=0.2)
     with pytest.raises(DecisionRefused, match="“q”"):
         case.decide(case.flags()[0]["id"], case.mara, DISMISS)
-    grade(
+    submit(
         case.store,
-        response_id=answer,
-        reviewer=case.mara,
-        grade=Grade(quality=4),
-        request_key="elsewhere",
+        Submission(
+            response_id=answer, reviewer=case.mara, grade=Grade(quality=4), request_key="elsewhere"
+        ),
     )
     assert [row["decision"] for row in case.reviews()] == ["confirm", None]
     assert case.review(case.jon, CONFIRM).state is SETTLED
@@ -285,12 +282,14 @@ def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
     case.queue(blind_judge=True, order="random")
     done = case.review(case.mara, groundedness=0.9)
     with pytest.raises(DecisionRefused):
-        answer_reveal(
+        submit(
             case.store,
-            done.review_id,
-            reviewer=case.mara,
-            grade=Grade(groundedness=0.2),
-            request_key="early",
+            Submission(
+                blind_review_id=done.review_id,
+                reviewer=case.mara,
+                grade=Grade(groundedness=0.2),
+                request_key="early",
+            ),
         )
 
 
@@ -361,12 +360,14 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
     with pytest.raises(DecisionRefused):
         reveal(case.store, first.review_id, reviewer=case.mara, now=case.now)
     with pytest.raises(DecisionRefused):
-        answer_reveal(
+        submit(
             case.store,
-            first.review_id,
-            reviewer=case.mara,
-            grade=Grade(groundedness=0.2),
-            request_key="early",
+            Submission(
+                blind_review_id=first.review_id,
+                reviewer=case.mara,
+                grade=Grade(groundedness=0.2),
+                request_key="early",
+            ),
         )
     second = case.review(case.mara, DISMISS, "second", groundedness=0.9)
     assert second.reveal
@@ -398,12 +399,14 @@ def test_who_has_read_the_others_does_not_edit_a_split_away(case) -> None:
     mine = case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
     with pytest.raises(DecisionRefused):
-        edit(
+        submit(
             case.store,
-            review_id=mine.review_id,
-            reviewer=case.mara,
-            decision=DISMISS,
-            grade=Grade(),
-            request_key="changed",
+            Submission(
+                changes=mine.review_id,
+                reviewer=case.mara,
+                decision=DISMISS,
+                grade=Grade(),
+                request_key="changed",
+            ),
         )
     assert case.item_states() == ["conflict"]

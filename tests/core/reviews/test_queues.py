@@ -16,11 +16,11 @@ from judgeboard.judges.rubric_file import SCALE
 from judgeboard.measure.plans import draw_plan
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.reviews.bundles import export_bundle, merge_bundle
-from judgeboard.reviews.changes import edit
 from judgeboard.reviews.checks import MissingGrades
 from judgeboard.reviews.presets import PLANNED, PRESETS
 from judgeboard.reviews.queue_work import own_queues
 from judgeboard.reviews.queues import NoPeople, assign_queue, create_queue
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import queue_page
@@ -477,14 +477,14 @@ def test_an_edit_keeps_the_required_grades(case) -> None:
     case.flagged(0.1)
     case.queue(**ASKS)
     first = case.review(case.mara, label=Label.HALLUCINATED, groundedness=0.0)
-    change = {"review_id": first.review_id, "reviewer": case.mara, "decision": Decision.CONFIRM}
+    change = {"changes": first.review_id, "reviewer": case.mara, "decision": Decision.CONFIRM}
     with pytest.raises(MissingGrades, match="missing: label"):
-        edit(case.store, **change, grade=Grade(groundedness=0.2), request_key="half")
-    edit(
+        submit(case.store, Submission(**change, grade=Grade(groundedness=0.2), request_key="half"))
+    submit(
         case.store,
-        **change,
-        grade=Grade(label=Label.HALLUCINATED, groundedness=0.2),
-        request_key="whole",
+        Submission(
+            **change, grade=Grade(label=Label.HALLUCINATED, groundedness=0.2), request_key="whole"
+        ),
     )
 
 

@@ -121,8 +121,11 @@ def filled(new_store: Callable[[], Store]) -> Path:
     judgeboard.raise_flags(store)
     lead = add_person(store, WHO, Role.ADMIN, "cli:root")
     add_person(store, "bob@example.org", Role.REVIEWER, "cli:root")
-    judgeboard.decide(
-        store, flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled"
+    judgeboard.submit(
+        store,
+        judgeboard.Submission(
+            flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled"
+        ),
     )
     judgeboard.select_attempt(
         store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled"
@@ -148,13 +151,15 @@ def flag_that_waits(case: Case) -> int:
 
 
 def decide(case: Case) -> None:
-    judgeboard.decide(
+    judgeboard.submit(
         case.store,
-        flag_id=flag_that_waits(case),
-        reviewer=case.lead,
-        decision=Decision.DISMISS,
-        grade=Grade(note="why"),
-        request_key="k",
+        judgeboard.Submission(
+            flag_id=flag_that_waits(case),
+            reviewer=case.lead,
+            decision=Decision.DISMISS,
+            grade=Grade(note="why"),
+            request_key="k",
+        ),
     )
 
 
@@ -165,7 +170,7 @@ def decide_too_late(case: Case) -> None:
         "grade": Grade(note="why"),
     }
     with pytest.raises(judgeboard.JudgeboardError):
-        judgeboard.decide(case.store, flag_id=1, **late, request_key="late")
+        judgeboard.submit(case.store, judgeboard.Submission(flag_id=1, **late, request_key="late"))
 
 
 def answers(case: Case) -> None:
@@ -250,8 +255,13 @@ def run_suite(case: Case) -> None:
 CHANGES: dict[str, Callable[[Case], object]] = {
     "decide": decide,
     "keep_draft": decide_too_late,
-    "grade": lambda case: judgeboard.grade(
-        case.store, response_id=2, reviewer=case.lead, grade=Grade(quality=3), request_key="k"
+    "grade": lambda case: (
+        judgeboard.submit(
+            case.store,
+            judgeboard.Submission(
+                response_id=2, reviewer=case.lead, grade=Grade(quality=3), request_key="k"
+            ),
+        ).review_id
     ),
     "undo": lambda case: judgeboard.undo(
         case.store, review_id=case.first(REVIEW), reviewer=case.lead, request_key="k"

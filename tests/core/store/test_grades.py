@@ -21,7 +21,7 @@ from judgeboard.judges.prompt import example_params
 from judgeboard.measure.ratings import PairSource
 from judgeboard.methods.anchors.queries import insert_anchor_set
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.alignments import EvidenceRole, evidence_role
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews, graded_reviews
@@ -52,12 +52,14 @@ def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list
 
 def say(store: Store, response_id: int, who: str, given: Grade) -> None:
     reviewer = ensure_reviewer(store, "test", who)
-    grade(
+    submit(
         store,
-        response_id=response_id,
-        reviewer=reviewer,
-        grade=given,
-        request_key=f"{response_id} {who}",
+        Submission(
+            response_id=response_id,
+            reviewer=reviewer,
+            grade=given,
+            request_key=f"{response_id} {who}",
+        ),
     )
 
 

@@ -21,8 +21,8 @@ from judgeboard.domain import (
 from judgeboard.errors import NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import decide, grade
 from judgeboard.reviews.leases import skip
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import read_as
@@ -116,12 +116,11 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
     assert item.flag is not None
     assert item.flag.rule == "feedback_gap"
     mara = ensure_reviewer(case.store, "page", "Mara")
-    decide(
+    submit(
         case.store,
-        flag_id=item.flag.id,
-        reviewer=mara,
-        decision=Decision.CONFIRM,
-        request_key="decide",
+        Submission(
+            flag_id=item.flag.id, reviewer=mara, decision=Decision.CONFIRM, request_key="decide"
+        ),
     )
     decided = loaded(case, response_id)
     assert decided.flag is None
@@ -132,15 +131,18 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
 def test_reviews_name_their_reviewer_and_say_whether_they_stand(case) -> None:
     response_id = case.answer()
     mara, jon = (ensure_reviewer(case.store, "page", name) for name in ("Mara", "Jon"))
-    first = grade(
-        case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=1), request_key="1"
-    )
-    second = grade(
-        case.store, response_id=response_id, reviewer=mara, grade=Grade(quality=2), request_key="2"
-    )
-    third = grade(
-        case.store, response_id=response_id, reviewer=jon, grade=Grade(note="n"), request_key="3"
-    )
+    first = submit(
+        case.store,
+        Submission(response_id=response_id, reviewer=mara, grade=Grade(quality=1), request_key="1"),
+    ).review_id
+    second = submit(
+        case.store,
+        Submission(response_id=response_id, reviewer=mara, grade=Grade(quality=2), request_key="2"),
+    ).review_id
+    third = submit(
+        case.store,
+        Submission(response_id=response_id, reviewer=jon, grade=Grade(note="n"), request_key="3"),
+    ).review_id
     undo(case.store, review_id=third, reviewer=jon, request_key="4")
     reviews = loaded(case, response_id).reviews
     assert [(one.reviewer, one.id, one.stands) for one in reviews] == [

@@ -18,7 +18,7 @@ from judgeboard.domain import (
 )
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.judge_versions import ensure_version
@@ -72,8 +72,9 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
         (late, mara, Decision.CONFIRM, at(0)),
     ]
     done = [
-        decide(
-            case.store, flag_id=id_, reviewer=by, decision=decision, request_key=f"{id_}", now=when
+        submit(
+            case.store,
+            Submission(flag_id=id_, reviewer=by, decision=decision, request_key=f"{id_}", at=when),
         )
         for id_, by, decision, when in presses
     ]
@@ -105,13 +106,15 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
 @on_sqlite
 def test_nobody_has_no_decisions_of_their_own(case) -> None:
     mara = ensure_reviewer(case.store, "page", "Mara")
-    decide(
+    submit(
         case.store,
-        flag_id=flag(case, 1),
-        reviewer=mara,
-        decision=Decision.CONFIRM,
-        request_key="k",
-        now=at(0),
+        Submission(
+            flag_id=flag(case, 1),
+            reviewer=mara,
+            decision=Decision.CONFIRM,
+            request_key="k",
+            at=at(0),
+        ),
     )
     with case.store.reading() as connection:
         result = overview(connection, None, TODAY)
@@ -196,12 +199,14 @@ def test_the_quadrant_leaves_made_answers_out(case) -> None:
 
 
 def review(case: QueueCase, flag_id: int, grade: Grade | None = None) -> None:
-    decide(
+    submit(
         case.store,
-        flag_id=flag_id,
-        decision=Decision.DISMISS,
-        reviewer=case.mara,
-        request_key=f"{flag_id}",
-        now=case.now,
-        **({} if grade is None else {"grade": grade}),
+        Submission(
+            flag_id=flag_id,
+            decision=Decision.DISMISS,
+            reviewer=case.mara,
+            request_key=f"{flag_id}",
+            at=case.now,
+            **{} if grade is None else {"grade": grade},
+        ),
     )

@@ -14,10 +14,9 @@ from judgeboard.domain import (
     QueueOrder,
     Response,
 )
-from judgeboard.reviews.changes import edit, undo
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.changes import undo
 from judgeboard.reviews.leases import next_item
-from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
@@ -63,14 +62,16 @@ def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) ->
 def test_only_what_stands_is_listed(case: ReviewCase) -> None:
     flag = case.judge(0.3)
     first = case.decide(flag, case.mara, Decision.CONFIRM).review_id
-    second = edit(
+    second = submit(
         case.store,
-        review_id=first,
-        reviewer=case.mara,
-        decision=Decision.DISMISS,
-        grade=Grade(),
-        request_key="e",
-    )
+        Submission(
+            changes=first,
+            reviewer=case.mara,
+            decision=Decision.DISMISS,
+            grade=Grade(),
+            request_key="e",
+        ),
+    ).review_id
     assert [line.review_id for line in page(case).lines] == [second]
     undo(case.store, review_id=second, reviewer=case.mara, request_key="u")
     assert page(case).lines == ()
@@ -83,13 +84,12 @@ def test_pages_follow_each_other_by_key(case: ReviewCase) -> None:
             connection, [Response("log", f"r{n}", "q", "a") for n in range(7)]
         ).new
     reviews = [
-        grade(
+        submit(
             case.store,
-            response_id=id_,
-            reviewer=case.mara,
-            grade=Grade(quality=1),
-            request_key=f"g{id_}",
-        )
+            Submission(
+                response_id=id_, reviewer=case.mara, grade=Grade(quality=1), request_key=f"g{id_}"
+            ),
+        ).review_id
         for id_ in ids
     ]
     first = page(case, limit=3)
@@ -112,14 +112,16 @@ def test_a_review_comes_back_whole(case: ReviewCase) -> None:
         corrected_answer="60 m",
         scores=(DimensionScore("clarity", 4, "1-5"),),
     )
-    review_id = grade(
+    review_id = submit(
         case.store,
-        response_id=case.response_id,
-        reviewer=case.mara,
-        grade=given_grade,
-        seconds=3.0,
-        request_key="g",
-    )
+        Submission(
+            response_id=case.response_id,
+            reviewer=case.mara,
+            grade=given_grade,
+            seconds=3.0,
+            request_key="g",
+        ),
+    ).review_id
     with case.store.reading() as connection:
         whole = find_review(connection, review_id)
         assert find_review(connection, 99) is None
@@ -142,14 +144,16 @@ def test_a_page_is_read_from_the_index_of_reviewers(sqlite_store: Store) -> None
 
 def say(case: QueueCase, who: Reviewer, preference: Preference, key: str) -> int:
     leased = case.lease(who, "pairs")
-    return decide_item(
+    return submit(
         case.store,
-        leased.token,
-        reviewer=who,
-        decision=preference,
-        grade=Grade(note=key),
-        request_key=key,
-        now=case.now,
+        Submission(
+            token=leased.token,
+            reviewer=who,
+            decision=preference,
+            grade=Grade(note=key),
+            request_key=key,
+            at=case.now,
+        ),
     ).review_id
 
 

@@ -14,9 +14,9 @@ from engines import on_sqlite
 from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import DecisionRefused
 from judgeboard.measure.ratings import AnswerRatings, PairSource
-from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.outcome import update_item_state
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
 from judgeboard.store.queue_filling import wanted
@@ -70,13 +70,15 @@ def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues
     queues.queue(where=RowFilter(graded=False))
     flag_id = queues.flags()[0]["id"]
     graded = Grade(quality=1)
-    decide(
+    submit(
         queues.store,
-        flag_id=flag_id,
-        reviewer=queues.mara,
-        decision=CONFIRM,
-        grade=graded,
-        request_key="elsewhere",
+        Submission(
+            flag_id=flag_id,
+            reviewer=queues.mara,
+            decision=CONFIRM,
+            grade=graded,
+            request_key="elsewhere",
+        ),
     )
     assert (queues.item_states(), queues.flag_states()) == (["left"], ["confirmed"])
 

@@ -12,7 +12,7 @@ from engines import on_sqlite
 from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import LinePage
@@ -175,12 +175,14 @@ def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
     assert page(filled, RowFilter(), after=behind, limit=LIMIT).next_key is None
     assert len(page(filled, RowFilter(), after=behind, limit=LIMIT).lines) == LIMIT
     for line in first.lines[:3]:
-        decide(
+        submit(
             filled.store,
-            flag_id=line.flag_id,
-            reviewer=filled.reviewers[0],
-            decision=Decision.CONFIRM,
-            request_key=f"k{line.flag_id}",
+            Submission(
+                flag_id=line.flag_id,
+                reviewer=filled.reviewers[0],
+                decision=Decision.CONFIRM,
+                request_key=f"k{line.flag_id}",
+            ),
         )
     shorter = page(filled, RowFilter(), before=second.previous_key, limit=LIMIT)
     assert (shorter.first, len(shorter.lines)) == (1, LIMIT)
@@ -247,12 +249,14 @@ def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
 def test_a_decided_flag_keeps_its_place_between_its_neighbours(filled: ReviewedLog) -> None:
     with filled.store.reading() as connection:
         ids = [line.flag_id for line in queue_page(connection, RowFilter(), limit=1000).lines]
-    decide(
+    submit(
         filled.store,
-        flag_id=ids[5],
-        reviewer=filled.reviewers[0],
-        decision=Decision.DISMISS,
-        request_key="decided",
+        Submission(
+            flag_id=ids[5],
+            reviewer=filled.reviewers[0],
+            decision=Decision.DISMISS,
+            request_key="decided",
+        ),
     )
     with filled.store.reading() as connection:
         near = neighbours(connection, RowFilter(), "worst", ids[5])
@@ -272,12 +276,11 @@ def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedL
         line.flag_id for line in page(filled, RowFilter(), limit=1000, reviewer_id=mara.id).lines
     ]
     others = page(filled, RowFilter(), limit=1000, reviewer_id=jon.id)
-    unsure = decide(
+    unsure = submit(
         filled.store,
-        flag_id=before[2],
-        reviewer=mara,
-        decision=Decision.UNSURE,
-        request_key="not sure",
+        Submission(
+            flag_id=before[2], reviewer=mara, decision=Decision.UNSURE, request_key="not sure"
+        ),
     )
     for where in (RowFilter(), RowFilter(graded=False)):
         mine = page(filled, where, limit=1000, reviewer_id=mara.id)

@@ -37,7 +37,7 @@ from judgeboard.methods.audits.report import AuditReport, AuditSample
 from judgeboard.methods.audits.run import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.decisions import decide
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.jobs import flags_at_stake
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
@@ -376,8 +376,9 @@ def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(
     (mine,) = [row["id"] for row in rows_of(log.store, FLAG) if row["rule"] == "supreme_disagrees"]
     reviewer = ensure_reviewer(log.store, "page", "Mara")
     key = "00000000-0000-4000-8000-00000000000{}".format
-    decided = decide(
-        log.store, flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1)
+    decided = submit(
+        log.store,
+        Submission(flag_id=mine, reviewer=reviewer, decision=Decision.DISMISS, request_key=key(1)),
     )
     log.say_all(log.version("pupil"), ids, label=GOOD)
     review(log.store, always(WRONG), audited="pupil")

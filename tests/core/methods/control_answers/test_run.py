@@ -27,7 +27,7 @@ from judgeboard.methods.control_answers.run import (
 )
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.stats import measure_log
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import LATEST, EventFilter, latest_events
@@ -209,12 +209,14 @@ def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store
     mara = ensure_reviewer(store, "page", "Mara")
     for response_id in range(1, 13):
         given_grade = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
-        grade(
+        submit(
             store,
-            response_id=response_id,
-            reviewer=mara,
-            grade=given_grade,
-            request_key=f"g{response_id}",
+            Submission(
+                response_id=response_id,
+                reviewer=mara,
+                grade=given_grade,
+                request_key=f"g{response_id}",
+            ),
         )
     before = figures(store)
     make_control_answers(store, n=6)

@@ -14,7 +14,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade, Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import grade
+from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version
@@ -345,24 +345,25 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     reviewer = ensure_reviewer(sqlite_store, "test", "mara")
     given_grade = Grade(scores=(DimensionScore("tone", 5, "1-5"),))
     for number in (1, 2, 3):  # some of them are held out for the comparison of prompts
-        grade(
+        submit(
             sqlite_store,
-            response_id=number,
-            reviewer=reviewer,
-            grade=given_grade,
-            request_key=str(number),
+            Submission(
+                response_id=number, reviewer=reviewer, grade=given_grade, request_key=str(number)
+            ),
         )
     assert run([*asking, "--examples-from-reviews", "1"]) == 0
     assert "rubric v2" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
         example = get_version(connection, "rubric v2").params["examples"][0]["response"]
     assert example in {1, 2, 3}
-    grade(  # another grade replaces the one that was shown; the judge shows it as it did
+    submit(
         sqlite_store,
-        response_id=example,
-        reviewer=reviewer,
-        grade=Grade(scores=(DimensionScore("tone", 1, "1-5"),)),
-        request_key="later",
+        Submission(
+            response_id=example,
+            reviewer=reviewer,
+            grade=Grade(scores=(DimensionScore("tone", 1, "1-5"),)),
+            request_key="later",
+        ),
     )
     by_name = ["judge", "rubric", "--rejudge", "all", "--replies", str(replies), *where]
     assert run(by_name) == 0
