@@ -327,6 +327,46 @@ def test_sources_stay_readable_in_one_sitting() -> None:
     assert not long
 
 
+# Nouns with state: their table is the only class with their columns.
+NOUNS = {
+    "AlertDelivery",
+    "AlertEvent",
+    "AlertRule",
+    "AnchorSet",
+    "ApiKey",
+    "Comment",
+    "Event",
+    "FailureMode",
+    "ImportBatch",
+    "Issue",
+    "Pull",
+    "Reviewer",
+    "SchemaVersion",
+    "SelectedAttempt",
+    "Setting",
+}
+
+
+def test_a_noun_with_state_has_its_columns_in_one_class() -> None:
+    """A class is of the table with which it has the most fields in common."""
+    columns = {row_of(table).__name__: {*table.c.keys()} for table in METADATA.tables.values()}
+    assert columns.keys() >= NOUNS
+    repeated = []
+    for path in (*files(CORE), *files(DASHBOARD)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ClassDef) or any(
+                option.arg == "table" for option in node.keywords
+            ):
+                continue
+            fields = {
+                ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)
+            }
+            noun = max(columns, key=lambda name: len(columns[name] & fields))
+            if noun in NOUNS and len(columns[noun] & fields) >= 4:
+                repeated.append(f"{path.name}: {node.name} has columns of {noun}")
+    assert repeated == []
+
+
 def test_every_module_says_what_it_is_for() -> None:
     for path in (*files(CORE), *files(DASHBOARD)):
         assert source_of(path).docstring, path

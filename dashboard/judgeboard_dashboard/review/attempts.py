@@ -174,7 +174,9 @@ def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     names = {attempt.number: attempt.name for attempt in sequence.attempts}
     selections = [
         tag(
-            "div", tag("b", choice.reviewer), f" selected {names[choice.number]}, {when(choice.at)}"
+            "div",
+            tag("b", sequence.people[choice.reviewer_id]),
+            f" selected {names[choice.number]}, {when(choice.at)}",
         )
         for choice in sequence.selected
     ]
@@ -187,7 +189,11 @@ def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
 
 
 def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
-    people = [choice.reviewer for choice in sequence.selected if choice.number == attempt.number]
+    people = [
+        sequence.people[choice.reviewer_id]
+        for choice in sequence.selected
+        if choice.number == attempt.number
+    ]
     in_vain = sequence.passed is False
     kept = "jb-mark jb-short-of" if in_vain else "jb-mark"
     same = _unchanged(_before(sequence, attempt), attempt)

@@ -9,22 +9,19 @@ import numpy as np
 from sqlalchemy import Connection, func, insert, select
 
 from judgeboard.domain import ResponseKind, Status
-from judgeboard.methods.anchors.tables import ANCHOR, ANCHOR_SET
+from judgeboard.methods.anchors.tables import ANCHOR, ANCHOR_SET, AnchorSet
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.grades import Grades, grade_columns, with_scores
-from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, record_of
+from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, rows_of
 from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN
 
 
 @dataclass(frozen=True, slots=True)
-class AnchorSet:
-    """A set of answers, drawn with ``seed``; ``response_ids`` are ascending."""
+class Anchors:
+    """A set of anchors with the ids of its answers, ascending."""
 
-    id: int
-    seed: str
-    by: str
-    at: datetime
+    set: AnchorSet
     response_ids: tuple[int, ...]
 
 
@@ -36,28 +33,27 @@ def lock_anchor_sets(connection: Connection) -> None:
 
 def insert_anchor_set(
     connection: Connection, response_ids: Collection[int], seed: str, by: str, now: datetime
-) -> AnchorSet:
+) -> Anchors:
     """Store a set of anchors; it replaces the earlier one."""
     ids = tuple(sorted(response_ids))
-    row = {"seed": seed, "by": by, "at": now}
-    set_id = connection.execute(insert(ANCHOR_SET).returning(ANCHOR_SET.c.id), row).scalar_one()
+    new = AnchorSet(seed=seed, by=by, at=now)
+    inserted = insert(ANCHOR_SET).returning(ANCHOR_SET.c.id)
+    set_id = connection.execute(inserted, new.new_values()).scalar_one()
     connection.execute(
         insert(ANCHOR), [{"anchor_set_id": set_id, "response_id": id_} for id_ in ids]
     )
-    return AnchorSet(set_id, seed, by, now, ids)
+    return Anchors(new.changed(id=set_id), ids)
 
 
-def newest_anchors(connection: Connection) -> AnchorSet | None:
+def newest_anchors(connection: Connection) -> Anchors | None:
     """Return the newest set, without answers that are forgotten; None if there is no set."""
-    newest = connection.execute(
-        select(ANCHOR_SET).order_by(ANCHOR_SET.c.id.desc()).limit(1)
-    ).first()
-    if newest is None:
+    sets = rows_of(connection, select(AnchorSet).order_by(ANCHOR_SET.c.id.desc()).limit(1))
+    if not sets:
         return None
     answers = select(ANCHOR.c.response_id).join(RESPONSE, RESPONSE.c.id == ANCHOR.c.response_id)
-    kept = answers.where(ANCHOR.c.anchor_set_id == newest.id, RESPONSE.c.answer.is_not(None))
+    kept = answers.where(ANCHOR.c.anchor_set_id == sets[0].id, RESPONSE.c.answer.is_not(None))
     ids = connection.execute(kept.order_by(ANCHOR.c.response_id)).scalars()
-    return record_of(AnchorSet, newest, response_ids=tuple(ids))
+    return Anchors(sets[0], tuple(ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

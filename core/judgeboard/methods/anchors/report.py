@@ -19,7 +19,7 @@ from judgeboard.measure.verdict_changes import side_of
 from judgeboard.methods.anchors.queries import (
     AnchorCandidates,
     AnchorRun,
-    AnchorSet,
+    Anchors,
     AnchorVerdicts,
     anchor_candidates,
     anchor_groups,
@@ -119,7 +119,7 @@ def _check_free(connection: Connection, *, replace: bool) -> None:
     known = newest_anchors(connection)
     if known is not None and not replace:
         raise BadInput(
-            f"{counted(len(known.response_ids), 'anchor')} were drawn on {day_words(utc_day(known.at))}. "
+            f"{counted(len(known.response_ids), 'anchor')} were drawn on {day_words(utc_day(known.set.at))}. "
             "To draw others: --replace. A judge is then compared only with its verdicts on the new anchors"
         )
 
@@ -195,7 +195,7 @@ def _drawn(
     return _Drawn(answers.response_ids[inside], groups[inside], kinds[inside])
 
 
-def stored_anchors(connection: Connection) -> AnchorSet:
+def stored_anchors(connection: Connection) -> Anchors:
     """Return the anchors; raise NotFound if there are none."""
     anchors = newest_anchors(connection)
     if anchors is None:
@@ -317,7 +317,7 @@ def anchor_report(
 class _Comparing:
     """The newest verdicts on the anchors, with the labels of people, to compare with earlier verdicts."""
 
-    def __init__(self, connection: Connection, anchors: AnchorSet, newest: AnchorRun) -> None:
+    def __init__(self, connection: Connection, anchors: Anchors, newest: AnchorRun) -> None:
         self._cut = thresholds(connection).low_groundedness
         candidates = anchor_candidates(connection, anchors.response_ids)
         self._ids = candidates.response_ids

@@ -1,6 +1,6 @@
 """Attempts at an answer as pages show them, and the attempts that people select."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,12 +11,14 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.methods.refining import queries
 from judgeboard.methods.refining.refine import RefineRule
 from judgeboard.methods.refining.reflect import Outcome
+from judgeboard.methods.refining.tables import SelectedAttempt
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import checked_key
 from judgeboard.runs.generation import total_cost
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.runs import StoredRun, get_run
 from judgeboard.store.statements import record_of
 from judgeboard.store.tables import JUDGMENT, RESPONSE, Reviewer
@@ -53,7 +55,10 @@ class ShownAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptSequence:
-    """One run's attempts at one answer, in order. ``selected`` is newest first; ``passed`` is None for reflection."""
+    """One run's attempts at one answer, in order. ``passed`` is None for reflection.
+
+    ``selected`` is newest first; ``people`` has the names of reviewers by id.
+    """
 
     run_id: int
     subject: str
@@ -62,7 +67,8 @@ class AttemptSequence:
     at: datetime
     attempts: tuple[ShownAttempt, ...]
     passed: bool | None
-    selected: tuple[queries.SelectedAttempt, ...]
+    selected: tuple[SelectedAttempt, ...]
+    people: Mapping[int, str]
 
     @property
     def made(self) -> int:
@@ -100,7 +106,7 @@ def _sequence(
     run_id: int,
     subject: str,
     method: str,
-    selections: Sequence[queries.SelectedAttempt],
+    selections: Sequence[SelectedAttempt],
 ) -> AttemptSequence:
     run = get_run(connection, run_id)
     stored = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
@@ -125,6 +131,7 @@ def _sequence(
         selected=tuple(
             each for each in selections if (each.run_id, each.subject, each.number) in shown
         ),
+        people=reviewer_names(connection) if selections else {},
     )
 
 
@@ -227,19 +234,17 @@ def select_attempt(
             raise DecisionRefused(
                 "You have not selected an attempt here. There is nothing to undo."
             )
-        row = queries.SelectedAttempt(
-            0,
-            run_id,
-            subject,
-            selected,
-            reviewer.id,
-            reviewer.name,
+        row = SelectedAttempt(
+            run_id=run_id,
+            reviewer_id=reviewer.id,
+            subject=subject,
+            request_key=key,
+            number=selected,
             withdrawn=number is None,
+            replaces=None if before is None else before.id,
             at=at,
         )
-        row_id = queries.insert_selected(
-            connection, row, replaces=None if before is None else before.id, request_key=key
-        )
+        row_id = queries.insert_selected(connection, row)
         details = {"selected_attempt": row_id, "run": run_id} | change
         about = attempts.get(0) or next(iter(attempts.values()), None)
         event = "deselect_attempt" if number is None else "select_attempt"
@@ -256,7 +261,7 @@ def selected_attempt(store: Store, run_id: int, subject: str, reviewer: Reviewer
 
 def _own_selection(
     connection: Connection, run_id: int, subject: str, reviewer: Reviewer
-) -> queries.SelectedAttempt | None:
+) -> SelectedAttempt | None:
     selections = queries.selected_attempts(connection, [run_id])
     return next(
         (each for each in selections if (each.subject, each.reviewer_id) == (subject, reviewer.id)),

@@ -24,12 +24,12 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import StepRecord
-from judgeboard.methods.refining.tables import REFINEMENT, SELECTED_ATTEMPT
+from judgeboard.methods.refining.tables import REFINEMENT, SELECTED_ATTEMPT, SelectedAttempt
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Origin, next_by_id, read_origins
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of
-from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, RESPONSE, REVIEWER, RUN
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_of
+from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, RESPONSE, RUN
 from judgeboard.text import storable_or_none
 
 
@@ -190,44 +190,20 @@ def attempts_with(
     return [(row.run_id, row.subject, row.method) for row in connection.execute(query)]
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedAttempt:
-    """The attempt that a person selected; ``number`` 0 is the original answer."""
-
-    id: int
-    run_id: int
-    subject: str
-    number: int
-    reviewer_id: int
-    reviewer: str
-    withdrawn: bool
-    at: datetime
-
-
-_ROWS = select(
-    *columns_of(SelectedAttempt, SELECTED_ATTEMPT), REVIEWER.c.name.label("reviewer")
-).join(REVIEWER, REVIEWER.c.id == SELECTED_ATTEMPT.c.reviewer_id)
-
-
 def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[SelectedAttempt]:
     """Return the current selected attempts of these runs, newest first."""
     later = SELECTED_ATTEMPT.alias()
     replaced = exists().where(later.c.replaces == SELECTED_ATTEMPT.c.id)
-    query = _ROWS.where(
+    query = select(SelectedAttempt).where(
         SELECTED_ATTEMPT.c.run_id.in_(run_ids), SELECTED_ATTEMPT.c.withdrawn.is_(False), ~replaced
     )
-    return [
-        record_of(SelectedAttempt, row)
-        for row in connection.execute(query.order_by(SELECTED_ATTEMPT.c.id.desc()))
-    ]
+    return rows_of(connection, query.order_by(SELECTED_ATTEMPT.c.id.desc()))
 
 
 def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt | None:
     """Return the selected attempt that a request stored, or None."""
-    row = connection.execute(
-        _ROWS.where(SELECTED_ATTEMPT.c.request_key == request_key)
-    ).one_or_none()
-    return None if row is None else record_of(SelectedAttempt, row)
+    query = select(SelectedAttempt).where(SELECTED_ATTEMPT.c.request_key == request_key)
+    return next(iter(rows_of(connection, query)), None)
 
 
 def lock_attempts(
@@ -251,20 +227,10 @@ def lock_attempts(
     return answered if root is None else {0: root} | answered
 
 
-def insert_selected(
-    connection: Connection, new: SelectedAttempt, *, replaces: int | None, request_key: str
-) -> int:
+def insert_selected(connection: Connection, new: SelectedAttempt) -> int:
     """Store the attempt that a person selects or withdraws, and return the id of the row."""
-    row = {
-        column.name: getattr(new, column.name)
-        for column in columns_of(SelectedAttempt, SELECTED_ATTEMPT)[1:]
-    }
-    row |= {"replaces": replaces, "request_key": request_key}
-    return int(
-        connection.execute(
-            insert(SELECTED_ATTEMPT).returning(SELECTED_ATTEMPT.c.id), row
-        ).scalar_one()
-    )
+    inserted = insert(SELECTED_ATTEMPT).returning(SELECTED_ATTEMPT.c.id)
+    return int(connection.execute(inserted, new.new_values()).scalar_one())
 
 
 REFINE = "refine"

@@ -39,7 +39,7 @@ REFINEMENT = table_of(Refinement)
 
 
 class SelectedAttempt(Stored, table=True):
-    """The attempt that a person selected; undo is a row too."""
+    """The attempt that a person selected, 0 for the original answer; undo is a row too."""
 
     has_hidden_rows = False
 
@@ -49,7 +49,7 @@ class SelectedAttempt(Stored, table=True):
     request_key: str = column(exported=False)
     number: int
     withdrawn: bool = column(default=False)
-    replaces: int | None = column(BigId, refers="selected_attempt")
+    replaces: int | None = column(BigId, refers="selected_attempt", default=None)
     at: datetime = column(Utc)
 
     __table_args__ = (

@@ -35,6 +35,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.responses import Origin
+from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.runs import start_or_continue_method_run
 from judgeboard.store.tables import EVENT
 from judging_log import judgments
@@ -148,7 +149,9 @@ def say(store: Store, name: str, number: int | None, key: str) -> int:
 
 def selected(store: Store) -> list[tuple[str, int]]:
     with store.reading() as connection:
-        return [(one.reviewer, one.number) for one in selected_attempts(connection, [1])]
+        names = reviewer_names(connection)
+        selections = selected_attempts(connection, [1])
+        return [(names[one.reviewer_id], one.number) for one in selections]
 
 
 @on_sqlite
