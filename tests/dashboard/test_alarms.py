@@ -57,7 +57,8 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(
     assert texts(page, "jb-note") == []
     with alarmed.reading() as connection:
         (alarm,) = list_alarms(connection)
-    assert (alarm.acknowledged_by, alarm.note) == ("mara", note)
+    assert alarm.acknowledgement is not None
+    assert (alarm.acknowledgement.by, alarm.acknowledgement.note) == ("mara", note)
     anew = {
         each.weeks for each in watch(alarmed, by="test").detectors if each.measure == "bad_share"
     }

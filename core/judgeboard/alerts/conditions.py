@@ -88,7 +88,7 @@ def _watched(rule: AlertRule, subject: str) -> bool:
 
 def _alarm(connection: Connection, _rule: AlertRule, _now: datetime) -> Iterator[Met]:
     for alarm in open_alarms(connection):
-        yield Met(f"alarm {alarm.id}", alarm_sentence(alarm))
+        yield Met(f"alarm {alarm.alarm.id}", alarm_sentence(alarm))
 
 
 def _old_flags(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:

@@ -237,7 +237,7 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
         raise BadInput("--since does not apply to --acknowledge")
     store = options.open_store()
     alarm = acknowledge(store, alarm_id, note, by=options.reviewer(store))
-    options.show(alarm, [f"Alarm {alarm.id} is acknowledged. {alarm_sentence(alarm)}"])
+    options.show(alarm, [f"Alarm {alarm_id} is acknowledged. {alarm_sentence(alarm)}"])
     return 0
 
 
@@ -247,11 +247,10 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
     from judgeboard.measure.notes import note
     from judgeboard.reports.trends import detectors_table
 
-    for alarm in result.alarms:
-        numbered = (
-            f"New alarm {alarm.id}" if alarm.id in result.new else f"Alarm {alarm.id} is open"
-        )
-        yield f"{numbered}: {alarm_sentence(alarm)}"
+    for each in result.alarms:
+        number = each.alarm.id
+        numbered = f"New alarm {number}" if number in result.new else f"Alarm {number} is open"
+        yield f"{numbered}: {alarm_sentence(each)}"
     if not result.alarms and result.detectors:
         yield "No open alarm."
     yield result.promise
@@ -259,5 +258,5 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
         yield from text_lines(detectors_table(result))
         yield note("detectable").text
     if result.alarms:
-        command = f"judgeboard trends watch --acknowledge {result.alarms[0].id} --note 'The cause, in your words'"
+        command = f"judgeboard trends watch --acknowledge {result.alarms[0].alarm.id} --note 'The cause, in your words'"
         yield note("acknowledge", command=command).text

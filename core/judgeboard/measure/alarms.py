@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import groupby, zip_longest
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -28,13 +27,14 @@ from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
-from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms
+from judgeboard.store.alerts import SeenAlarm, insert_acknowledgement, insert_alarm, list_alarms
 from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
+from judgeboard.store.tables import Alarm, AlarmAcknowledgement
 from judgeboard.text import day_words, listed_words, unstorable, utc_day
 
 LONGEST_NOTE = 2_000  # characters
@@ -67,7 +67,7 @@ class WatchResult:
     judge: str | None
     promise: str
     detectors: tuple[Detector, ...]
-    alarms: tuple[Alarm, ...]
+    alarms: tuple[SeenAlarm, ...]
     new: tuple[int, ...]
 
 
@@ -88,7 +88,7 @@ def watch(
         alarms = open_alarms(connection)
     numbers = _numbers(alarms)
     changes = (
-        _row(trend.version_id, query_type, monitor, change, rates) | {"by": by, "at": at}
+        _row(trend.version_id, query_type, monitor, change, rates, by, at)
         for query_type, monitor in trend.monitors
         for change, rates in zip_longest(monitor.changes, monitor.rates)
         if (monitor.watched, change.direction, query_type, trend.version_id) not in numbers
@@ -122,11 +122,12 @@ def watch(
     )
 
 
-def _numbers(alarms: Iterable[Alarm]) -> dict[tuple[str, str, str, int | None], int]:
+def _numbers(alarms: Iterable[SeenAlarm]) -> dict[tuple[str, str, str, int | None], int]:
     """Return the numbers of open alarms by figure, direction, query type and judge version."""
+    rows = [each.alarm for each in alarms]
     return {
         (each.measure, each.direction, each.query_type, each.judge_version_id): each.id
-        for each in alarms
+        for each in rows
     }
 
 
@@ -136,22 +137,28 @@ def _row(
     monitor: Monitor,
     change: Change,
     rates: ErrorRates | None,
-) -> dict[str, Any]:
-    return {
-        "measure": monitor.watched,
-        "direction": change.direction,
-        "query_type": query_type,
-        "judge_version_id": version_id,
-        "from_day": change.from_day,
-        "seen_day": change.seen_day,
-        "evidence": change.evidence,
-        "evidence_limit": monitor.limit,
-        "rate_before": change.before.value,
-        "rate_after": change.after.value,
-        "explanation": _size_words(change)
-        if rates is None
-        else f"{_size_words(change)} {note(error_code(rates), part=query_type, day=change.from_day).text}",
-    }
+    by: str,
+    at: datetime,
+) -> Alarm:
+    explanation = _size_words(change)
+    if rates is not None:
+        code = error_code(rates)
+        explanation += f" {note(code, part=query_type, day=change.from_day).text}"
+    return Alarm(
+        measure=monitor.watched,
+        direction=change.direction,
+        query_type=query_type,
+        judge_version_id=version_id,
+        from_day=change.from_day,
+        seen_day=change.seen_day,
+        evidence=change.evidence,
+        evidence_limit=monitor.limit,
+        rate_before=change.before.value or 0.0,
+        rate_after=change.after.value or 0.0,
+        explanation=explanation,
+        by=by,
+        at=at,
+    )
 
 
 def _size_words(change: Change) -> str:
@@ -163,7 +170,7 @@ def _size_words(change: Change) -> str:
     return f"It {change.direction} by {points_words(size)}."
 
 
-def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str, Any]]:
+def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:
     """Return the rows of new alarms: one for each judge version whose provider reports another model name than before.
 
     The name before is the last one when the version's latest alarm was acknowledged; without an
@@ -172,22 +179,22 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str,
     ``rate_after`` are the shares of judgments with the new name before the change (0), and of all
     judgments since the acknowledgement.
     """
-    of_versions: dict[int | None, list[Alarm]] = {}
-    for alarm in list_alarms(connection):
-        if alarm.measure == MODEL_CHANGED:
-            of_versions.setdefault(alarm.judge_version_id, []).append(alarm)
+    of_versions: dict[int | None, list[SeenAlarm]] = {}
+    for each in list_alarms(connection):
+        if each.alarm.measure == MODEL_CHANGED:
+            of_versions.setdefault(each.alarm.judge_version_id, []).append(each)
     titles = {version.id: version.title for version in list_versions(connection)}
     rows = []
-    for version_id, each in groupby(
+    for version_id, of_version in groupby(
         reported_models(connection), key=lambda model: model.judge_version_id
     ):
-        models = list(each)
+        models = list(of_version)
         alarms = of_versions.get(version_id, [])
         if len(models) == 1 or any(alarm.is_open for alarm in alarms):
             continue
         before = models[0]
         if acknowledged := [
-            alarm.acknowledged_at for alarm in alarms if alarm.acknowledged_at is not None
+            each.acknowledgement.at for each in alarms if each.acknowledgement is not None
         ]:
             known = reported_models(connection, version_id, until=max(acknowledged))
             before = max(known, key=lambda model: model.last_at, default=before)
@@ -195,48 +202,49 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str,
         model = next((model for model in models if model.model != before.model), None)
         if model is not None:
             models_changed = f"from {before.model} to {model.model}"
-            is_known = any(alarm.direction.endswith(models_changed) for alarm in alarms)
-            row = {
-                "measure": MODEL_CHANGED,
-                "direction": f"{titles[version_id]} {'again ' if is_known else ''}{models_changed}",
-                "query_type": "",
-                "judge_version_id": version_id,
-            }
-            days = {"from_day": utc_day(model.first_at), "seen_day": utc_day(at)}
-            evidence = {"evidence": float(model.judgments), "evidence_limit": 1.0}
-            rates = {
-                "rate_before": 0.0,
-                "rate_after": model.judgments / sum(each.judgments for each in models),
-            }
-            rows.append(
-                {**row, **days, **evidence, **rates, "explanation": None, "by": by, "at": at}
+            is_known = any(each.alarm.direction.endswith(models_changed) for each in alarms)
+            alarm = Alarm(
+                measure=MODEL_CHANGED,
+                direction=f"{titles[version_id]} {'again ' if is_known else ''}{models_changed}",
+                query_type="",
+                judge_version_id=version_id,
+                from_day=utc_day(model.first_at),
+                seen_day=utc_day(at),
+                evidence=float(model.judgments),
+                evidence_limit=1.0,
+                rate_before=0.0,
+                rate_after=model.judgments / sum(each.judgments for each in models),
+                by=by,
+                at=at,
             )
+            rows.append(alarm)
     return rows
 
 
-def _with_later_change(connection: Connection, alarm: Alarm) -> Alarm:
+def _with_later_change(connection: Connection, seen: SeenAlarm) -> SeenAlarm:
     """Return an open alarm with the latest change of the model, if the model changed again."""
+    alarm = seen.alarm
     if alarm.measure != MODEL_CHANGED or alarm.judge_version_id is None:
-        return alarm
+        return seen
     models = sorted(
         reported_models(connection, alarm.judge_version_id), key=lambda model: model.last_at
     )
     if len(models) < 2:
-        return alarm
+        return seen
     now, other = models[-1], models[-2]
     since = reported_models(connection, alarm.judge_version_id, after=other.last_at)
     first = next((model.first_at for model in since if model.model == now.model), None)
     if first is None:  # both names were reported at once
-        return alarm
+        return seen
     day = utc_day(first)
     if alarm.direction.endswith(f" to {now.model}") and day == alarm.from_day:
-        return alarm
-    return replace(alarm, later_model=now.model, later_day=day)
+        return seen
+    return replace(seen, later_model=now.model, later_day=day)
 
 
 def acknowledge(
     store: Store, alarm_id: int, note: str, *, by: Actor, now: datetime | None = None
-) -> Alarm:
+) -> SeenAlarm:
     """Acknowledge an alarm with a note. The detectors of its figure then start anew on the day of the change.
 
     Raises:
@@ -250,18 +258,17 @@ def acknowledge(
         raise BadInput(f"the note of an acknowledgement has 1 to {LONGEST_NOTE:,} characters")
     at, name = now or utc_now(), actor_name(by)
     with allowed(store, by, Action.ACKNOWLEDGE_ALARMS) as connection:
-        alarm = _alarm(connection, alarm_id)
-        if alarm.acknowledged_by is not None:
-            raise BadInput(f"{alarm.acknowledged_by} has already acknowledged alarm {alarm_id}")
-        insert_acknowledgement(
-            connection, {"alarm_id": alarm_id, "by": name, "note": text, "at": at}
-        )
+        seen = _alarm(connection, alarm_id).acknowledgement
+        if seen is not None:
+            raise BadInput(f"{seen.by} has already acknowledged alarm {alarm_id}")
+        acknowledgement = AlarmAcknowledgement(alarm_id=alarm_id, by=name, note=text, at=at)
+        insert_acknowledgement(connection, acknowledgement)
         record_event(connection, "acknowledge_alarm", name, details={"alarm": alarm_id}, now=at)
         return _alarm(connection, alarm_id)
 
 
-def _alarm(connection: Connection, alarm_id: int) -> Alarm:
-    alarm = next((each for each in list_alarms(connection) if each.id == alarm_id), None)
+def _alarm(connection: Connection, alarm_id: int) -> SeenAlarm:
+    alarm = next((each for each in list_alarms(connection) if each.alarm.id == alarm_id), None)
     if alarm is None:
         raise NotFound(
             f"there is no alarm {alarm_id}: `judgeboard trends watch` shows the open alarms"
@@ -269,24 +276,27 @@ def _alarm(connection: Connection, alarm_id: int) -> Alarm:
     return alarm
 
 
-def open_alarms(connection: Connection) -> list[Alarm]:
+def open_alarms(connection: Connection) -> list[SeenAlarm]:
     """Return the alarms that nobody has acknowledged: those of all answers first, then of query types, newest first."""
+
+    def place(seen: SeenAlarm) -> tuple[bool, float, int]:
+        alarm = seen.alarm
+        return alarm.query_type not in {"", ALL_ANSWERS}, -alarm.at.timestamp(), alarm.id
+
     alarms = [
-        _with_later_change(connection, alarm) for alarm in list_alarms(connection) if alarm.is_open
+        _with_later_change(connection, each) for each in list_alarms(connection) if each.is_open
     ]
-    return sorted(
-        alarms,
-        key=lambda each: (each.query_type not in {"", ALL_ANSWERS}, -each.at.timestamp(), each.id),
-    )
+    return sorted(alarms, key=place)
 
 
-def alarm_sentence(alarm: Alarm) -> str:
+def alarm_sentence(seen: SeenAlarm) -> str:
     """Return for example "The share of bad answers rose about 12 Oct 2026, from 26 % to 58 %. It rose by …"."""
+    alarm = seen.alarm
     if alarm.measure == MODEL_CHANGED:
         changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
-        if alarm.later_day is None:
+        if seen.later_day is None:
             return changed
-        return f"{changed} It has changed again since: {alarm.later_model} since {day_words(alarm.later_day)}."
+        return f"{changed} It has changed again since: {seen.later_model} since {day_words(seen.later_day)}."
     return " ".join(filter(None, [alarm_words(alarm), alarm.explanation]))
 
 
@@ -295,17 +305,17 @@ class ShareChange:
     """A change of the share of bad answers on the UTC day ``from_day``, found by alarms: what a mean over it hides."""
 
     from_day: int
-    alarms: tuple[Alarm, ...]
+    alarms: tuple[SeenAlarm, ...]
 
     @property
     def is_open(self) -> bool:
         """Whether nobody has acknowledged one of the alarms."""
-        return any(alarm.is_open for alarm in self.alarms)
+        return any(each.is_open for each in self.alarms)
 
     @property
     def in_all_answers(self) -> bool:
         """Whether the share of all answers changed, not only that of a query type."""
-        return any(alarm.query_type in {"", ALL_ANSWERS} for alarm in self.alarms)
+        return any(each.alarm.query_type in {"", ALL_ANSWERS} for each in self.alarms)
 
     @property
     def since(self) -> str:
@@ -315,16 +325,16 @@ class ShareChange:
     @property
     def sentence(self) -> str:
         """Return for example "Alarm 1 is open: The share of bad answers rose about 12 Oct 2026"."""
-        alarms = sorted(self.alarms, key=lambda alarm: not alarm.is_open)
+        alarms = sorted(self.alarms, key=lambda each: not each.is_open)
         sentences = [
-            alarm_sentence(alarm)
-            if alarm.is_open
-            else " ".join(filter(None, [acknowledged_words(alarm), alarm.explanation]))
-            for alarm in alarms[:_MOST_ALARMS]
+            alarm_sentence(each)
+            if each.is_open
+            else " ".join(filter(None, [acknowledged_words(each.alarm), each.alarm.explanation]))
+            for each in alarms[:_MOST_ALARMS]
         ]
         if len(alarms) > _MOST_ALARMS:
             sentences.append("`judgeboard trends watch` shows the others.")
-        if numbers := [str(alarm.id) for alarm in alarms if alarm.is_open]:
+        if numbers := [str(each.alarm.id) for each in alarms if each.is_open]:
             are = (
                 f"Alarms {listed_words(numbers)} are"
                 if len(numbers) > 1
@@ -343,21 +353,23 @@ def share_changes(
     if none is open.
     """
     still_open = open_alarms(connection)
-    has_open = {(alarm.measure, alarm.query_type) for alarm in still_open}
+    has_open = {(each.alarm.measure, each.alarm.query_type) for each in still_open}
     acknowledged = latest_acknowledged(list_alarms(connection))
-    by_day: dict[int, list[Alarm]] = {}
-    for alarm in (
+    by_day: dict[int, list[SeenAlarm]] = {}
+    for seen in (
         *still_open,
         *(each for figure, each in acknowledged.items() if figure not in has_open),
     ):
+        alarm = seen.alarm
         if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS, *query_types}:
-            by_day.setdefault(alarm.from_day, []).append(alarm)
+            by_day.setdefault(alarm.from_day, []).append(seen)
     yield from (ShareChange(day, tuple(each)) for day, each in by_day.items())
 
 
-def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]:
+def further_changes(trend: CorrectedTrend, alarms: Iterable[SeenAlarm]) -> list[str]:
     """Return the changes of the judge's error and the rises of unusable verdicts that no open alarm names."""
-    known = {(each.measure, each.direction, each.query_type) for each in alarms}
+    rows = [each.alarm for each in alarms]
+    known = {(each.measure, each.direction, each.query_type) for each in rows}
     return [
         words.text
         for watched, direction, query_type, words in judge_changes(trend)

@@ -10,7 +10,7 @@ from judgeboard.measure.notes import Note, note
 from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
 from judgeboard.stats.estimates import measured, two_decimals, unmeasured
-from judgeboard.store.alerts import Alarm
+from judgeboard.store.tables import Alarm
 from judgeboard.text import counted
 
 CLEAR = 0.15

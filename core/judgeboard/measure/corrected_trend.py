@@ -44,12 +44,13 @@ from judgeboard.stats.monitor import (
 )
 from judgeboard.stats.rates import Stratum, influences, rate, weighted_agreement
 from judgeboard.stats.sample_size import design_effect_of_mean
-from judgeboard.store.alerts import Alarm, list_alarms
+from judgeboard.store.alerts import SeenAlarm, list_alarms
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import BAD, UNUSABLE
+from judgeboard.store.tables import Alarm
 from judgeboard.text import counted, day_words, utc_day
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
@@ -397,8 +398,8 @@ def corrected_trend(
     panels = []
     for name, each in series.items():
         alarms = {
-            watched: alarm
-            for (watched, query_type), alarm in acknowledged.items()
+            watched: seen.alarm
+            for (watched, query_type), seen in acknowledged.items()
             if query_type == name
         }
         begins = {watched: alarm.from_day for watched, alarm in alarms.items()}
@@ -415,12 +416,11 @@ def corrected_trend(
     return CorrectedTrend(period, version.title, version.id, tuple(panels), undated)
 
 
-def latest_acknowledged(alarms: Iterable[Alarm]) -> dict[tuple[str, str], Alarm]:
+def latest_acknowledged(alarms: Iterable[SeenAlarm]) -> dict[tuple[str, str], SeenAlarm]:
     """Return the acknowledged alarm with the latest change, by watched figure and query type."""
-    by_change = sorted(
-        (alarm for alarm in alarms if not alarm.is_open), key=lambda alarm: alarm.from_day
-    )
-    return {(alarm.measure, alarm.query_type): alarm for alarm in by_change}
+    acknowledged = (each for each in alarms if not each.is_open)
+    by_change = sorted(acknowledged, key=lambda each: each.alarm.from_day)
+    return {(each.alarm.measure, each.alarm.query_type): each for each in by_change}
 
 
 @dataclass(frozen=True, slots=True)

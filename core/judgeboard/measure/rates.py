@@ -203,7 +203,7 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
     if choice.grade == "label" and whole.share.value is not None and choice.where == RowFilter():
         changes = tuple(share_changes(connection, parts if choice.by == "query_type" else ()))
         caveats += [
-            note("alarm", alarms=[str(alarm.id) for alarm in one.alarms], day=one.from_day)
+            note("alarm", alarms=[str(each.alarm.id) for each in one.alarms], day=one.from_day)
             for one in changes
         ]
         latest = max(

@@ -11,13 +11,15 @@ from sqlalchemy import Connection, Select, exists, insert, select, update
 from judgeboard.domain import MessageKind, RuleState
 from judgeboard.errors import NotFound
 from judgeboard.store.rules import active_rules
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_of
+from judgeboard.store.statements import insert_or_skip, rows_of
 from judgeboard.store.tables import (
     ALARM,
     ALARM_ACKNOWLEDGEMENT,
     ALERT_DELIVERY,
     ALERT_EVENT,
     ALERT_RULE,
+    Alarm,
+    AlarmAcknowledgement,
     AlertDelivery,
     AlertEvent,
     AlertRule,
@@ -213,63 +215,50 @@ def latest_deliveries(
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
-    """A change that a detector found: ``measure`` rose or fell (``direction``) for a query type.
+class SeenAlarm:
+    """An alarm with its acknowledgement, None until a lead acknowledges it.
 
-    The change is dated to the period that starts on ``from_day``; the detector raised the alarm in
-    the period that starts on ``seen_day`` (days since 1970-01-01, UTC). ``rate_before`` and
-    ``rate_after`` are the rates before and since the change when the alarm was stored. With the
-    measure ``model_changed``, ``direction`` names the judge version and both models, and the rates
-    are shares of judgments by the new model. If the model changed again while such an alarm is
-    open, ``later_model`` is the model since ``later_day``. ``explanation`` has the size of the
-    change with its interval, and for the judge's error says whether its sensitivity and specificity
-    moved too. The acknowledgement is None until a lead acknowledges the alarm.
+    If the model of a judge changed again while such an alarm is open, ``later_model`` is the model
+    since ``later_day``.
     """
 
-    id: int
-    measure: str
-    direction: str
-    query_type: str
-    judge_version_id: int | None
-    from_day: int
-    seen_day: int
-    evidence: float
-    evidence_limit: float
-    rate_before: float
-    rate_after: float
-    by: str
-    at: datetime
-    explanation: str | None = None
-    acknowledged_by: str | None = None
-    acknowledged_at: datetime | None = None
-    note: str | None = None
+    alarm: Alarm
+    acknowledgement: AlarmAcknowledgement | None
     later_model: str | None = None
     later_day: int | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether nobody has acknowledged it."""
-        return self.acknowledged_at is None
+        return self.acknowledgement is None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the columns of the alarm, and by whom, when and why it was acknowledged."""
+        seen = self.acknowledgement
+        return self.alarm.as_json() | {
+            "acknowledged_by": seen and seen.by,
+            "acknowledged_at": seen and seen.at,
+            "note": seen and seen.note,
+            "later_model": self.later_model,
+            "later_day": self.later_day,
+        }
 
 
-def list_alarms(connection: Connection) -> list[Alarm]:
+def list_alarms(connection: Connection) -> list[SeenAlarm]:
     """Return all alarms, the newest first."""
-    seen = ALARM_ACKNOWLEDGEMENT.c
-    columns = (seen.by.label("acknowledged_by"), seen.at.label("acknowledged_at"), seen.note)
-    query = (
-        select(*columns_of(Alarm, ALARM), *columns)
-        .select_from(ALARM.outerjoin(ALARM_ACKNOWLEDGEMENT, seen.alarm_id == ALARM.c.id))
-        .order_by(ALARM.c.id.desc())
-    )
-    return [record_of(Alarm, row) for row in connection.execute(query)]
+    acknowledgements = {
+        each.alarm_id: each for each in rows_of(connection, select(AlarmAcknowledgement))
+    }
+    alarms = rows_of(connection, select(Alarm).order_by(ALARM.c.id.desc()))
+    return [SeenAlarm(alarm, acknowledgements.get(alarm.id)) for alarm in alarms]
 
 
-def insert_alarm(connection: Connection, row: Mapping[str, Any]) -> int | None:
+def insert_alarm(connection: Connection, row: Alarm) -> int | None:
     """Store an alarm and return its id; None if it is stored already."""
     statement = insert_or_skip(connection, ALARM).returning(ALARM.c.id)
-    return connection.execute(statement, dict(row)).scalar()
+    return connection.execute(statement, row.new_values()).scalar()
 
 
-def insert_acknowledgement(connection: Connection, row: Mapping[str, Any]) -> None:
+def insert_acknowledgement(connection: Connection, row: AlarmAcknowledgement) -> None:
     """Store the acknowledgement of an alarm."""
-    connection.execute(insert(ALARM_ACKNOWLEDGEMENT), dict(row))
+    connection.execute(insert(ALARM_ACKNOWLEDGEMENT), row.new_values())

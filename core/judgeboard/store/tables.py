@@ -1200,7 +1200,11 @@ RATE_LIMIT = table_of(RateLimit)
 
 
 class Alarm(Stored, table=True):
-    """A change that a detector found: `measure` rose or fell (`direction`) for one query type."""
+    """A change that a detector found: `measure` rose or fell (`direction`) for one query type.
+
+    With the measure ``model_changed``, `direction` names the judge version and both models, and the
+    rates are shares of judgments by the new model.
+    """
 
     has_hidden_rows = False
 
@@ -1208,16 +1212,20 @@ class Alarm(Stored, table=True):
     direction: str
     query_type: str
     judge_version_id: int | None = column(BigId, refers="judge_version")
-    # The first days of the periods of the change and of the alarm.
+    # The first days (since 1970-01-01, UTC) of the periods of the change and of the alarm.
     from_day: int
     seen_day: int
     evidence: float
     evidence_limit: float
+    # Before and since the change, when the alarm was stored.
     rate_before: float
     rate_after: float
     by: str
     at: datetime = column(Utc)
-    explanation: str | None = column(comment="Which of the judge's rates moved with its error.")
+    explanation: str | None = column(
+        default=None,
+        comment="The size of the change, and which of the judge's rates moved with its error.",
+    )
 
     __table_args__ = (
         # One change raises one alarm, however often somebody looks.

@@ -5,7 +5,6 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import JudgeboardError
 from judgeboard.measure.alarms import LONGEST_NOTE, acknowledge, alarm_sentence, open_alarms
-from judgeboard.store.alerts import Alarm
 from judgeboard.store.events import (
     CONFLICT,
     MENTION,
@@ -14,7 +13,7 @@ from judgeboard.store.events import (
     read_until,
 )
 from judgeboard.store.responses import external_ids
-from judgeboard.store.tables import Event, Reviewer
+from judgeboard.store.tables import Alarm, Event, Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted
@@ -123,7 +122,8 @@ def show_alarms() -> None:
     with reading() as connection:
         alarms = open_alarms(connection)
     may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
-    for alarm in alarms:
+    for each in alarms:
+        alarm = each.alarm
         with st.container(
             key=f"alarm_{alarm.id}",
             horizontal=True,
@@ -131,7 +131,7 @@ def show_alarms() -> None:
             gap="small",
             wrap=False,
         ):
-            note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
+            note(alarm_sentence(each), lead=f"Alarm {alarm.id}.")
             if may_acknowledge:
                 with st.popover(
                     "Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"

@@ -46,6 +46,7 @@ from judgeboard.store.tables import (
     ALERT_RULE,
     GENERATION,
     TRACE,
+    Alarm,
     AlertRule,
 )
 from judging_log import address, until
@@ -263,17 +264,21 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
             "cost_micro": 1_000_000,
         }
         connection.execute(insert(GENERATION), generated | {"created_at": now})
-        change = {
-            "measure": "unusable",
-            "direction": "rose",
-            "query_type": "QA",
-            "from_day": 20_003,
-            "seen_day": 20_010,
-        }
-        numbers = {"evidence": 9.0, "evidence_limit": 8.0, "rate_before": 0.1, "rate_after": 0.5}
-        alarm = insert_alarm(
-            connection, change | numbers | {"judge_version_id": judge.id, "by": "m", "at": now}
+        change = Alarm(
+            measure="unusable",
+            direction="rose",
+            query_type="QA",
+            judge_version_id=judge.id,
+            from_day=20_003,
+            seen_day=20_010,
+            evidence=9.0,
+            evidence_limit=8.0,
+            rate_before=0.1,
+            rate_after=0.5,
+            by="m",
+            at=now,
         )
+        alarm = insert_alarm(connection, change)
     fields = {
         "alarm": {},
         "old_flags": {"after": "1h", "above": 19},

@@ -29,14 +29,13 @@ from judgeboard.reports.trends import corrected_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
-from judgeboard.store.alerts import Alarm
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
-from judgeboard.store.tables import EVENT
+from judgeboard.store.tables import EVENT, Alarm
 from judgeboard.text import utc_day
 
 MONDAY = 20_003  # 2024-10-07
@@ -130,7 +129,7 @@ def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> Non
             other: {"label": GOOD, "model_reported": "m-2"},
         },
     )
-    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     assert alarm.measure == MODEL_CHANGED
     assert all(name in alarm.direction for name in ("rag v1", "m-1", "m-2"))
 
@@ -139,7 +138,7 @@ def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> Non
 def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> None:
     result = watch(risen, by="cli:mara", now=LATER)
     assert len(result.new) == 1
-    (alarm,) = result.alarms
+    (alarm,) = (each.alarm for each in result.alarms)
     assert (alarm.query_type, alarm.direction, alarm.from_day) == (
         "All answers",
         "rose",
@@ -237,7 +236,7 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
         bad, judged = set(ids[::10]), set(ids[:: 10 if week < 4 else 2])
         log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
     with store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
@@ -275,9 +274,9 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         "judge_errs_alike"
     ]
     (alarm,) = [
-        each
+        each.alarm
         for each in watch(store, by="cli:mara", now=LATER).alarms
-        if each.measure == "judge_error"
+        if each.alarm.measure == "judge_error"
     ]
     assert alarm.direction == "fell"
 
@@ -291,16 +290,19 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
         failed = ids[: 0 if week < 4 else 12]
         log.say(version, {id_: {"label": GOOD} for id_ in ids if id_ not in failed})
         log.say_all(version, failed, status=Status.UNPARSABLE)
-    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     assert (alarm.measure, alarm.direction, alarm.rate_before) == ("unusable", "rose", 0)
     assert size_of(alarm) == (30, 24, 37)
 
 
 @on_sqlite
 def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: GradedLog) -> None:
-    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
-    seen = acknowledge(risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER)
-    assert (seen.note, seen.acknowledged_by, seen.acknowledged_at) == (
+    (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
+    seen = acknowledge(
+        risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER
+    ).acknowledgement
+    assert seen is not None
+    assert (seen.note, seen.by, seen.at) == (
         "New retriever",
         "cli:mara",
         LATER,
@@ -311,7 +313,7 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
     # Only the figure of the alarm starts anew.
     assert weeks == {("bad_share", 5), ("judge_error", 9), ("unusable", 9)}
     fill(log, [0.1] * 5, first=MONDAY + 63)
-    (back,) = watch(risen, by="cli:mara", now=LATER).alarms
+    (back,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
     assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
 
 
@@ -319,7 +321,7 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
 def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count_since(
     risen: Store, log: GradedLog
 ) -> None:
-    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
     acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
     with risen.reading() as connection:
         changes = corrected_trend(connection, now=LATER).changes
@@ -342,7 +344,7 @@ def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count
 
 @on_sqlite
 def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
-    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    (alarm,) = (each.alarm for each in watch(risen, by="cli:mara", now=LATER).alarms)
     with risen.writing() as connection:
         reviewer = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
         lead = store_reviewer(connection, "oidc", "bob@example.org", role=Role.LEAD)
@@ -500,7 +502,7 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
     log = GradedLog(store)
     fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
     fill(log, [0.25] * 9, query_type="steady")
-    risen = watch(store, by="test", now=LATER).alarms
+    risen = [each.alarm for each in watch(store, by="test", now=LATER).alarms]
     assert {(each.id, each.query_type) for each in risen} == {(1, "All answers"), (2, "risen")}
     (note,) = (
         each.values for each in measure_rate(store, by="query_type").caveats if each.code == "alarm"
@@ -539,7 +541,7 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("summary", 312),
         ("list", 312),
     }
-    shown_first = [alarm.query_type for alarm in result.alarms]
+    shown_first = [each.alarm.query_type for each in result.alarms]
     assert shown_first == ["All answers", *shown_first[1:]]
     assert "All answers" not in shown_first[1:]
     assert len(shown_first) > 1
@@ -562,7 +564,7 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Stor
         labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
         log.say(version, labels)
         log.reviews(labels)
-    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     acknowledge(store, alarm.id, "New retriever", by="cli:mara", now=LATER)
     with store.reading() as connection:
         acknowledged = corrected_trend(connection, now=LATER).panels[0].monitor()

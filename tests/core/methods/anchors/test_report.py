@@ -281,7 +281,7 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> 
     make_anchors(store, by="cli:mara")
     again(store, saying(every_third, model="m-2"))
     result = watch(store, by="cli:mara", now=later)
-    (alarm,) = result.alarms
+    (alarm,) = (each.alarm for each in result.alarms)
     assert result.new == (alarm.id,)
     assert (alarm.measure, alarm.evidence, alarm.rate_after) == (
         "model_changed",
@@ -304,12 +304,14 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
         """Judge the anchors with this model, and return what the new and the open alarms say."""
         again(store, saying(every_third, model=model))
         result = watch(store, by="cli:mara", now=later)
-        changes = {alarm.id: (alarm.direction, alarm.later_model) for alarm in result.alarms}
+        changes = {
+            each.alarm.id: (each.alarm.direction, each.later_model) for each in result.alarms
+        }
         return [changes[each] for each in result.new], list(changes.values())
 
     def acknowledged() -> None:
         with store.reading() as connection:
-            (alarm,) = open_alarms(connection)
+            (alarm,) = (each.alarm for each in open_alarms(connection))
         acknowledge(store, alarm.id, "The provider did it.", by=lead)
 
     there, there_again, back = BACK_AND_FORTH
