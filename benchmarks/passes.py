@@ -33,9 +33,8 @@ from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.settings import set_setting
 from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
@@ -145,9 +144,7 @@ def pressed_key(store: Store) -> Way:
     mara = ensure_reviewer(store, "page", "Mara")
     with store.writing() as connection:
         set_setting(connection, "implied_labels", (), "benchmark")  # else the first decision asks
-    create_queue(
-        store, QueueRules("q", RowFilter(), QueueOrder.OLDEST, 1), by="benchmark", assigned=[mara]
-    )
+    create_queue(store, new_queue("q", order=QueueOrder.OLDEST), by="benchmark", assigned=[mara])
     work, session = begin(store, "q", mara), ReviewSession()
     for place in range(2):
         work.lease_items(1)

@@ -45,7 +45,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 
@@ -253,11 +253,11 @@ def fill(store: Store, items: int) -> None:
     people = [ensure_reviewer(store, "page", name) for name in ("Mara", "Jon")]
     presser = ensure_reviewer(store, "page", NAME)
     for kind, needed in (("blind", 1), ("conflict", 2)):
-        rules = QueueRules(
+        rules = new_queue(
             kind,
             RowFilter(query_types=(kind,)),
-            QueueOrder.OLDEST,
-            needed,
+            order=QueueOrder.OLDEST,
+            needed=needed,
             blind_people=True,
             blind_judge=True,
             grades=("label", "groundedness"),
@@ -265,7 +265,7 @@ def fill(store: Store, items: int) -> None:
         create_queue(
             store, rules, by="benchmark", assigned=people if kind == "conflict" else [presser]
         )
-    pairs = QueueRules("pairs", order=QueueOrder.OLDEST, subject="pairs")
+    pairs = new_queue("pairs", order=QueueOrder.OLDEST, subject="pairs")
     create_queue(store, pairs, by="benchmark", assigned=[presser])
     for reviewer, decision in zip(people, (Decision.CONFIRM, Decision.DISMISS), strict=True):
         while (leased := next_item(store, "conflict", reviewer)) is not None:

@@ -26,7 +26,7 @@ from judgeboard.domain import QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.opening import open_store
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 
 LIMIT_MS = 300
 REST_MS = 1_000  # somebody reads: nothing is decided on an item that just appeared
@@ -103,7 +103,7 @@ def make_queue(database: str, rows: int, *, blind: bool) -> str:
     name = f"keys {datetime.now(UTC):%d %b %H:%M:%S}"
     order = QueueOrder.RANDOM if blind else QueueOrder.SEVERITY
     begun = time.perf_counter()
-    rules = QueueRules(
+    rules = new_queue(
         name, order=order, blind_judge=blind, blind_people=blind, grades=(), implied_labels=False
     )
     made = create_queue(

@@ -18,7 +18,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_filling import CreatedQueue
-from judgeboard.store.queues import QueueRules, assignees, queue_named, unassign
+from judgeboard.store.queues import assignees, new_queue, queue_named, unassign
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
@@ -87,7 +87,7 @@ class QueueCase:
         """Create a queue; unless the test asks for some, it requires no grade."""
         optional = () if "grades" in rules else ("groundedness", "quality")
         rules = {"grades": (), "optional_grades": optional} | rules
-        queue_rules = QueueRules(name, rules.pop("where", RowFilter()), **rules)
+        queue_rules = new_queue(name, rules.pop("where", RowFilter()), **rules)
         if queue_rules.blind and not assigned:
             assigned = self.people
         return create_queue(self.store, queue_rules, by=self.lead, assigned=assigned, now=self.now)

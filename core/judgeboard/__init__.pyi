@@ -151,4 +151,4 @@ from .runs.judging import (
 from .store.engine import Store as Store
 from .store.opening import open_store as open_store
 from .store.filters import RowFilter as RowFilter, parse_where as parse_where
-from .store.queues import QueueRules as QueueRules
+from .store.queues import new_queue as new_queue

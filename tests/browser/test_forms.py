@@ -12,7 +12,7 @@ from judgeboard.reviews.queues import create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.overview import count_log
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from page_state import DECIDE, GUARD, idle, settled, visit
 from stored_rows import rows_of
@@ -62,7 +62,7 @@ def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) 
         "tone",
         "yes or no",
     ]
-    rules = QueueRules(
+    rules = new_queue(
         "forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
     )
     create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="form")
@@ -107,7 +107,7 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(
     expect(page.get_by_text("New queues can use it.")).to_be_visible()
     with site.store.reading() as connection:
         assert "tone" in [each.name for each in list_schemas(connection)]
-    rules = QueueRules(
+    rules = new_queue(
         "tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
     )
     create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="tone")

@@ -12,7 +12,7 @@ from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW
@@ -171,7 +171,7 @@ def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: P
         )
     lead = ensure_reviewer(site.store, "page", "Mara")
     add_schema(site.store, schema_in(SPANS), by=lead)
-    rules = QueueRules(
+    rules = new_queue(
         "spans", RowFilter(query_types=("spans",)), order="random", flagged_only=False, max_items=1
     )
     create_queue(site.store, rules, by=lead, schema="spans")

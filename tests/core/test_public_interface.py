@@ -225,7 +225,7 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     import_file(store, log)
     judge_pending(store, judgeboard.make_judge("lexical"))
     ann = judgeboard.ensure_reviewer(store, "page", "Ann")
-    rules = judgeboard.QueueRules("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
+    rules = judgeboard.new_queue("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
     assert judgeboard.create_queue(store, rules, by="library", assigned=[ann]).joined == 1
     leased = judgeboard.next_item(store, "q", ann)
     assert leased is not None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import Feedback, FeedbackKind, Grade
 from judgeboard.errors import BadInput
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.text import as_utc, iso_z, seconds_of, storable, unstorable, utc_day, with_db
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))
@@ -33,7 +33,7 @@ def test_what_was_made_storable_is_storable_and_as_long(text: str) -> None:
         lambda number: Grade(groundedness=number),
         lambda number: Grade(quality=number),
         lambda number: Feedback(FeedbackKind.STARS, number),
-        lambda number: QueueRules("q", sampling_rate=number),
+        lambda number: new_queue("q", sampling_rate=number),
     ],
 )
 def test_an_integer_that_no_float_can_hold_is_refused_like_any_other(

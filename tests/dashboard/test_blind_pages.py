@@ -17,7 +17,7 @@ from judgeboard.reviews.queues import assign_queue, create_queue
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.widgets import texts
@@ -38,7 +38,7 @@ def give_blind(store: Store) -> MarkedAnswer:
     """Store a marked answer, which a queue gives to Mara, who is to review it blind."""
     mara, ada, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada", "Lead"))
     answer = mark_answer(store, ada)
-    rules = QueueRules(
+    rules = new_queue(
         "secret",
         RowFilter(ids=("marked",)),
         order=QueueOrder.OLDEST,
@@ -49,7 +49,7 @@ def give_blind(store: Store) -> MarkedAnswer:
     create_queue(store, rules, by=lead, assigned=(mara,))
     create_queue(
         store,
-        QueueRules("secret pairs", order=QueueOrder.RANDOM, subject="pairs"),
+        new_queue("secret pairs", order=QueueOrder.RANDOM, subject="pairs"),
         by=lead,
         assigned=(mara,),
     )
@@ -162,9 +162,7 @@ def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(
 ) -> None:
     """Nobody assigned it to Ben: it is hidden from him once somebody does."""
     mara, ben = (ensure_reviewer(page_store, "page", name) for name in ("Mara", "Ben"))
-    rules = QueueRules(
-        "open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True
-    )
+    rules = new_queue("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
     create_queue(page_store, rules, by=ben, assigned=(mara,))
     assert "mark-reasoning" in markup(
         open_page("item", reviewer="Ben", response=answer.response_id)
@@ -197,7 +195,7 @@ def half_hidden(store: Store, hidden_bad: int) -> Store:
         add_alert_rule(store, rule, "Lead")
     mara, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Lead"))
     secret, blind = RowFilter(query_types=("secret",)), {"blind_people": True, "blind_judge": True}
-    rules = QueueRules(
+    rules = new_queue(
         "secret", secret, order=QueueOrder.RANDOM, flagged_only=False, max_items=360, **blind
     )
     create_queue(store, rules, by=lead, assigned=(mara,))

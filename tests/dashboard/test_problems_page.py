@@ -10,7 +10,7 @@ from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import get_issue
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
@@ -106,7 +106,7 @@ def test_a_queue_offers_them_and_settings_lists_them(
 ) -> None:
     lead = ensure_reviewer(page_store, "page", "Mara")
     save_mode(page_store, "wrong entity", key="P", by=lead)
-    rules = QueueRules(
+    rules = new_queue(
         "q", RowFilter(), order="oldest", grades=(), blind_judge=True, blind_people=True
     )
     create_queue(page_store, rules, by=lead, assigned=[lead])

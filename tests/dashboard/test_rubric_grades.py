@@ -16,7 +16,7 @@ from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import RESPONSE, REVIEW_SCORE
 from judgeboard.store.verdicts import load_rubric_scores
@@ -131,7 +131,7 @@ def test_only_standing_grades_count_and_only_levels_are_taken(
         say("5", DimensionScore("tone", 3, "1-5"), DimensionScore("tone", 4, "1-5"))
 
 
-RULES = QueueRules("q", grades=("label", "accuracy"), optional_grades=("tone", "safety"))
+RULES = new_queue("q", grades=("label", "accuracy"), optional_grades=("tone", "safety"))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.label_schemas import list_schemas
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from judgeboard_dashboard.review.actions import deciding_field
@@ -35,7 +35,7 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
     lead = ensure_reviewer(page_store, "page", "Mara")
     add_schema(page_store, SCHEMA, by=lead)
     create_queue(
-        page_store, QueueRules("fields", RowFilter(), order="oldest"), by=lead, schema="support"
+        page_store, new_queue("fields", RowFilter(), order="oldest"), by=lead, schema="support"
     )
     app = open_page("item", queue="fields")
     assert "causes" not in shown(app)
@@ -118,7 +118,7 @@ def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_ag
     field = "{name: verdict, type: category, required: true, options: [good, bad]}"
     add_schema(page_store, schema_in(f"{{name: checks, fields: [{field}]}}"), by=lead)
     create_queue(
-        page_store, QueueRules("own", RowFilter(), order="oldest"), by=lead, schema="checks"
+        page_store, new_queue("own", RowFilter(), order="oldest"), by=lead, schema="checks"
     )
     app = press(open_page("item", queue="own"), "save")
     assert "requires verdict" in shown(app)

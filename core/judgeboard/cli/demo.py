@@ -166,7 +166,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.reviews.submissions import Submission, submit
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.queue_items import unfinished_items
-    from judgeboard.store.queues import QueueRules, assignees, find_queue
+    from judgeboard.store.queues import assignees, find_queue, new_queue
     from judgeboard.store.responses import responses_named
     from judgeboard.store.tables import Issue
 
@@ -185,11 +185,11 @@ def _review_queue(store: "Store", folder: Path) -> int:
     if queue is None:
         selective = tuple(rule for rule in RULES if rule != RANDOM_SAMPLE)
         where = RowFilter(query_types=("complex",), sources=(SOURCE,), rules=selective)
-        rules = QueueRules(
+        new = new_queue(
             QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=()
         )
         queue = create_queue(
-            store, rules, by=ACTOR, assigned=list(people.values()), now=DECIDED
+            store, new, by=ACTOR, assigned=list(people.values()), now=DECIDED
         ).queue
         flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))
         about = (

@@ -5,6 +5,7 @@ makes none.
 """
 
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
@@ -48,9 +49,10 @@ def _options(model: "type[BaseModel]", names: tuple[str, ...]) -> Iterator[click
         if name not in names if names else about_option is None:
             continue
         about_option = about_option or Option()
-        is_flag = about.annotation is bool
+        is_flag = about.annotation in {bool, bool | None}
+        off = "" if about_option.off is None else f"/{about_option.off}"
         option = click.Option(
-            [f"--{name.replace('_', '-')}", *about_option.names, field],
+            [f"--{name.replace('_', '-')}{off}", *about_option.names, field],
             type=None if is_flag else FieldType(model, field, about),
             is_flag=is_flag,
             default=None,
@@ -72,6 +74,9 @@ class FieldType(click.ParamType[object]):
             (each for each in (about.annotation, *kinds) if get_origin(each) is Literal), None
         )
         self.choices: tuple[str, ...] = get_args(literal)
+        if isinstance(about.annotation, type) and issubclass(about.annotation, StrEnum):
+            self.choices = tuple(each.value for each in about.annotation)
+        self.is_list = get_origin(about.annotation) is tuple
         kind = kinds[0] if kinds and literal is None else about.annotation
         self.name = _NAMES.get(getattr(kind, "__name__", ""), "text")
 
@@ -92,6 +97,9 @@ class FieldType(click.ParamType[object]):
         try:
             form = self.about.rebuild_annotation()
             reader: TypeAdapter[object] = TypeAdapter(form, config=ConfigDict(allow_inf_nan=False))
+            if self.is_list:
+                names = (each.strip() for each in value.split(","))
+                return reader.validate_python([name for name in names if name])
             return reader.validate_strings(value)
         except ValidationError as error:
             name = self.about.alias or self.field

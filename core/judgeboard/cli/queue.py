@@ -2,18 +2,17 @@
 
 import difflib
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from judgeboard.cli import options
+from judgeboard.cli.drawn_options import drawn
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput, MissingOption, NotFound
-from judgeboard.reviews.presets import PLANNED, PRESETS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from judgeboard.reviews.queues import PersonProgress, QueueProgress
     from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
-    from judgeboard.store.queues import PlainRuleKeywords, Queue, RuleKeywords
-    from judgeboard.store.tables import Reviewer
+    from judgeboard.store.tables import Queue, Reviewer
 
 
 @options.group(
@@ -40,12 +38,6 @@ def queue_command() -> None:
     """
 
 
-def _share(name: str, words: str) -> Callable[[options.F], options.F]:
-    """Return an option for a share (0 to below 1)."""
-    inside = options.FiniteRange(0, 1, max_open=True)
-    return click.option(name, type=inside, default=0.0, metavar="SHARE", help=words)
-
-
 @options.command(
     "judgeboard queue create worst --where rule=low_groundedness --assign Mara,Jon",
     "judgeboard queue create legal --where query_type=legal --needed 3 --overlap 0.2 --blind-judge --assign Mara,Jon",
@@ -57,29 +49,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     group=queue_command,
 )
 @options.named_section("queues", "name")
-@click.option(
-    "--preset",
-    type=click.Choice(list(PRESETS)),
-    help="Preset values of the options below. Options that you give replace them. "
-    + " ".join(f"{name}: {words}." for name, (words, *_) in PRESETS.items()),
-)
 @options.where
-@click.option(
-    "--all-answers",
-    "flagged_only",
-    is_flag=True,
-    flag_value=False,
-    default=True,
-    help="Add answers without flags too.",
-)
-@click.option(
-    "--limit",
-    "--n",
-    "max_items",
-    type=click.IntRange(1, 100_000),
-    metavar="N",
-    help="Take only the first N items of the order, and add no items later. In random order, this is a random sample.",
-)
 @click.option(
     "--plan",
     type=click.Choice(["rate", "judges"]),
@@ -96,118 +66,15 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "judge). Its verdicts divide the answers into groups (strata), and answers are drawn from each group. For --plan "
     "judges, give the option twice.",
 )
-@click.option(
-    "--order",
-    type=click.Choice([order.value for order in QueueOrder]),
-    help="Order of the items (default: severity; random for pairs, --blind-judge and --all-answers).",
-)
-@options.with_default(
-    "--subject",
-    type=click.Choice(("answers", "pairs")),
-    default="answers",
-    help="What is reviewed: flagged answers, or pairs of answers.",
-)
-@options.with_default(
-    "--needed",
-    type=click.IntRange(1, 20),
-    default=1,
-    metavar="N",
-    help="Number of reviews per item, each by another person.",
-)
-@click.option(
-    "--overlap",
-    type=options.FiniteRange(0, 1),
-    default=1.0,
-    metavar="SHARE",
-    help="Share of the items that get as many reviews as --needed says (default: 1, all items). The other "
-    "items get one review.",
-)
-@click.option(
-    "--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs."
-)
-@click.option("--blind-judge", is_flag=True, help="Hide the judges' results. Always on for pairs.")
-@click.option("--no-reveal", is_flag=True, help="Never show the judge, not even after the review.")
-@click.option(
-    "--assign",
-    "assigned",
-    metavar="NAMES",
-    help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue needs this "
-    "option: outside the queue, its answers are hidden from these people until they have reviewed them. Without "
-    "sign-in, a name that is new is added as a reviewer.",
-)
-@options.with_default(
-    "--grades",
-    default="label,groundedness",
-    help="Grades that a review must give: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
-)
-@click.option(
-    "--schema",
-    metavar="FILE|NAME",
-    help="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, whose schema is stored, or "
-    "the name of a stored schema.",
-)
-@options.decorator(
-    _share(
-        "--sampling-rate",
-        "Share of randomly sampled answers in the queue (default: 0). If too few answers are sampled, raise "
-        "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flags apply`.",
-    ),
-    _share(
-        "--repeat-rate",
-        "Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
-    ),
-    _share(
-        "--test-rate",
-        "Probability that reviewers get a test item (an answer with a gold label), unannounced (default: 0).",
-    ),
-    click.option(
-        "--training",
-        is_flag=True,
-        help="Let everybody review the same answers with gold labels, and show the gold label after each review.",
-    ),
-    group="Tests of reviewers",
-)
-@click.option(
-    "--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers."
-)
-@options.decorator(
-    options.with_default(
-        "--optional-grades", default="quality", help="Grades that a review may give."
-    ),
-    click.option(
-        "--implied-labels/--no-implied-labels",
-        default=None,
-        help="If a review gives no label, store the label hallucinated for confirm, and grounded for dismiss "
-        "(default: the setting `implied_labels`).",
-    ),
-    options.with_default(
-        "--seed",
-        default="judgeboard",
-        help="Seed of the overlap, the random sample and the random order.",
-    ),
-    click.option(
-        "--lease-minutes",
-        type=options.FiniteRange(0, 1440, min_open=True),
-        default=10.0,
-        help="Minutes that an item stays reserved for its reviewer without activity, at most 1440 (default: 10).",
-    ),
-    group="Rarely needed",
-)
+@drawn("judgeboard.settings.sections:QueueSettings")
 def create(
     name: str,
-    preset: str | None,
     where: RowFilter,
-    order: str | None,
-    assigned: str | None,
-    guidelines: Path | None,
-    lease_minutes: float,
-    schema: str | None,
     plan: str | None,
     judge_versions: tuple[str, ...],
-    grades: str,
-    optional_grades: str,
-    no_reveal: bool,
-    **plain: "Unpack[PlainRuleKeywords]",
+    assign: tuple[str, ...] | None,
+    label_schema: str | None,
+    **given: object,
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
 
@@ -225,67 +92,67 @@ def create(
         create_queue,
         unknown_values,
     )
-    from judgeboard.store.queues import QueueRules, orders_of
+    from judgeboard.store.queues import new_queue
 
-    if plan is not None:
-        _check_plan(plan, judge_versions, preset, plain["max_items"])
-    elif judge_versions:
-        raise MissingOption("--judge-version needs --plan", "--plan", "rate", "--n", "200")
-    own: RuleKeywords = {
-        "grades": tuple(options.listed(grades)),
-        "optional_grades": tuple(options.listed(optional_grades)),
-        "reveal": not no_reveal,
-        "guidelines": None
-        if guidelines is None
-        else file_text(guidelines, f"--guidelines {guidelines}"),
-    }
-    if order is not None:
-        own["order"] = QueueOrder(order)
-    source = click.get_current_context().get_parameter_source
-    usual = {
-        **({} if preset is None else PRESETS[preset].rules),
-        **({} if plan is None else PLANNED),
-    }
-    not_typed = {
-        key: value for key, value in usual.items() if source(key) in {ParameterSource.DEFAULT, None}
-    }
-    rules = cast("RuleKeywords", {**plain, **own, **not_typed})
-    blind = rules["blind_judge"] or rules["subject"] == "pairs"
-    orders = orders_of(blind=blind, flagged_only=rules["flagged_only"] and not rules["training"])
-    rules["order"] = rules.get("order", orders[0])
-    queue_rules = QueueRules(name, where, lease_seconds=round(lease_minutes * 60), **rules)
+    new = new_queue(name, where, **_chosen(plan, judge_versions, given))
     store = options.open_store()
-    is_yours = (
-        assigned is None and plan is not None
-    )  # so that the command that a plan prints works as it is
-    assigned = options.actor() if is_yours else assigned
-    if assigned:
+    # The command that a plan prints works as it is: its queue is for this user.
+    is_yours = assign is None and plan is not None
+    names = [options.actor()] if is_yours else list(assign or ())
+    if names:
         options.reviewer(store)  # stores this user, who may be in --assign
     try:
-        people, invited = _people(store, options.listed(assigned or ""))
-        check_people(queue_rules, people)
+        people, invited = _people(store, names)
+        check_people(new, people)
     except NoPeople as error:
         command = options.same_command("--assign", options.actor())
         raise BadInput(f"{error}, for example to yourself: `{command}`") from error
-    if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
-        schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
+    if label_schema is not None and label_schema.endswith((".yaml", ".yml", ".json")):
+        stored = add_schema(store, read_schema(Path(label_schema)), by=options.actor())
+        label_schema = stored.title
     with store.reading() as connection:
         drawn = None if plan is None else draw_plan(connection, where, judge_versions)
     created = create_queue(
-        store, queue_rules, by=options.actor(), assigned=people, schema=schema, plan=drawn
+        store, new, by=options.actor(), assigned=people, schema=label_schema, plan=drawn
     )
     with store.reading() as connection:
-        warnings = unknown_values(connection, queue_rules)
+        warnings = unknown_values(connection, created.queue)
     for sentence in warnings:
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
-    names = {"assigned_to": [person.name for person in people], "invited": invited}
+    who = {"assigned_to": [person.name for person in people], "invited": invited}
     yours = [note("queue_is_yours", queue=name).text] if is_yours and created.joined else []
-    options.show(
-        {"queue": name} | counts | names, [*_created_lines(store, created, invited), *yours]
-    )
+    options.show({"queue": name} | counts | who, [*_created_lines(store, created, invited), *yours])
     if created.joined:
         options.suggest("queue", "list", created.queue.name)
+
+
+def _chosen(
+    plan: str | None, judge_versions: Sequence[str], given: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the options of a queue: those that are given replace those of the preset and of the plan."""
+    from judgeboard.settings.sections import PLANNED, PRESETS
+
+    chosen: dict[str, object] = {}
+    for name, preset in PRESETS.items():
+        if given["preset"] == name:
+            chosen |= preset.options.given()
+            if plan is not None and preset.options.sort is not QueueOrder.RANDOM:
+                raise BadInput(
+                    f"--plan draws answers at random, and --preset {name} does not: remove one of them"
+                )
+    if plan is not None:
+        chosen |= PLANNED.given()
+    elif judge_versions:
+        raise MissingOption("--judge-version needs --plan", "--plan", "rate", "--n", "200")
+    chosen |= {key: value for key, value in given.items() if value is not None and key != "preset"}
+    if path := given["guidelines"]:
+        chosen["guidelines"] = file_text(Path(str(path)), f"--guidelines {path}")
+    if plan is not None and "max_items" not in chosen:
+        raise MissingOption("--plan needs the number of answers: add --n", "--n", "200")
+    if len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1:
+        raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
+    return chosen
 
 
 def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], list[str]]:
@@ -328,11 +195,11 @@ def _created_lines(
 
     with store.reading() as connection:
         known = {line.person.name for line in list_people(connection)} - {*invited}
-    missing = created.short or (created.queue.rules.max_items or 0) - created.joined
+    missing = created.short or (created.queue.max_items or 0) - created.joined
     facts = {
         "Queue": created.queue.name,
         "Items": created.joined,
-        "Random sample": created.sampled if created.queue.rules.sampling_rate else None,
+        "Random sample": created.sampled if created.queue.sampling_rate else None,
         "Missing": missing if created.joined and missing > 0 else None,
         "Labelled again": created.labelled or None,
         "Invited": ", ".join(invited),
@@ -356,19 +223,6 @@ def _why_empty(queue: "Queue") -> "Note":
     if plan["other_judge"] is None:
         return note("queue_all_labelled")
     return note("queue_judges_alike", first=plan["judge"], second=plan["other_judge"])
-
-
-def _check_plan(
-    plan: str, judge_versions: Sequence[str], preset: str | None, max_items: int | None
-) -> None:
-    if len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1:
-        raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
-    if max_items is None:
-        raise MissingOption("--plan needs the number of answers: add --n", "--n", "200")
-    if preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
-        raise BadInput(
-            f"--plan draws answers at random, and --preset {preset} does not: remove one of them"
-        )
 
 
 @options.command(
@@ -489,10 +343,10 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
         **{column.title: value(progress) for column, value in _counts().items()},
         "Several reviews": (
             f"{progress.several_finished:,} of {progress.several:,} finished"
-            if queue.rules.needed > 1
+            if queue.reviews_needed > 1
             else None
         ),
-        "Sampled": progress.sampled if queue.rules.sampling_rate else None,
+        "Sampled": progress.sampled if queue.sampling_rate else None,
         "Missing": progress.short or None,
     }
     yield from fact_lines(facts)

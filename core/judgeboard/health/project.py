@@ -10,7 +10,6 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS
-from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queues import check_flag_rules
 from judgeboard.settings.model import Settings
 from judgeboard.store.filters import parse_where
@@ -19,7 +18,6 @@ from judgeboard.store.settings import check_primary_judge
 _CHOICES: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("judges", "kind"): JUDGES,
     ("judges", "provider"): PROVIDERS,
-    ("queues", "preset"): PRESETS,
     ("judging_rules", "provider"): PROVIDERS,
 }
 

@@ -39,7 +39,7 @@ from judgeboard.store.leases import PEOPLE
 from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_filling import add_answers
 from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
-from judgeboard.store.queues import LONGEST_NAME, PAIRS, QueueRules, find_queue, queue_named
+from judgeboard.store.queues import LONGEST_NAME, PAIRS, find_queue, new_queue, queue_named
 from judgeboard.store.reviews import (
     Review,
     bulk_decisions,
@@ -174,13 +174,13 @@ def add_many(
         with store.reading() as connection:
             known = find_queue(connection, name)
         if known is None:
-            rules = QueueRules(name, RowFilter(response_ids=()))
-            create_queue(store, rules, by=reviewer, assigned=(assigned,), now=now)
+            new = new_queue(name, RowFilter(response_ids=()))
+            create_queue(store, new, by=reviewer, assigned=(assigned,), now=now)
     for part in _parts(response_ids, progress):
         with allowed(store, reviewer, Action.ASSIGN) as connection:
             chosen = queue_named(connection, name)
             check_open(chosen)
-            if chosen.rules.subject == PAIRS or chosen.rules.training:
+            if chosen.subject == PAIRS or chosen.training:
                 raise BadInput(
                     f"the queue {name!r} takes no answers: it is for pairs or for training"
                 )

@@ -25,7 +25,8 @@ from judgeboard.reviews.checks import ASKED, LONGEST_LOOK
 from judgeboard.reviews.leases import LeasedItem
 from judgeboard.reviews.shown import ItemText, PairText
 from judgeboard.store.leases import OFFLINE, split_token
-from judgeboard.store.queues import PAIRS, Queue
+from judgeboard.store.queues import PAIRS
+from judgeboard.store.tables import Queue
 from judgeboard.text import unstorable
 
 FORMAT = 1
@@ -121,10 +122,8 @@ def write_bundle(
         "reviewer": {"origin": head.origin, "name": head.reviewer},
         "items": head.items,
         "leased_until": until,
-        "guidelines": queue.rules.guidelines,
-        "required": ["preference"]
-        if queue.rules.subject == PAIRS
-        else ["decision", *queue.rules.grades],
+        "guidelines": queue.guidelines,
+        "required": ["preference"] if queue.subject == PAIRS else ["decision", *queue.grades],
         "fill_in": _FILL_IN[head.subject],
     }
     own = () if schema is None else schema.own
@@ -186,9 +185,9 @@ def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[
     }
     if subject == "pairs":
         return line | {field.name: None for field in _FIELDS[subject]}
-    asked = [grade for grade in ASKED if grade in item.queue.rules.asked]
+    asked = [grade for grade in ASKED if grade in item.queue.asked]
     nested = {
-        "scores": {grade: None for grade in item.queue.rules.asked if grade not in ASKED},
+        "scores": {grade: None for grade in item.queue.asked if grade not in ASKED},
         "fields": {field.name: None for field in own},
     }
     named = {name: values for name, values in nested.items() if values}

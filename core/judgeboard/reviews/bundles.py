@@ -144,7 +144,7 @@ def export_bundle(
             head = BundleHead(
                 bundle,
                 stored.name,
-                stored.rules.subject,
+                stored.subject,
                 reviewer.origin,
                 reviewer.name,
                 len(leased),

@@ -22,9 +22,9 @@ from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.store.issues import list_modes
 from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.queue_items import answer_texts
-from judgeboard.store.queues import PAIRS, QueueRules
+from judgeboard.store.queues import PAIRS
 from judgeboard.store.reviews import LockedResponse, Review, claims_by_judgment, find_review
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.tables import Queue, Reviewer
 from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
@@ -144,22 +144,22 @@ class MissingGrades(BadInput):
 
 
 def missing_grades(
-    rules: QueueRules, decision: Decision | Preference | None, grade: Grade
+    queue: Queue, decision: Decision | Preference | None, grade: Grade
 ) -> tuple[str, ...]:
     """Return the required grades that a review lacks. Unsure reviews and reviews of pairs need no grades."""
-    if rules.subject == PAIRS or decision is Decision.UNSURE:
+    if queue.subject == PAIRS or decision is Decision.UNSURE:
         return ()
     graded = {name for name in ASKED if getattr(grade, name) is not None}
     graded |= {score.dimension for score in grade.scores if score.value is not None}
-    return tuple(name for name in rules.grades if name not in graded)
+    return tuple(name for name in queue.grades if name not in graded)
 
 
-def check_required(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> None:
+def check_required(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> None:
     """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
-    if missing := missing_grades(rules, decision, grade):
-        required = ", ".join(rules.grades)
+    if missing := missing_grades(queue, decision, grade):
+        required = ", ".join(queue.grades)
         raise MissingGrades(
-            f"the queue {rules.name!r} requires {required}; missing: {', '.join(missing)}"
+            f"the queue {queue.name!r} requires {required}; missing: {', '.join(missing)}"
         )
 
 

@@ -31,9 +31,9 @@ from judgeboard.store.leases import (
 from judgeboard.store.next_items import add_training_items, own_item, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import insert_items, item_by_id
-from judgeboard.store.queues import Queue, may_take_from, queue_by_id, queue_named
+from judgeboard.store.queues import may_take_from, queue_by_id, queue_named
 from judgeboard.store.reviews import lock_response
-from judgeboard.store.tables import Lease, QueueItem, Reviewer
+from judgeboard.store.tables import Lease, Queue, QueueItem, Reviewer
 from judgeboard.text import unstorable
 
 LONGEST_REASON = 500  # characters
@@ -279,7 +279,7 @@ def _next(
     until = _until(queue, now)
     if (leased := _leased_before(connection, queue, reviewer, holding, now, until)) is not None:
         return leased
-    if queue.rules.training:
+    if queue.training:
         add_training_items(connection, queue, reviewer.id, now)
     if (own := own_item(connection, queue, reviewer.id, now)) is not None:
         insert_items(connection, queue.id, [own], now)
@@ -338,4 +338,4 @@ def _token_of(lease: Lease) -> str:
 
 
 def _until(queue: Queue, now: datetime) -> datetime:
-    return now + timedelta(seconds=queue.rules.lease_seconds)
+    return now + timedelta(seconds=queue.lease_seconds)

@@ -15,7 +15,8 @@ from judgeboard.store.leases import (
     skipped_items,
 )
 from judgeboard.store.next_items import own_item, training_answers
-from judgeboard.store.queues import Queue, assignees
+from judgeboard.store.queues import assignees
+from judgeboard.store.tables import Queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def nothing_left(
     """Return why a person can lease nothing in a queue now; None if something is left for them."""
     at = now or utc_now()
     _, left = own_progress(connection, queue.id, reviewer_id, at, most=1)
-    training = queue.rules.training and training_answers(connection, queue, reviewer_id)
+    training = queue.training and training_answers(connection, queue, reviewer_id)
     if left or training or own_item(connection, queue, reviewer_id, at) is not None:
         return None
     counts = count_items_for(connection, queue.id, reviewer_id)

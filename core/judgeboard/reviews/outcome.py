@@ -32,14 +32,13 @@ from judgeboard.store.queue_items import (
 )
 from judgeboard.store.queues import (
     ConflictRow,
-    Queue,
     conflict_rows,
     own_conflict_rows,
     queue_by_id,
     queue_named,
 )
 from judgeboard.store.reviews import flags_with_newer, lock_flags, set_flag_states
-from judgeboard.store.tables import Flag, QueueItem, Reviewer
+from judgeboard.store.tables import Flag, Queue, QueueItem, Reviewer
 from judgeboard.text import counted
 
 QUALITY_CONFLICT = (

@@ -26,15 +26,9 @@ from judgeboard.store.own_reviews import (
     reviewers_in_queues,
 )
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
-from judgeboard.store.queues import (
-    Queue,
-    list_queues,
-    may_take_from,
-    queue_by_id,
-    queues_by_person,
-)
+from judgeboard.store.queues import list_queues, may_take_from, queue_by_id, queues_by_person
 from judgeboard.store.reviewers import reviewers_by_id
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.tables import Queue, Reviewer
 
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
 STREAK_REVIEWS = 10  # minimum number of equal decisions in a row in a streak
@@ -155,7 +149,7 @@ class Feedback:
 def training_feedback(connection: Connection, item_id: int, review_id: int) -> Feedback | None:
     """Return the feedback on a review of a training item; None for other items, or if gold label or review is gone."""
     item = item_by_id(connection, item_id)
-    if not item.test or not queue_by_id(connection, item.queue_id).rules.training:
+    if not item.test or not queue_by_id(connection, item.queue_id).training:
         return None
     gold = gold_review(connection, item.response_id or 0)
     own = next((each for each in reviews_on(connection, item_id) if each.id == review_id), None)

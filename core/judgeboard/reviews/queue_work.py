@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 
 from judgeboard.store.clock import utc_now
 from judgeboard.store.leases import own_progress, skipped_items
-from judgeboard.store.queues import Queue, queues_by_person
+from judgeboard.store.queues import queues_by_person
+from judgeboard.store.tables import Queue
 
 MOST_COUNTED = 1_000  # items left for a person in a queue are counted up to this number
 

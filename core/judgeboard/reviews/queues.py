@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -44,8 +43,6 @@ from judgeboard.store.queue_items import decided_flags_in, item_by_id
 from judgeboard.store.queues import (
     ORDER_LABELS,
     PAIRS,
-    Queue,
-    QueueRules,
     assign,
     assignees,
     count_items,
@@ -63,7 +60,7 @@ from judgeboard.store.queues import (
 from judgeboard.store.reviewers import reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
-from judgeboard.store.tables import Reviewer, SchemaVersion
+from judgeboard.store.tables import Queue, Reviewer, SchemaVersion
 from judgeboard.text import some_of
 
 
@@ -85,7 +82,7 @@ class PersonProgress:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """The progress of a queue, with its ``rules`` by their labels.
+    """The progress of a queue, with its options by their labels (``rules``).
 
     An item that needs reviews is ``leased`` or ``waiting``; the other states are those of
     `ItemState`. An item is ``declined`` if somebody skipped it because it cannot be judged.
@@ -122,7 +119,7 @@ class QueueProgress:
 
 def create_queue(
     store: Store,
-    rules: QueueRules,
+    new: Queue,
     *,
     by: Actor,
     assigned: Sequence[Reviewer] = (),
@@ -130,52 +127,57 @@ def create_queue(
     plan: DrawPlan | None = None,
     now: datetime | None = None,
 ) -> CreatedQueue:
-    """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
+    """Store a queue of `new_queue` and add everything that it matches.
 
-    A blind queue must be ``assigned``: it hides its answers from these people until they have
-    reviewed them. ``schema`` is the title of a label schema ("support v2", or a name for its newest
-    version): reviewers fill in its fields in place of the grades of ``rules``. With a ``plan``, the
-    items are a random sample of each stratum (`draw_by_stratum`), and the strata are stored. Raises
-    NoPeople for a blind queue that is not assigned, BadInput if a queue has this name already, no
-    flag can ever match, the rules do not fit the plan, or one of the people may not review;
-    NotFound if there is no such schema.
+    Args:
+        store: The database.
+        new: The queue, which is not stored yet.
+        by: Who creates it.
+        assigned: The people who may take items (default: everybody). A blind queue must be
+            assigned: it hides its answers from these people until they have reviewed them.
+        schema: Title of a label schema ("support v2", or a name for its newest version). Reviewers
+            fill in its fields in place of the grades of the queue.
+        plan: With a plan, the items are a random sample of each stratum (`draw_by_stratum`), and
+            the strata are stored.
+        now: The time (default: that of the clock).
+
+    Raises:
+        NoPeople: A blind queue is not assigned.
+        BadInput: A queue has this name already, no flag can ever match, the queue does not fit the
+            plan, or one of the people may not review.
+        NotFound: There is no such schema.
     """
     at = now or utc_now()
-    check_people(rules, assigned)
+    check_people(new, assigned)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
-        row = rules.as_row() | {
-            "state": QueueState.OPEN.value,
-            "created_by": actor_name(by),
-            "created_at": at,
-        }
-        if rules.max_items is not None and not rules.training:
-            row["drawn_from"] = count_matching(
-                connection, rules.where, subject=rules.subject, flagged_only=rules.flagged_only
+        new = new.changed(created_by=actor_name(by), created_at=at)
+        if new.max_items is not None and not new.training:
+            matching = count_matching(
+                connection, new.filter, subject=new.subject, flagged_only=new.flagged_only
             )
+            new = new.changed(drawn_from=matching)
         if schema is not None:
-            row |= _schema_columns(connection, rules, schema)
+            new = _with_schema(connection, new, schema)
         drawn: list[DrawnAnswer] = []
         if plan is not None:
-            stored, drawn = _planned(connection, rules, plan)
-            row |= stored
-        queue_id = insert_queue(connection, row)
-        if queue_id is None:
+            new, drawn = _planned(connection, new, plan)
+        queue = insert_queue(connection, new)
+        if queue is None:
             free = next(
                 name
                 for number in itertools.count(2)
-                if not find_queue(connection, name := f"{rules.name}-{number}")
+                if not find_queue(connection, name := f"{new.name}-{number}")
             )
             raise BadInput(
-                f"there is a queue {rules.name!r} already: choose another name, for example {free!r}"
+                f"there is a queue {new.name!r} already: choose another name, for example {free!r}"
             )
-        if rules.subject != PAIRS:
-            if rules.flagged_only:
-                check_open_flags(connection, rules.where, of="a queue")
+        if queue.subject != PAIRS:
+            if queue.flagged_only:
+                check_open_flags(connection, queue.filter, of="a queue")
             else:
-                check_flag_rules(connection, rules.where)
-        queue = queue_by_id(connection, queue_id)
+                check_flag_rules(connection, queue.filter)
         assign_people(connection, queue.id, assigned)
-        if queue.rules.training:
+        if queue.training:
             created = CreatedQueue(queue, _fill_training(connection, queue, assigned, at))
         elif plan is not None:
             created = add_drawn(connection, queue, drawn, at)
@@ -187,7 +189,7 @@ def create_queue(
             "assigned_to": [person.id for person in assigned],
         }
         if queue.drawn_from is not None:
-            details |= {"drawn_from": queue.drawn_from, "seed": queue.rules.seed}
+            details |= {"drawn_from": queue.drawn_from, "seed": queue.seed}
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return created
 
@@ -196,9 +198,9 @@ class NoPeople(BadInput):
     """A blind queue is not assigned to anybody."""
 
 
-def check_people(rules: QueueRules, people: Collection[Reviewer]) -> None:
+def check_people(queue: Queue, people: Collection[Reviewer]) -> None:
     """Raise `NoPeople` if a blind queue would be assigned to nobody: it would hide its answers from everybody."""
-    if rules.blind and not people:
+    if queue.blind and not people:
         raise NoPeople(
             "a blind queue hides its answers from its reviewers, so it must name them: assign it to them"
         )
@@ -258,8 +260,8 @@ def assign_queue(
         added, removed = [person.id for person in add], [person.id for person in remove]
         assign_people(connection, queue.id, add)
         unassign(connection, queue.id, removed)
-        check_people(queue.rules, assignees(connection, queue.id))
-        if queue.rules.training:
+        check_people(queue, assignees(connection, queue.id))
+        if queue.training:
             _fill_training(connection, queue, add, at)
         details = {"queue": queue.name, "assigned_to": added, "removed": removed}
         record_event(connection, "assign_queue", actor_name(by), details=details, now=at)
@@ -312,7 +314,7 @@ def queue_progress(
     """Return the progress of a queue, with about ten statements for any size of the queue.
 
     ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases
-    depend on ``now``. The rules about repeats and test items are included only ``for_lead``.
+    depend on ``now``. Options of repeats and test items are included only ``for_lead``.
     """
     at = now or utc_now()
     if isinstance(queue, str):
@@ -322,14 +324,16 @@ def queue_progress(
         state: sum(each.items for each in items if each.state is state) for state in ItemState
     }
     leased, reviews = count_leases(connection, queue.id, at)
-    sampled, short = count_sampled(connection, queue) if queue.rules.sampling_rate else (0, 0)
+    sampled, short = count_sampled(connection, queue) if queue.sampling_rate else (0, 0)
     several = [each for each in items if each.several and each.state is not ItemState.LEFT]
     assigned_to = tuple(assignees(connection, queue.id))
     finished = {ItemState.AGREED, ItemState.ADJUDICATED}
     declined = count_declined(connection, queue.id)
+    schema_id = queue.label_schema_id
+    schema = None if schema_id is None else schema_by_id(connection, schema_id)
     return QueueProgress(
         queue=queue,
-        rules=describe_rules(queue, for_lead=for_lead),
+        rules=describe_rules(queue, schema, for_lead=for_lead),
         items=sum(states.values()) - states[ItemState.LEFT],
         waiting=states[ItemState.OPEN] - leased,
         leased=leased,
@@ -351,55 +355,57 @@ def queue_progress(
     )
 
 
-def describe_rules(queue: Queue, *, for_lead: bool = False) -> dict[str, str]:
-    """Return the rules of a queue by their labels; rules about repeats and test items only ``for_lead``."""
-    rules, plan = queue.rules, queue.plan or {"strata": (), "judge": None, "other_judge": None}
-    kind = "flagged answers" if rules.flagged_only else "answers"
-    where = "all" if rules.where == RowFilter() else describe(rules.where)
-    hidden = {"other people": rules.blind_people, "the judge": rules.blind_judge}
+def describe_rules(
+    queue: Queue, schema: SchemaVersion | None = None, *, for_lead: bool = False
+) -> dict[str, str]:
+    """Return the options of a queue by their labels; options of repeats and test items only ``for_lead``."""
+    plan = queue.plan or {"strata": (), "judge": None, "other_judge": None}
+    kind = "flagged answers" if queue.flagged_only else "answers"
+    where = "all" if queue.filter == RowFilter() else describe(queue.filter)
+    hidden = {"other people": queue.blind_people, "the judge": queue.blind_judge}
     shown_after = (
-        rules.blind_judge and rules.reveal and rules.subject != PAIRS
+        queue.blind_judge and queue.reveal and queue.subject != PAIRS
     )  # after a pair, the next one is shown
-    number = min(rules.max_items or 0, queue.drawn_from or 0)
+    number = min(queue.max_items or 0, queue.drawn_from or 0)
     if queue.plan is not None:
         number = sum(stratum["drawn"] for stratum in plan["strata"])
-    is_limited = rules.max_items is not None and queue.drawn_from is not None
-    grades, optional = ((), ()) if rules.subject == PAIRS else (rules.grades, rules.optional_grades)
+    is_limited = queue.max_items is not None and queue.drawn_from is not None
+    grades, optional = ((), ()) if queue.subject == PAIRS else (queue.grades, queue.optional_grades)
     values = {
         "Items": PAIRS
-        if rules.subject == PAIRS
+        if queue.subject == PAIRS
         else "training answers"
-        if rules.training
+        if queue.training
         else kind,
-        "Filter": "added one by one" if rules.where.response_ids == () else where,
+        "Filter": "added one by one" if queue.filter.response_ids == () else where,
         "Drawn": f"{number:,} of {queue.drawn_from:,}" if is_limited else None,
-        "Seed": rules.seed if is_limited and rules.order is QueueOrder.RANDOM else None,
+        "Seed": queue.seed if is_limited and queue.sort is QueueOrder.RANDOM else None,
         "Strata": str(len(plan["strata"]) or ""),
         "Judges": ", ".join(filter(None, (plan["judge"], plan["other_judge"]))),
-        "Order": ORDER_LABELS[rules.order],
-        "Reviews per item": str(rules.needed),
-        "Overlap": percent(rules.overlap) if rules.needed > 1 else None,
+        "Order": ORDER_LABELS[queue.sort],
+        "Reviews per item": str(queue.reviews_needed),
+        "Overlap": percent(queue.overlap) if queue.reviews_needed > 1 else None,
         "Blind to": ", ".join(name for name, is_hidden in hidden.items() if is_hidden) or "nobody",
         "Judge shown": "after the review" if shown_after else None,
-        "Label schema": queue.label_schema,
+        "Label schema": None if schema is None else schema.title,
         "Required": ", ".join(grades),
         "Optional": ", ".join(optional),
-        "Random sample": percent(rules.sampling_rate) if rules.sampling_rate else None,
+        "Random sample": percent(queue.sampling_rate) if queue.sampling_rate else None,
         "Implied labels": None
-        if rules.implied_labels is None
+        if queue.implied_labels is None
         else "yes"
-        if rules.implied_labels
+        if queue.implied_labels
         else "no",
-        "Test items": percent(rules.test_rate) if rules.test_rate and for_lead else None,
-        "Own items again": percent(rules.repeat_rate) if rules.repeat_rate and for_lead else None,
-        "Lease": f"{rules.lease_seconds / 60:g} min",
+        "Test items": percent(queue.test_rate) if queue.test_rate and for_lead else None,
+        "Own items again": percent(queue.repeat_rate) if queue.repeat_rate and for_lead else None,
+        "Lease": f"{queue.lease_seconds / 60:g} min",
     }
     return {label: value for label, value in values.items() if value}
 
 
-def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
-    """Return a sentence for each value of a queue's rules that occurs nowhere yet."""
-    of_pairs, where = rules.subject == PAIRS, rules.where
+def unknown_values(connection: Connection, queue: Queue) -> list[str]:
+    """Return a sentence for each value of a queue's options that occurs nowhere yet."""
+    of_pairs, where = queue.subject == PAIRS, queue.filter
     if of_pairs and not any_pairs(connection):
         return [
             "there are no pairs yet: add some with `judgeboard import FILE --kind pairs` or `judgeboard compare`"
@@ -412,9 +418,7 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
         *(f"no {noun} has the source {value!r}" for value in sources),
     ]
     if not of_pairs:
-        dimensions = [
-            grade for grade in (*rules.grades, *rules.optional_grades) if grade not in ASKED
-        ]
+        dimensions = [grade for grade in queue.asked if grade not in ASKED]
         sentences += [
             f"nothing is scored on {dimension!r} yet: reviewers score it as a dimension of a rubric, 1 to 5"
             for dimension in values_without_rows(connection, "dimension", dimensions)
@@ -426,36 +430,34 @@ def _fill_training(
     connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime
 ) -> int:
     """Add the items of a training queue for these people; return how many each of them gets."""
-    golds = count_gold(connection, queue.rules.where, queue.label_schema_id)
+    golds = count_gold(connection, queue.filter, queue.label_schema_id)
     if not golds:
         raise BadInput("no matching answer has a gold label: training needs adjudicated answers")
     for person in people:
         add_training_items(connection, queue, person.id, now)
-    return min(golds, queue.rules.max_items or golds)
+    return min(golds, queue.max_items or golds)
 
 
-def _planned(
-    connection: Connection, rules: QueueRules, plan: DrawPlan
-) -> tuple[dict[str, Any], list[DrawnAnswer]]:
-    """Return the columns that store a plan, and its answers."""
-    is_lot = rules.order is QueueOrder.RANDOM and not rules.flagged_only and not rules.training
-    if rules.subject == PAIRS or not is_lot or rules.max_items is None:
+def _planned(connection: Connection, new: Queue, plan: DrawPlan) -> tuple[Queue, list[DrawnAnswer]]:
+    """Return a queue with its plan, and its answers."""
+    is_lot = new.sort is QueueOrder.RANDOM and not new.flagged_only and not new.training
+    if new.subject == PAIRS or not is_lot or new.max_items is None:
         raise BadInput("a planned queue has a number of answers, flagged or not, in random order")
-    strata, drawn = draw_by_stratum(connection, rules.where, plan, rules.max_items, rules.seed)
+    strata, drawn = draw_by_stratum(connection, new.filter, plan, new.max_items, new.seed)
     stored = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
-    return {"plan": stored, "drawn_from": sum(each.answers for each in strata)}, drawn
+    return new.changed(plan=stored, drawn_from=sum(each.answers for each in strata)), drawn
 
 
-def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> dict[str, Any]:
-    if rules.subject == PAIRS:
+def _with_schema(connection: Connection, new: Queue, title: str) -> Queue:
+    if new.subject == PAIRS:
         raise BadInput("a queue of pairs has no label schema")
     stored = schema_named(connection, title)
     graded = [field for field in stored.content.fields if field.name in ASKED]
-    return {
-        "label_schema_id": stored.id,
-        "grades": [field.name for field in graded if field.required],
-        "optional_grades": [field.name for field in graded if not field.required],
-    }
+    return new.changed(
+        label_schema_id=stored.id,
+        grades=tuple(field.name for field in graded if field.required),
+        optional_grades=tuple(field.name for field in graded if not field.required),
+    )
 
 
 def check_flag_rules(connection: Connection | None, where: RowFilter) -> None:

@@ -68,7 +68,7 @@ from judgeboard.store.queue_items import (
     revealed_review,
     reviewed_in_queues,
 )
-from judgeboard.store.queues import Queue, queue_by_id
+from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedResponse,
@@ -83,7 +83,7 @@ from judgeboard.store.reviews import (
     open_flag_ids,
     reviewed_by_others,
 )
-from judgeboard.store.tables import Flag, Lease, QueueItem, Reviewer
+from judgeboard.store.tables import Flag, Lease, Queue, QueueItem, Reviewer
 from judgeboard.text import shortened
 
 NOT_IN_CONFLICT = {
@@ -238,7 +238,7 @@ def reveal(
         review = _blind_review(connection, review_id, reviewer)
         item = item_by_id(connection, review.queue_item_id or 0)
         queue = queue_by_id(connection, item.queue_id)
-        if not queue.rules.reveal:
+        if not queue.reveal:
             raise DecisionRefused("This queue never shows the judge.")
         if not _may_reveal(connection, queue, item, reviewer):
             raise DecisionRefused(
@@ -361,9 +361,9 @@ def _review_leased(connection: Connection, submission: Submission, token: str) -
     seen = _seen(connection, queue, item, reviewer, taken_at or submission.at)
     if refusal is not None:
         seen = tuple(sorted({*seen, *_visible_now(connection, item, reviewer)}))
-    blind = queue.rules.blind_judge and JUDGE not in seen
+    blind = queue.blind_judge and JUDGE not in seen
     grade = submission.grade
-    if queue.rules.implied_labels:
+    if queue.implied_labels:
         grade = with_implied(grade, decision)
     review = replace(
         _review_of_item(connection, submission, item),
@@ -379,7 +379,7 @@ def _review_leased(connection: Connection, submission: Submission, token: str) -
         outside = replace(review, queue_item_id=None, flag_ids=())
         kept = keep_note(connection, outside, reviewer, details | {"decision": None})
         return " ".join((refusal or LOST, *(each.text for each in kept)))
-    check_required(queue.rules, decision, grade)
+    check_required(queue, decision, grade)
     review = replacing_earlier(connection, review)
     review_id = store_review(connection, "decide_item", review, reviewer, details)
     use_lease(connection, lease.id, review_id)
@@ -512,14 +512,14 @@ def _check_editable(connection: Connection, review: Review, submission: Submissi
     # In a queue that is blind to other people, a person who has read their reviews since could edit
     # a conflict away.
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.rules.blind_people and reviewed_by_others(
+    if queue.blind_people and reviewed_by_others(
         connection, [review.response_id or 0], review.reviewer_id
     ):
         raise DecisionRefused(
             "Others have reviewed this item since: your blind review cannot be edited any more."
         )
     if review.stage is None:  # after a reveal, the blind review has the required grades
-        check_required(queue.rules, submission.decision, submission.grade)
+        check_required(queue, submission.decision, submission.grade)
 
 
 def _why_closed(
@@ -545,7 +545,7 @@ def _why_closed(
 def _may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:
     """Whether the author of a blind review may see the judge now: their queue reveals it, and no other one hides it."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
-    return queue.rules.reveal and not hidden.judge
+    return queue.reveal and not hidden.judge
 
 
 def _decision_in(review: Review) -> Decision | Preference | None:
@@ -581,8 +581,8 @@ def _seen(
     if item.pair_id is not None:
         return (JUDGE, PEOPLE) if saw_hidden_parts(connection, item.pair_id, reviewer.id) else ()
     hides = {
-        JUDGE: queue.rules.blind_judge,
-        PEOPLE: queue.rules.blind_people or item.repeat_for is not None,
+        JUDGE: queue.blind_judge,
+        PEOPLE: queue.blind_people or item.repeat_for is not None,
     }
     return tuple(
         what

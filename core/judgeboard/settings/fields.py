@@ -16,13 +16,15 @@ class Option:
 
     Attributes:
         group: Title of the options in the help, such as "Judge"; None for an option of one command.
-        metavar: Word for the value in the help, such as ``NAME``. names: More names, such as
-        ``--n``.
+        metavar: Word for the value in the help, such as ``NAME``.
+        names: More names, such as ``--n``.
+        off: Name of the flag that says no, such as ``--no-reveal``.
     """
 
     group: str | None = None
     metavar: str | None = None
     names: tuple[str, ...] = ()
+    off: str | None = None
 
 
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -37,7 +39,8 @@ def _text(value: str) -> str:
     return value
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
+    """Return one text as a list."""
     return [value] if isinstance(value, str) else value
 
 
@@ -48,7 +51,7 @@ def _assigned(value: Any) -> Any:
             (name, entry if isinstance(entry, list) else [entry]) for name, entry in value.items()
         )
         return [f"{name}={each}" for name, entry in entries for each in entry]
-    return _listed(value)
+    return listed(value)
 
 
 def _rates(value: Any) -> Any:
@@ -70,7 +73,7 @@ Text = Annotated[str, Strict(), AfterValidator(_text)]
 Number = Annotated[float, Strict()]
 """A finite number; ``true`` and ``"1"`` are refused."""
 
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(listed)]
 """Several texts, or one."""
 
 Assignments = Annotated[tuple[Text, ...], BeforeValidator(_assigned)]

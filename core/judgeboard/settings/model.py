@@ -555,7 +555,11 @@ def _check_files(settings: Settings, file: ProjectFile) -> None:
     ]
     for section, names in SECTION_FILES.items():
         for title, table in getattr(settings, section).items():
-            paths += [((section, title, name), getattr(table, name)) for name in names]
+            paths += [
+                ((section, title, name), Path(path))
+                for name in names
+                if (path := getattr(table, name)) is not None
+            ]
     for keys, path in paths:
         if isinstance(path, Path) and not path.is_file():
             raise file.fail(f"names the file {path}, which does not exist", *keys)

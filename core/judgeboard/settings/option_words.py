@@ -54,8 +54,10 @@ def help_of(about: FieldInfo) -> str:
     first, end, others = (about.description or "").partition(". ")
     limits = range_words(about)
     default = about.default
-    if isinstance(default, bool) or default in (None, ()) or about.is_required():
+    if isinstance(default, bool) or default in (None, ()) or "(default:" in first:
         usual = ""
+    elif isinstance(default, tuple):
+        usual = f" (default: {','.join(default)})"
     else:
         usual = (
             f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
@@ -71,7 +73,8 @@ def checked(model: type[M], values: Mapping[str, object]) -> M:
     except ValidationError as error:
         fault = min(error.errors(), key=lambda each: each["type"] not in UNKNOWN)
         keys = [str(step) for step in fault["loc"]]
-        raise BadInput(f"{'.'.join(keys)} {reason_of(fault, keys, fields_of(model))}") from None
+        known = {**model.model_fields, **fields_of(model)}  # Python may use either name
+        raise BadInput(f"{'.'.join(keys)} {reason_of(fault, keys, known)}") from None
 
 
 def reason_of(

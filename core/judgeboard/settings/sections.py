@@ -7,15 +7,25 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
-from judgeboard.domain import QueueOrder
-from judgeboard.settings.fields import CLOSED, Assignments, Number, Option, Rates, Text, Texts
+from judgeboard.domain import LONGEST_KEY, QueueOrder
+from judgeboard.settings.fields import (
+    CLOSED,
+    Assignments,
+    Number,
+    Option,
+    Rates,
+    Text,
+    Texts,
+    listed,
+)
 
 _FORBID = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+LONGEST_GUIDELINES = 20_000  # characters
 Share = Annotated[Number, Field(ge=0, le=1)]
 Rate = Annotated[Number, Field(ge=0, lt=1)]
 
@@ -212,63 +222,265 @@ class SuiteSettings(BaseModel):
     ] = None
 
 
-class QueueSettings(BaseModel):
-    """A review queue by name: the options of ``judgeboard queue create``."""
+def _grade(value: str) -> str:
+    if len(value) > LONGEST_KEY or not value.isprintable():
+        raise ValueError("must be label, groundedness, quality or the name of a rubric's dimension")
+    return value
 
-    model_config = _FORBID | ConfigDict(use_enum_values=True)
+
+def _guidelines(value: str) -> str:
+    if len(value) > LONGEST_GUIDELINES:
+        raise ValueError(f"must have at most {LONGEST_GUIDELINES:,} characters")
+    return value
+
+
+Grades = Annotated[tuple[Annotated[Text, AfterValidator(_grade)], ...], BeforeValidator(listed)]
+_TESTS, _RARE = "Tests of reviewers", "Rarely needed"
+
+
+class QueueOptions(BaseModel):
+    """Which items a queue has, and how people review them.
+
+    The name of a field is the name of its column in the table of queues.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True
+    )
+
+    subject: Annotated[
+        Literal["answers", "pairs"],
+        Field(description="What is reviewed: flagged answers, or pairs of answers."),
+        Option(),
+    ] = "answers"
+    flagged_only: Annotated[
+        bool,
+        Field(description="Only answers with an open flag. Otherwise, answers without flags too."),
+        Option(off="--all-answers"),
+    ] = True
+    max_items: Annotated[
+        int | None,
+        Field(
+            alias="limit",
+            ge=1,
+            le=100_000,
+            description="Take only the first N items of the order, and add no items later. In random order, this is a "
+            "random sample.",
+        ),
+        Option(metavar="N", names=("--n",)),
+    ] = None
+    sort: Annotated[
+        QueueOrder,
+        Field(
+            alias="order",
+            description="Order of the items (default: severity; random for pairs, --blind-judge and --all-answers).",
+        ),
+        Option(),
+    ] = QueueOrder.SEVERITY
+    reviews_needed: Annotated[
+        int,
+        Field(
+            alias="needed",
+            ge=1,
+            le=20,
+            description="Number of reviews per item, each by another person.",
+        ),
+        Option(metavar="N"),
+    ] = 1
+    overlap: Annotated[
+        Share,
+        Field(
+            description="Share of the items that get as many reviews as --needed says. The other items get one review."
+        ),
+        Option(metavar="SHARE"),
+    ] = 1.0
+    blind_people: Annotated[
+        bool, Field(description="Hide the reviews of other people. Always on for pairs."), Option()
+    ] = False
+    blind_judge: Annotated[
+        bool, Field(description="Hide the judges' results. Always on for pairs."), Option()
+    ] = False
+    reveal: Annotated[
+        bool,
+        Field(description="Show the judge after a blind review."),
+        Option(off="--no-reveal"),
+    ] = True
+    grades: Annotated[
+        Grades,
+        Field(
+            description="Grades that a review must give: label, groundedness, quality, or names of rubric dimensions "
+            "(1 to 5). An unsure review needs none."
+        ),
+        Option(),
+    ] = ("label", "groundedness")
+    sampling_rate: Annotated[
+        Rate,
+        Field(
+            description="Share of randomly sampled answers in the queue. If too few answers are sampled, raise "
+            "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flags apply`."
+        ),
+        Option(_TESTS, "SHARE"),
+    ] = 0.0
+    repeat_rate: Annotated[
+        Rate,
+        Field(
+            description="Probability that reviewers get one of their own items again after a week, unannounced."
+        ),
+        Option(_TESTS, "SHARE"),
+    ] = 0.0
+    test_rate: Annotated[
+        Rate,
+        Field(
+            description="Probability that reviewers get a test item (an answer with a gold label), unannounced."
+        ),
+        Option(_TESTS, "SHARE"),
+    ] = 0.0
+    training: Annotated[
+        bool,
+        Field(
+            description="Let everybody review the same answers with gold labels, in random order, and show the gold "
+            "label after each review."
+        ),
+        Option(_TESTS),
+    ] = False
+    guidelines: Annotated[
+        Annotated[Text, AfterValidator(_guidelines)] | None,
+        Field(
+            description="Guidelines for the reviewers. The command and the file name a text file."
+        ),
+        Option(metavar="FILE"),
+    ] = None
+    optional_grades: Annotated[
+        Grades, Field(description="Grades that a review may give."), Option(_RARE)
+    ] = ("quality",)
+    implied_labels: Annotated[
+        bool | None,
+        Field(
+            description="If a review gives no label, store the label hallucinated for confirm, and grounded for "
+            "dismiss (default: the setting `implied_labels`)."
+        ),
+        Option(_RARE, off="--no-implied-labels"),
+    ] = None
+    seed: Annotated[
+        Text,
+        Field(description="Seed of the overlap, the random sample and the random order."),
+        Option(_RARE),
+    ] = "judgeboard"
+    lease_seconds: Annotated[
+        int,
+        Field(
+            ge=10,
+            le=86_400,
+            description="Seconds that an item stays reserved for its reviewer without activity.",
+        ),
+        Option(_RARE, "SECONDS"),
+    ] = 600
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are not left to their defaults."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class Preset(NamedTuple):
+    """Options of a queue, the words that describe them to leads, and the start of a name for the queue."""
+
+    words: str
+    name: str
+    options: QueueOptions
+
+
+PresetName = Literal["random", "calibration", "worst", "judges-differ"]
+PRESETS: Mapping[PresetName, Preset] = {
+    "random": Preset(
+        "100 random answers, two reviewers, blind",
+        "Random answers",
+        QueueOptions(
+            flagged_only=False,
+            max_items=100,
+            reviews_needed=2,
+            sort=QueueOrder.RANDOM,
+            blind_people=True,
+            blind_judge=True,
+        ),
+    ),
+    "calibration": Preset(
+        "30 random answers, three reviewers, blind",
+        "Calibration",
+        QueueOptions(
+            flagged_only=False,
+            max_items=30,
+            reviews_needed=3,
+            sort=QueueOrder.RANDOM,
+            blind_people=True,
+            blind_judge=True,
+        ),
+    ),
+    "worst": Preset(
+        "50 most doubtful answers, one reviewer",
+        "Most doubtful answers",
+        QueueOptions(max_items=50, sort=QueueOrder.SEVERITY),
+    ),
+    "judges-differ": Preset(
+        "50 answers on which judges differ most, two reviewers",
+        "Judges differ",
+        QueueOptions(
+            flagged_only=False,
+            max_items=50,
+            sort=QueueOrder.DISAGREEMENT,
+            reviews_needed=2,
+            blind_people=True,
+        ),
+    ),
+}
+PLANNED = QueueOptions(
+    flagged_only=False,
+    sort=QueueOrder.RANDOM,
+    blind_judge=True,
+    reveal=False,
+    grades=(),
+    optional_grades=(),
+    implied_labels=True,
+    guidelines="Does the answer state anything that is not in the passages?\n\nYes: the answer is hallucinated. "
+    "No: it is grounded. Unsure: it does not count.",
+)
+"""Options of a queue that a plan fills: one decision per answer, which implies its label, without the judge."""
+
+FIRST_SAMPLE = PLANNED.model_copy(update={"max_items": 20, "blind_people": True})
+"""Options of the queue with which the review of a log begins. Few enough that figures of 400 answers stay in view."""
+FIRST_SAMPLE_NAME = "First random sample"
+
+
+class QueueSettings(QueueOptions):
+    """A review queue by name: the options of ``judgeboard queue create``."""
 
     where: Annotated[
         Assignments, Field(description='Filter of the items: {rule = "low_quality"}.')
     ] = ()
-    preset: Annotated[Text | None, Field(description="Preset values of the other options.")] = None
-    subject: Annotated[
-        Literal["answers", "pairs"] | None, Field(description="answers or pairs.")
+    preset: Annotated[
+        PresetName | None,
+        Field(
+            description="Preset values of the other options. Options that you give replace them. "
+            + " ".join(f"{name}: {preset.words}." for name, preset in PRESETS.items())
+        ),
+        Option(),
     ] = None
-    all_answers: Annotated[bool, Field(description="Add answers without flags too.")] = False
-    limit: Annotated[
-        int | None, Field(ge=1, le=100_000, description="Take only the first items of the order.")
-    ] = None
-    order: Annotated[QueueOrder | None, Field(description="Order of the items.")] = None
-    needed: Annotated[int | None, Field(ge=1, le=20, description="Number of reviews per item.")] = (
-        None
-    )
-    overlap: Annotated[
-        Share | None, Field(description="Share of the items that get the reviews of `needed`.")
-    ] = None
-    blind_people: Annotated[bool, Field(description="Hide the reviews of other people.")] = False
-    blind_judge: Annotated[bool, Field(description="Hide the judges' results.")] = False
-    no_reveal: Annotated[
-        bool, Field(description="Never show the judge, not even after the review.")
-    ] = False
-    assign: Annotated[Texts, Field(description="People who may review.")] = ()
-    grades: Annotated[Texts | None, Field(description="Grades that a review must give.")] = None
-    optional_grades: Annotated[
-        Texts | None, Field(description="Grades that a review may give.")
-    ] = None
+    assign: Annotated[
+        Texts,
+        Field(
+            description="People who may review, separated by commas (default: everybody; with --plan: you). A blind "
+            "queue needs this option: outside the queue, its answers are hidden from these people until they have "
+            "reviewed them. Without sign-in, a name that is new is added as a reviewer."
+        ),
+        Option(metavar="NAMES"),
+    ] = ()
     label_schema: Annotated[
         Text | None,
-        Field(alias="schema", description="Label schema, by its name or its YAML file."),
-    ] = None
-    sampling_rate: Annotated[
-        Rate | None, Field(description="Share of randomly sampled answers.")
-    ] = None
-    repeat_rate: Annotated[
-        Rate | None,
-        Field(description="Probability that reviewers get an own item again after a week."),
-    ] = None
-    test_rate: Annotated[Rate | None, Field(description="Probability of a test item.")] = None
-    training: Annotated[bool, Field(description="Show the gold label after each review.")] = False
-    guidelines: Annotated[
-        Path | None, Field(description="Text file with guidelines for the reviewers.")
-    ] = None
-    implied_labels: Annotated[
-        bool | None, Field(description="Store the label that a decision implies.")
-    ] = None
-    seed: Annotated[
-        Text | None, Field(description="Seed of the random sample and the random order.")
-    ] = None
-    lease_minutes: Annotated[
-        Number | None, Field(gt=0, le=1440, description="Minutes that an item stays reserved.")
+        Field(
+            alias="schema",
+            description="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, whose schema "
+            "is stored, or the name of a stored schema.",
+        ),
+        Option(metavar="FILE|NAME"),
     ] = None
 
 
@@ -359,7 +571,7 @@ SECTIONS: Mapping[str, type] = {
 def values_of(table: Any) -> dict[str, Any]:
     """Return the values of a table that are not the default, by their names in the project file."""
     values = (
-        table.model_dump(by_alias=True, exclude_defaults=True)
+        table.model_dump(by_alias=True, exclude_unset=True)
         if isinstance(table, BaseModel)
         else asdict(table)
     )

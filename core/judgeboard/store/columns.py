@@ -30,9 +30,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import declared_attr, registry
 from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeDecorator
-from sqlmodel import Field, SQLModel
-from sqlmodel._compat import SQLModelConfig
-from sqlmodel.main import SQLModelMetaclass
+from sqlmodel import AutoString, Field, SQLModel
+from sqlmodel._compat import SQLModelConfig, get_sa_type_from_field
+from sqlmodel.main import FieldInfoMetadata, SQLModelMetaclass, get_sqlalchemy_type
 
 from judgeboard.domain import Role, Status
 from judgeboard.store.filters import RowFilter, from_dict
@@ -250,6 +250,33 @@ class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
     def as_json(self) -> dict[str, Any]:
         """Return the columns in the order of the class."""
         return {name: getattr(self, name) for name in type(self).model_fields}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: object) -> None:
+        """Make columns of the fields that a table inherits from a model of options, before the table is made.
+
+        They stand behind the columns of the table alone. Their help is the comment of the column.
+        """
+        super().__pydantic_init_subclass__(**options)
+        fields = cls.__pydantic_fields__
+        for name, field in list(fields.items()):
+            if field.description is None:
+                continue
+            fields[name] = fields.pop(name)
+            kind = get_sa_type_from_field(field)
+            if kind is Literal:
+                type_: Any = AutoString
+            elif kind is tuple:
+                type_ = JsonTuple
+            elif issubclass(kind, StrEnum):
+                type_ = one_of(kind, name)
+            else:
+                type_ = get_sqlalchemy_type(field)
+            words = {"comment": field.description}
+            field.metadata = [
+                *field.metadata,
+                FieldInfoMetadata(sa_type=type_, sa_column_kwargs=words),
+            ]
 
     @declared_attr.directive
     @classmethod

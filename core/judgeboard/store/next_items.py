@@ -29,7 +29,6 @@ from judgeboard.store.leases import UNUSED, assign_lease, release_lease, skipped
 from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
-from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import any_row
 from judgeboard.store.tables import (
@@ -43,6 +42,7 @@ from judgeboard.store.tables import (
     SKIP,
     TAKEN_LEASE,
     Lease,
+    Queue,
 )
 
 EARLIEST = timedelta(days=7)
@@ -58,8 +58,7 @@ def own_item(
     decides. Each number of finished items gives at most one item, even if that item is leased
     ahead, released or skipped.
     """
-    rules = queue.rules
-    if not (rules.test_rate or rules.repeat_rate):
+    if not (queue.test_rate or queue.repeat_rate):
         return None
     done = connection.execute(
         select(func.count()).where(
@@ -67,10 +66,10 @@ def own_item(
         )
     ).scalar_one()
     drawn = {
-        what: sampling_number(f"{rules.seed}:{what}", str(reviewer_id), str(done))
+        what: sampling_number(f"{queue.seed}:{what}", str(reviewer_id), str(done))
         for what in ("test", "which", "again")
     }
-    test, repeat = drawn["test"] < rules.test_rate, drawn["again"] < rules.repeat_rate
+    test, repeat = drawn["test"] < queue.test_rate, drawn["again"] < queue.repeat_rate
     if not (test or repeat) or _has_open_repeat(connection, queue, reviewer_id):
         return None
     tested = _answer_to_test(connection, queue, reviewer_id, drawn["which"]) if test else None
@@ -163,7 +162,7 @@ def add_training_items(
     new = [
         NewItem(
             response_id=response_id,
-            position=sampling_number(f"{queue.rules.seed}:order", "gold", str(response_id)),
+            position=sampling_number(f"{queue.seed}:order", "gold", str(response_id)),
             repeat_for=reviewer_id,
             test=True,
         )
@@ -179,9 +178,9 @@ def training_answers(connection: Connection, queue: Queue, reviewer_id: int) -> 
     has = select(func.count()).where(
         QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id
     )
-    golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.rules.where))
-    if queue.rules.max_items is not None:
-        golds = golds.limit(max(queue.rules.max_items - connection.execute(has).scalar_one(), 0))
+    golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.filter))
+    if queue.max_items is not None:
+        golds = golds.limit(max(queue.max_items - connection.execute(has).scalar_one(), 0))
     return list(dict.fromkeys(connection.execute(golds).scalars()))
 
 

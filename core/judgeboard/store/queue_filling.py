@@ -25,7 +25,7 @@ from judgeboard.store.queue_items import (
     touched_items,
     unfinished_items,
 )
-from judgeboard.store.queues import ANSWERS, PAIRS, Queue, QueueRules, list_queues
+from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import (
     LOGGED,
@@ -50,6 +50,7 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
+    Queue,
     QueueItem,
 )
 
@@ -88,17 +89,16 @@ class CreatedQueue:
 
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add everything that matches a new queue, and its random sample, up to its maximum number of items."""
-    rules = queue.rules
-    if rules.subject == PAIRS:
+    if queue.subject == PAIRS:
         return _fill_with_pairs(connection, queue, now)
-    if not rules.flagged_only:
+    if not queue.flagged_only:
         return _draw(connection, queue, now)
-    answers = matching_answers(connection, rules)
-    position_of = positions(connection, rules, answers)
+    answers = matching_answers(connection, queue)
+    position_of = positions(connection, queue, answers)
     # Items of the same position are leased in the order in which they are stored.
     answers.sort(key=lambda answer: _place(answer, position_of))
-    if rules.max_items is not None:
-        answers = answers[: int(rules.max_items * (1 - rules.sampling_rate))]
+    if queue.max_items is not None:
+        answers = answers[: int(queue.max_items * (1 - queue.sampling_rate))]
     joined = _join(connection, queue, answers, now)
     sampled, short = top_up(connection, queue, now)
     return CreatedQueue(queue, joined + sampled, sampled, short)
@@ -123,7 +123,7 @@ def add_drawn(
     _add_flags(connection, answers)
     new = [
         replace(
-            _new_item(queue.rules, answers[each.response_id], each.position, sampled=True),
+            _new_item(queue, answers[each.response_id], each.position, sampled=True),
             stratum=each.stratum,
         )
         for each in drawn
@@ -159,9 +159,9 @@ def add_answers(
     rows = connection.execute(select(*_OF_ANSWER).where(*wanted))
     answers = {id_: Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows}
     _add_flags(connection, answers)
-    position_of = positions(connection, queue.rules, answers.values())
+    position_of = positions(connection, queue, answers.values())
     new = [
-        replace(_new_item(queue.rules, answer, position_of[id_]), bulk=bulk)
+        replace(_new_item(queue, answer, position_of[id_]), bulk=bulk)
         for id_, answer in answers.items()
     ]
     insert_items(connection, queue.id, new, now)
@@ -182,10 +182,9 @@ def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Cre
     Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or
     random.
     """
-    rules = queue.rules
-    conditions = _pair_conditions(rules.where)
-    if rules.order not in PAIR_ORDERS:
-        raise BadInput(f"pairs are ordered by oldest or random, not {rules.order.value}")
+    conditions = _pair_conditions(queue.filter)
+    if queue.sort not in PAIR_ORDERS:
+        raise BadInput(f"pairs are ordered by oldest or random, not {queue.sort.value}")
     query = (
         select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(*conditions).order_by(PAIR.c.id)
     )
@@ -193,14 +192,14 @@ def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Cre
         NewItem(
             pair_id=id_,
             position=float(id_)
-            if rules.order is QueueOrder.OLDEST
-            else sampling_number(f"{rules.seed}:order", *key),
-            reviews_needed=reviews_needed(rules, *key),
+            if queue.sort is QueueOrder.OLDEST
+            else sampling_number(f"{queue.seed}:order", *key),
+            reviews_needed=reviews_needed(queue, *key),
         )
         for id_, *key in connection.execute(query)
     ]
-    if rules.max_items is not None:
-        new = nsmallest(rules.max_items, new, key=lambda item: (item.position, item.pair_id))
+    if queue.max_items is not None:
+        new = nsmallest(queue.max_items, new, key=lambda item: (item.position, item.pair_id))
     insert_items(connection, queue.id, new, now)
     return CreatedQueue(queue, len(new))
 
@@ -234,26 +233,26 @@ def follow_queues(connection: Connection, response_ids: Collection[int], now: da
     if not response_ids:
         return
     for queue in list_queues(connection, only_open=True, subject=ANSWERS):
-        if queue.rules.training:
+        if queue.training:
             continue
         changed = False
         for batch in batches(sorted(response_ids)):
             changed |= _follow(connection, queue, batch, now)
-            changed |= queue.rules.sampling_rate > 0 and _may_be_sampled(connection, queue, batch)
-        if queue.rules.sampling_rate and changed:
+            changed |= queue.sampling_rate > 0 and _may_be_sampled(connection, queue, batch)
+        if queue.sampling_rate and changed:
             top_up(connection, queue, now)
 
 
 def matching_answers(
-    connection: Connection, rules: QueueRules, response_ids: Collection[int] | None = None
+    connection: Connection, queue: Queue, response_ids: Collection[int] | None = None
 ) -> list[Matching]:
     """Return the answers (of these or all) whose open flags match a queue's filter, without its random sample."""
-    own, elsewhere = flag_conditions(connection, rules.where.without("response_ids"))
+    own, elsewhere = flag_conditions(connection, queue.filter.without("response_ids"))
     conditions = [OPEN, *own, *elsewhere]
-    if rules.sampling_rate and RANDOM_SAMPLE not in rules.where.rules:
+    if queue.sampling_rate and RANDOM_SAMPLE not in queue.filter.rules:
         conditions.append(FLAG.c.rule != RANDOM_SAMPLE)
-    if rules.where.response_ids is not None:
-        wanted = set(rules.where.response_ids)
+    if queue.filter.response_ids is not None:
+        wanted = set(queue.filter.response_ids)
         response_ids = sorted(wanted if response_ids is None else wanted & set(response_ids))
     if response_ids is not None:
         conditions.append(FLAG.c.response_id.in_(response_ids))
@@ -261,11 +260,11 @@ def matching_answers(
 
 
 def positions(
-    connection: Connection, rules: QueueRules, answers: Iterable[Matching]
+    connection: Connection, queue: Queue, answers: Iterable[Matching]
 ) -> dict[int, float]:
     """Return the position of each answer in a queue: the lowest comes first."""
     answers = list(answers)
-    match rules.order:
+    match queue.sort:
         case QueueOrder.SEVERITY:
             return {answer.response_id: -answer.severity for answer in answers}
         case QueueOrder.OLDEST:
@@ -276,7 +275,7 @@ def positions(
         case QueueOrder.RANDOM:
             return {
                 answer.response_id: sampling_number(
-                    f"{rules.seed}:order", answer.source, answer.external_id
+                    f"{queue.seed}:order", answer.source, answer.external_id
                 )
                 for answer in answers
             }
@@ -290,10 +289,10 @@ def positions(
     return {answer.response_id: -spread.get(answer.response_id, 0.0) for answer in answers}
 
 
-def reviews_needed(rules: QueueRules, source: str, external_id: str) -> int:
+def reviews_needed(queue: Queue, source: str, external_id: str) -> int:
     """Return how many reviews an answer or a pair needs in a queue; seed and id decide whether it is in the overlap."""
-    in_overlap = sampling_number(f"{rules.seed}:overlap", source, external_id) < rules.overlap
-    return rules.needed if in_overlap else 1
+    in_overlap = sampling_number(f"{queue.seed}:overlap", source, external_id) < queue.overlap
+    return queue.reviews_needed if in_overlap else 1
 
 
 def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
@@ -308,7 +307,7 @@ def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
         for sampled, count in connection.execute(query.group_by(QUEUE_ITEM.c.sampled))
     }
     sampled = counts.get(True, 0)
-    return sampled, max(wanted(queue.rules.sampling_rate, counts.get(False, 0)) - sampled, 0)
+    return sampled, max(wanted(queue.sampling_rate, counts.get(False, 0)) - sampled, 0)
 
 
 def wanted(rate: float, others: int) -> int:
@@ -355,7 +354,7 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
         return 0, missing
     candidates.sort(
         key=lambda answer: sampling_number(
-            f"{queue.rules.seed}:sample", answer.source, answer.external_id
+            f"{queue.seed}:sample", answer.source, answer.external_id
         )
     )
     free = lock_free_responses(
@@ -369,9 +368,9 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     existing = connection.execute(in_order).scalars().all()
     new = []
     for answer in chosen:
-        number = sampling_number(f"{queue.rules.seed}:place", answer.source, answer.external_id)
+        number = sampling_number(f"{queue.seed}:place", answer.source, answer.external_id)
         position = existing[int(number * len(existing))]
-        new.append(_new_item(queue.rules, answer, position, sampled=True))
+        new.append(_new_item(queue, answer, position, sampled=True))
     if new:
         insert_items(connection, queue.id, new, now)
     return len(new), missing - len(new)
@@ -407,10 +406,10 @@ def _follow(
 ) -> bool:
     """Update a queue for these answers; return whether any joined or left."""
     items = unfinished_items(connection, queue.id, response_ids)
-    is_full = queue.rules.max_items is not None  # nothing joins it after its creation
+    is_full = queue.max_items is not None  # nothing joins it after its creation
     if is_full and not items:
         return False
-    matching = matching_answers(connection, queue.rules, response_ids)
+    matching = matching_answers(connection, queue, response_ids)
     answers = {
         answer.response_id: answer
         for answer in _not_done(connection, queue, response_ids, matching)
@@ -426,7 +425,7 @@ def _follow(
         return changed
     flags = flags_of(connection, [item.id for item in items.values()])
     link_flags(connection, {items[id_].id: answer.flag_ids for id_, answer in known.items()})
-    position_of = positions(connection, queue.rules, known.values())
+    position_of = positions(connection, queue, known.values())
     for response_id in known:
         item = items[response_id]
         if item.state is ItemState.LEFT:
@@ -441,7 +440,7 @@ def _follow(
             connection.execute(
                 update(LEASE).where(LEASE.c.queue_item_id == item.id).values(position=position)
             )
-    if not queue.rules.flagged_only:
+    if not queue.flagged_only:
         return changed
     return _leave(connection, list(items.values()), known, flags, now) or changed
 
@@ -496,27 +495,27 @@ def _leave(
 def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now: datetime) -> int:
     if not answers:
         return 0
-    position_of = positions(connection, queue.rules, answers)
-    new = [_new_item(queue.rules, answer, position_of[answer.response_id]) for answer in answers]
+    position_of = positions(connection, queue, answers)
+    new = [_new_item(queue, answer, position_of[answer.response_id]) for answer in answers]
     return len(insert_items(connection, queue.id, new, now))
 
 
 def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add the first answers in the queue's order, flagged or not; with random order they are a simple random sample."""
-    query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.rules.where))
+    query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter))
     first: list[tuple[tuple[float, float, int], Matching]] = []
     for rows in connection.execute(
         query, execution_options={"yield_per": READ_AT_ONCE}
     ).partitions():
         answers = [Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows]
-        position_of = positions(connection, queue.rules, answers)
+        position_of = positions(connection, queue, answers)
         first += [(_place(answer, position_of), answer) for answer in answers]
-        first = nsmallest(queue.rules.max_items or 0, first, key=itemgetter(0))
+        first = nsmallest(queue.max_items or 0, first, key=itemgetter(0))
     chosen = {answer.response_id: answer for _, answer in first}
     _add_flags(connection, chosen)
-    is_random = queue.rules.order is QueueOrder.RANDOM
+    is_random = queue.sort is QueueOrder.RANDOM
     new = [
-        _new_item(queue.rules, chosen[id_], position, sampled=is_random)
+        _new_item(queue, chosen[id_], position, sampled=is_random)
         for (position, _, id_), _ in first
     ]
     insert_items(connection, queue.id, new, now)
@@ -535,13 +534,11 @@ def _pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
     ]
 
 
-def _new_item(
-    rules: QueueRules, answer: Matching, position: float, *, sampled: bool = False
-) -> NewItem:
+def _new_item(queue: Queue, answer: Matching, position: float, *, sampled: bool = False) -> NewItem:
     return NewItem(
         response_id=answer.response_id,
         position=position,
-        reviews_needed=reviews_needed(rules, answer.source, answer.external_id),
+        reviews_needed=reviews_needed(queue, answer.source, answer.external_id),
         flag_ids=answer.flag_ids,
         sampled=sampled,
     )

@@ -1,16 +1,13 @@
-"""Queues: their rules, the reviewers to whom they are assigned, their progress and their conflicts."""
+"""Queues: their options, the reviewers to whom they are assigned, their progress and their conflicts."""
 
-import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Any, NamedTuple, Self, TypedDict
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     Select,
     and_,
     case,
@@ -21,16 +18,16 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import LONGEST_KEY, Decision, ItemState, QueueOrder, QueueState
+from judgeboard.domain import Decision, ItemState, QueueOrder, QueueState
 from judgeboard.errors import BadInput, MissingOption, NotFound
-from judgeboard.store.filters import RowFilter, from_dict
-from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
+from judgeboard.settings.option_words import checked
+from judgeboard.settings.sections import QueueOptions
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.responses import QUESTION
 from judgeboard.store.reviewers import reviewers_by_id
-from judgeboard.store.statements import insert_or_skip, record_of
+from judgeboard.store.statements import insert_or_skip, record_of, rows_of
 from judgeboard.store.tables import (
-    LABEL_SCHEMA,
     LEASE,
     PAIR,
     QUEUE,
@@ -40,33 +37,11 @@ from judgeboard.store.tables import (
     REVIEW,
     REVIEWER,
     SKIP,
+    Queue,
     Reviewer,
 )
-from judgeboard.text import number_words, unstorable
 
 ANSWERS, PAIRS = "answers", "pairs"
-_JSON_KEYS = (  # the columns in the order in which commands have always written them
-    *("id", "name", "subject", "state", "filter", "sort", "reviews_needed", "overlap", "seed"),
-    *(
-        "blind_people",
-        "blind_judge",
-        "reveal",
-        "grades",
-        "optional_grades",
-        "flagged_only",
-        "max_items",
-    ),
-    *(
-        "drawn_from",
-        "plan",
-        "sampling_rate",
-        "repeat_rate",
-        "test_rate",
-        "training",
-        "implied_labels",
-    ),
-    *("lease_seconds", "guidelines", "created_by", "created_at", "label_schema_id", "label_schema"),
-)
 
 ORDER_LABELS: dict[QueueOrder, str] = {
     QueueOrder.SEVERITY: "most doubtful first",
@@ -76,202 +51,71 @@ ORDER_LABELS: dict[QueueOrder, str] = {
     QueueOrder.RANDOM: "in random order",
 }
 FROM_SCORES = (QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
-MOST_REVIEWS = 20
-MOST_ITEMS = 100_000  # largest ``max_items``
 LONGEST_NAME = 60  # characters
-LONGEST_GUIDELINES = 20_000  # characters
 
 
-class PlainRuleKeywords(TypedDict, total=False):
-    """The rules of a queue that a command hands on as they were typed: fields of `QueueRules`."""
+def new_queue(name: str, where: RowFilter | None = None, **options: object) -> Queue:
+    """Return a queue that is not stored yet.
 
-    needed: int
-    overlap: float
-    blind_people: bool
-    blind_judge: bool
-    sampling_rate: float
-    repeat_rate: float
-    test_rate: float
-    training: bool
-    implied_labels: bool | None
-    seed: str
-    subject: str
-    flagged_only: bool
-    max_items: int | None
+    A queue of pairs is always blind. In a training queue each person gets all answers with gold
+    labels, up to its limit, in random order. A queue with a limit gets the first items of its
+    order when it is created, and no items later.
 
+    Args:
+        name: How commands, pages and sentences call it.
+        where: Which answers or pairs it has (default: all).
+        options: Fields of `QueueOptions`, by the names of columns or of options.
 
-class RuleKeywords(PlainRuleKeywords, total=False):
-    """The rules that a preset or a command chooses for a queue."""
-
-    order: QueueOrder
-    reveal: bool
-    grades: tuple[str, ...]
-    optional_grades: tuple[str, ...]
-    guidelines: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRules:
-    """Which items a queue has, and how they are reviewed.
-
-    ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to
-    1) is the share of items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0
-    to below 1) is the share of randomly sampled answers. ``repeat_rate`` (0 to below 1) is the
-    probability that reviewers get one of their own items again after a week. ``test_rate`` is the
-    probability of a test item: an unannounced answer with a gold label. In a ``training`` queue
-    each person gets all answers with gold labels (up to ``max_items``) in random order, and sees
-    the gold label after each review. A review that is not unsure must have the ``grades``, and may
-    have the ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension.
-    With ``implied_labels``, a review without a label gets one, whatever the rule: hallucinated if
-    it confirms, grounded if it dismisses. None means that the settings decide (`implying_rules`).
-    ``reveal`` shows the judge after a blind review. A queue of pairs is always blind. A queue with
-    ``max_items`` (1 to 100,000) gets the first items of its order when it is created, and no items
-    later. Without ``flagged_only``, answers without a flag are included. In random order the items
-    are then a simple random sample. Raises BadInput if a value is outside its range, or the order
-    of a queue that hides the judge uses scores.
+    Raises:
+        BadInput: An option is unknown or outside its range, or options do not fit each other.
     """
-
-    name: str
-    where: RowFilter = field(default_factory=RowFilter)
-    order: QueueOrder = QueueOrder.SEVERITY
-    needed: int = 1
-    overlap: float = 1.0
-    blind_people: bool = False
-    blind_judge: bool = False
-    reveal: bool = True
-    grades: tuple[str, ...] = ("label", "groundedness")
-    optional_grades: tuple[str, ...] = ("quality",)
-    sampling_rate: float = 0.0
-    repeat_rate: float = 0.0
-    test_rate: float = 0.0
-    training: bool = False
-    implied_labels: bool | None = None
-    guidelines: str | None = None
-    seed: str = "judgeboard"
-    lease_seconds: int = 600
-    subject: str = "answers"
-    flagged_only: bool = True
-    max_items: int | None = None
-
-    def __post_init__(self) -> None:
-        name = " ".join(self.name.split())
-        if not name or len(name) > LONGEST_NAME or not name.isprintable():
-            raise BadInput(f"a queue has a name of 1 to {LONGEST_NAME} printable characters")
-        object.__setattr__(self, "name", name)
-        try:
-            object.__setattr__(self, "order", QueueOrder(self.order))
-        except ValueError:
-            raise BadInput(
-                f"the order must be one of {', '.join(QueueOrder)}, not {self.order!r}"
-            ) from None
-        if self.subject not in {"answers", "pairs"}:
-            raise BadInput(f"the items of a queue must be answers or pairs, not {self.subject!r}")
-        if self.subject == "pairs":
-            object.__setattr__(self, "blind_judge", True)
-            object.__setattr__(self, "blind_people", True)
-        if self.training:
-            for name, value in (
-                ("flagged_only", False),
-                ("blind_people", True),
-                ("order", QueueOrder.RANDOM),
-            ):
-                object.__setattr__(self, name, value)
-        if not 1 <= self.needed <= MOST_REVIEWS:
-            raise BadInput(
-                f"the number of reviews per item must be 1 to {MOST_REVIEWS}, not {self.needed}"
-            )
-        _check_share("overlap", self.overlap, whole=True)
-        _check_share("sampling rate", self.sampling_rate)
-        _check_share("repeat rate", self.repeat_rate)
-        _check_share("test rate", self.test_rate)
-        if not 10 <= self.lease_seconds <= 86_400:
-            raise BadInput(
-                f"a lease lasts from 10 seconds to a day, not {self.lease_seconds} seconds"
-            )
-        if self.blind_judge and self.order in FROM_SCORES:
-            raise BadInput(
-                f"the order {self.order.value} ({ORDER_LABELS[self.order]}) uses judges' scores, which this "
-                "queue hides: order by oldest or random"
-            )
-        optional = tuple(
-            grade for grade in dict.fromkeys(self.optional_grades) if grade not in self.grades
+    name = " ".join(name.split())
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise BadInput(f"a queue has a name of 1 to {LONGEST_NAME} printable characters")
+    chosen = checked(QueueOptions, options)
+    values = dict(chosen)
+    of_pairs = chosen.subject == PAIRS
+    if of_pairs:
+        values |= {"blind_judge": True, "blind_people": True}
+    if chosen.training:
+        values |= {"flagged_only": False, "blind_people": True, "sort": QueueOrder.RANDOM}
+    elif "sort" not in chosen.model_fields_set:
+        blind = of_pairs or chosen.blind_judge
+        values["sort"] = orders_of(blind=blind, flagged_only=chosen.flagged_only)[0]
+    values["optional_grades"] = tuple(
+        grade for grade in dict.fromkeys(chosen.optional_grades) if grade not in chosen.grades
+    )
+    queue = Queue(name=name, filter=where or RowFilter(), **values)
+    if queue.blind_judge and queue.sort in FROM_SCORES:
+        raise BadInput(
+            f"the order {queue.sort.value} ({ORDER_LABELS[queue.sort]}) uses judges' scores, which this "
+            "queue hides: order by oldest or random"
         )
-        object.__setattr__(self, "optional_grades", optional)
-        self._check_size()
-        self._check_texts()
-
-    def _check_size(self) -> None:
-        if self.subject == "pairs" and (self.training or self.test_rate):
-            raise BadInput("test items and training are for answers, not for pairs")
-        if self.training and (self.test_rate or self.repeat_rate):
-            raise BadInput("a training queue has no test items and no repeats: set both rates to 0")
-        if self.max_items is not None and not 1 <= self.max_items <= MOST_ITEMS:
-            raise BadInput(
-                f"the number of items must be 1 to {MOST_ITEMS:,}, not {self.max_items:,}"
-            )
-        if self.flagged_only:
-            return
-        if self.subject == "pairs":
-            raise BadInput("pairs have no flags: leave out the choice of flagged answers")
-        if self.max_items is None and not self.training:
-            raise MissingOption(
-                "a queue of all answers needs a number of items: give --limit", "--limit", "200"
-            )
-        if self.sampling_rate:
-            raise BadInput(
-                "only a queue of flagged answers can have a share of randomly sampled answers"
-            )
-        if self.order is QueueOrder.SEVERITY:
-            raise BadInput(
-                "answers without a flag have no severity: choose another order, for example random"
-            )
-
-    def _check_texts(self) -> None:
-        for grade in (*self.grades, *self.optional_grades):
-            if not grade.strip() or len(grade) > LONGEST_KEY or not grade.isprintable():
-                raise BadInput(
-                    "a grade must be label, groundedness, quality or the name of a rubric's dimension"
-                )
-        if self.guidelines is not None and len(self.guidelines) > LONGEST_GUIDELINES:
-            raise BadInput(f"guidelines have at most {LONGEST_GUIDELINES:,} characters")
-        for what, text in (("the guidelines", self.guidelines), ("the seed", self.seed)):
-            if text is not None and (reason := unstorable(text)):
-                raise BadInput(f"{what} cannot be stored: {reason}")
-
-    @property
-    def blind(self) -> bool:
-        """Whether the queue hides anything from the reviewer of an item."""
-        return self.blind_people or self.blind_judge
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The grades that a review can give, the required ones first."""
-        return (*self.grades, *self.optional_grades)
-
-    def as_row(self) -> dict[str, Any]:
-        """Return the rules as columns of the table of queues."""
-        row = {column: getattr(self, name) for name, column in _COLUMNS.items()}
-        return row | {"filter": self.where.as_dict()}
-
-    @classmethod
-    def of_row(cls, row: Row[Any]) -> Self:
-        """Return the rules of a stored queue without checks: those of today must not make an older queue unreadable."""
-        rules = cls.__new__(cls)
-        for name, column in _COLUMNS.items():
-            object.__setattr__(rules, name, getattr(row, column))
-        object.__setattr__(rules, "where", _stored_filter(json.dumps(row.filter)))
-        return rules
+    if of_pairs and (queue.training or queue.test_rate):
+        raise BadInput("test items and training are for answers, not for pairs")
+    if queue.training and (queue.test_rate or queue.repeat_rate):
+        raise BadInput("a training queue has no test items and no repeats: set both rates to 0")
+    if not queue.flagged_only:
+        _check_unflagged(queue)
+    return queue
 
 
-@lru_cache(maxsize=256)
-def _stored_filter(text: str) -> RowFilter:
-    """Return the filter of a queue. Every review reads all open queues, and a queue's filter never changes."""
-    return from_dict(json.loads(text))
-
-
-# The column of each field. Three columns, which exports and JSON show too, have older names.
-_COLUMNS = {each.name: each.name for each in fields(QueueRules)}
-_COLUMNS |= {"where": "filter", "order": "sort", "needed": "reviews_needed"}
+def _check_unflagged(queue: Queue) -> None:
+    """Raise `BadInput` if options do not fit a queue whose answers need no flag."""
+    if queue.subject == PAIRS:
+        raise BadInput("pairs have no flags: leave out the choice of flagged answers")
+    if queue.max_items is None and not queue.training:
+        raise MissingOption(
+            "a queue of all answers needs a number of items: give --limit", "--limit", "200"
+        )
+    if queue.sampling_rate:
+        raise BadInput(
+            "only a queue of flagged answers can have a share of randomly sampled answers"
+        )
+    if queue.sort is QueueOrder.SEVERITY:
+        raise BadInput(
+            "answers without a flag have no severity: choose another order, for example random"
+        )
 
 
 def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ...]:
@@ -291,69 +135,17 @@ def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ..
     )
 
 
-def _check_share(name: str, value: float, *, whole: bool = False) -> None:
-    most = "1" if whole else "below 1"
-    inside = 0 <= value <= 1 and (whole or value < 1)
-    if isinstance(value, bool) or not inside:
-        raise BadInput(f"the {name} is a share from 0 to {most}, not {number_words(value)}")
-
-
-class Queue(NamedTuple):
-    """A queue as stored. A label schema replaces the grades of its ``rules``.
-
-    ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None. A
-    queue with ``max_items`` has the first of the ``drawn_from`` answers or pairs that matched at
-    its creation. The ``plan`` of a planned queue has its strata (`DrawnStratum`). It is no
-    dataclass, because `to_json` writes those field by field.
-    """
-
-    id: int
-    rules: QueueRules
-    state: QueueState
-    drawn_from: int | None
-    plan: dict[str, Any] | None
-    created_by: str
-    created_at: datetime
-    label_schema_id: int | None = None
-    label_schema: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name by which commands, pages and sentences call it."""
-        return self.rules.name
-
-    @property
-    def of_difference(self) -> bool:
-        """Whether a plan filled it with answers on which two judge versions differ, which are no sample of all."""
-        return bool(self.plan and self.plan.get("other_judge"))
-
-    @property
-    def of_rate(self) -> bool:
-        """Whether a plan for the share of bad answers filled it."""
-        return self.plan is not None and not self.of_difference
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the columns of the queue in the order of its JSON, with every field of the filter."""
-        columns = self.rules.as_row() | self._asdict() | {"filter": self.rules.where}
-        return {key: columns[key] for key in _JSON_KEYS}
-
-
-_QUEUES = select(QUEUE, LABEL_SCHEMA_TITLE).outerjoin(
-    LABEL_SCHEMA, LABEL_SCHEMA.c.id == QUEUE.c.label_schema_id
-)
-
-
-def insert_queue(connection: Connection, row: dict[str, Any]) -> int | None:
-    """Store a queue and return its id, or None if a queue has its name already."""
-    return connection.execute(
-        insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id), row
-    ).scalar_one_or_none()
+def insert_queue(connection: Connection, queue: Queue) -> Queue | None:
+    """Store a queue and return it with its id, or None if a queue has its name already."""
+    inserted = insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id)
+    queue_id = connection.execute(inserted, queue.new_values()).scalar_one_or_none()
+    return None if queue_id is None else queue_by_id(connection, queue_id)
 
 
 def find_queue(connection: Connection, name: str) -> Queue | None:
     """Return the queue with this name, or None."""
-    row = connection.execute(_QUEUES.where(QUEUE.c.name == name)).one_or_none()
-    return None if row is None else _queue(row)
+    queues = rows_of(connection, select(Queue).where(QUEUE.c.name == name))
+    return queues[0] if queues else None
 
 
 def queue_named(connection: Connection, name: str) -> Queue:
@@ -372,19 +164,20 @@ def queue_named(connection: Connection, name: str) -> Queue:
 
 def queue_by_id(connection: Connection, queue_id: int) -> Queue:
     """Return a queue that is known to exist."""
-    return _queue(connection.execute(_QUEUES.where(QUEUE.c.id == queue_id)).one())
+    (queue,) = rows_of(connection, select(Queue).where(QUEUE.c.id == queue_id))
+    return queue
 
 
 def list_queues(
     connection: Connection, *, only_open: bool = False, subject: str | None = None
 ) -> list[Queue]:
     """Return the queues: open ones first, then the newest first."""
-    query = _QUEUES.order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
+    query = select(Queue).order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
     if only_open:
         query = query.where(QUEUE.c.state == QueueState.OPEN.value)
     if subject is not None:
         query = query.where(QUEUE.c.subject == subject)
-    return [_queue(row) for row in connection.execute(query)]
+    return rows_of(connection, query)
 
 
 def set_queue_state(connection: Connection, queue_id: int, state: QueueState) -> None:
@@ -418,15 +211,15 @@ def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
 
 def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
     """Return the open queues that are assigned to each person (by id), the oldest first."""
-    queues: dict[int, list[Queue]] = {}
-    query = _QUEUES.add_columns(QUEUE_ASSIGNMENT.c.reviewer_id.label("assignee")).join(
-        QUEUE_ASSIGNMENT, QUEUE_ASSIGNMENT.c.queue_id == QUEUE.c.id
+    is_open = QUEUE.c.state == QueueState.OPEN.value
+    queues = {queue.id: queue for queue in rows_of(connection, select(Queue).where(is_open))}
+    assigned = select(QUEUE_ASSIGNMENT.c.reviewer_id, QUEUE_ASSIGNMENT.c.queue_id).where(
+        QUEUE_ASSIGNMENT.c.queue_id.in_(queues)
     )
-    for row in connection.execute(
-        query.where(QUEUE.c.state == QueueState.OPEN.value).order_by(QUEUE.c.id)
-    ):
-        queues.setdefault(row.assignee, []).append(_queue(row))
-    return queues
+    by_person: dict[int, list[Queue]] = {}
+    for reviewer_id, queue_id in connection.execute(assigned.order_by(QUEUE_ASSIGNMENT.c.queue_id)):
+        by_person.setdefault(reviewer_id, []).append(queues[queue_id])
+    return by_person
 
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
@@ -434,10 +227,6 @@ def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bo
     query = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
     people = set(connection.execute(query).scalars())
     return not people or reviewer_id in people
-
-
-def _queue(row: Row[Any]) -> Queue:
-    return record_of(Queue, row, rules=QueueRules.of_row(row))
 
 
 class ItemCount(NamedTuple):

@@ -38,7 +38,7 @@ from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import NOT_UNDONE
-from judgeboard.store.queues import ANSWERS, Queue, list_queues
+from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.settings import thresholds
 from judgeboard.store.sql_compiler import by_index
@@ -55,7 +55,16 @@ from judgeboard.store.statements import (
     read_columns,
     read_numbers,
 )
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, QUEUE_ITEM, RESPONSE, REVIEW, SKIP
+from judgeboard.store.tables import (
+    CURRENT,
+    FLAG,
+    JUDGMENT,
+    QUEUE_ITEM,
+    RESPONSE,
+    REVIEW,
+    SKIP,
+    Queue,
+)
 
 GOOD, BAD, UNUSABLE = 0, 1, 2
 """The codes of ``JudgedAnswers.verdicts``."""
@@ -255,11 +264,7 @@ def open_in_random_order(connection: Connection) -> dict[str, IntArray]:
 
 def _is_random(queue: Queue) -> bool:
     """Whether the labels of a queue are a random sample of the answers that it was drawn from."""
-    return (
-        queue.rules.order is QueueOrder.RANDOM
-        and not queue.rules.training
-        and not queue.of_difference
-    )
+    return queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference
 
 
 def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[RandomOrder]:
@@ -267,13 +272,11 @@ def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[Rand
         tuple[RowFilter, bool, int | None, tuple[tuple[int, datetime], ...]], list[int]
     ] = {}
     for queue in queues:
-        last_id = (
-            None if queue.rules.max_items is None else _last_logged(connection, queue.created_at)
-        )
+        last_id = None if queue.max_items is None else _last_logged(connection, queue.created_at)
         judged_by = tuple((version_id, queue.created_at) for version_id in _planned_versions(queue))
-        queue_ids.setdefault(
-            (queue.rules.where, queue.rules.flagged_only, last_id, judged_by), []
-        ).append(queue.id)
+        queue_ids.setdefault((queue.filter, queue.flagged_only, last_id, judged_by), []).append(
+            queue.id
+        )
     return [RandomOrder(*which, _reviewed_in(connection, ids)) for which, ids in queue_ids.items()]
 
 
@@ -346,7 +349,7 @@ def reviewed_where_verdicts_differ(
             for queue in list_queues(connection, subject=ANSWERS)
             if queue.of_difference
             and _planned_versions(queue) == tuple(sorted(version_ids))
-            and queue.rules.where == RowFilter()
+            and queue.filter == RowFilter()
         ),
     )
 

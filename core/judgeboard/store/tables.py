@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint, text
+from sqlmodel._compat import SQLModelConfig
 
 from judgeboard.domain import (
     AlertCondition,
@@ -24,7 +25,6 @@ from judgeboard.domain import (
     Label,
     MessageKind,
     Preference,
-    QueueOrder,
     QueueState,
     ResponseKind,
     Role,
@@ -36,6 +36,7 @@ from judgeboard.domain import (
     WhyDiffers,
 )
 from judgeboard.registry.methods import load_method_tables
+from judgeboard.settings.sections import QueueOptions
 from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import METADATA as METADATA  # noqa: PLC0414 - for those who need all tables
 from judgeboard.store.columns import (
@@ -504,45 +505,30 @@ PAIR = table_of(Pair)
 _UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
 
 
-class Queue(Stored, table=True):
-    """A named queue and its rules; only its state changes. Open flags outside queues have no row here."""
+class Queue(Stored, QueueOptions, table=True):
+    """A named queue with its options; only its state changes. Open flags outside queues have no row here."""
 
+    # A row is made without pydantic's checks: `new_queue` makes them, and a queue of an earlier
+    # release stays readable.
+    model_config = SQLModelConfig(frozen=False, extra="ignore")
     has_hidden_rows = False
 
     name: str
-    created_by: str
-    subject: str = column(default="answers")
+    filter: RowFilter = column(JsonFilter, default_factory=RowFilter)
     state: QueueState = column(one_of(QueueState, "state"), default=QueueState.OPEN, changes=True)
-    filter: JsonData = column(JsonValue, default_factory=dict)
-    sort: QueueOrder = column(one_of(QueueOrder, "sort"), default=QueueOrder.SEVERITY)
-    reviews_needed: int = column(default=1)
-    overlap: float = column(default=1.0)
-    seed: str = column(default="judgeboard")
-    blind_people: bool = column(default=False)
-    blind_judge: bool = column(default=False)
-    training: bool = column(default=False)
-    reveal: bool = column(default=True)
-    flagged_only: bool = column(default=True)
-    grades: tuple[Any, ...] = column(
-        JsonTuple, default_factory=list, comment="A review must give them."
+    drawn_from: int | None = column(
+        default=None, comment="Number of answers or pairs that matched a queue with a limit."
     )
-    optional_grades: tuple[Any, ...] = column(JsonTuple, default_factory=list)
-    max_items: int | None = column(comment="If set, nothing joins the queue after its creation.")
-    drawn_from: int | None = column(comment="Number of answers or pairs that matched.")
-    plan: JsonData | None = column(
+    plan: dict[str, Any] | None = column(
         JsonValue,
+        default=None,
         comment="The strata of a planned queue: answers, labelled, drawn, inclusion probability.",
     )
-    sampling_rate: float = column(default=0.0)
-    repeat_rate: float = column(default=0.0)
-    test_rate: float = column(default=0.0)
-    implied_labels: bool | None = column(
-        default=None, comment="Whether decisions imply labels; NULL: the setting applies."
+    label_schema_id: int | None = column(
+        BigId, refers="label_schema", default=None, comment="Replaces the grades."
     )
-    lease_seconds: int = column(default=600)
-    guidelines: str | None
-    label_schema_id: int | None = column(BigId, refers="label_schema")
-    created_at: datetime = column(Utc)
+    created_by: str = column(default="", comment="Empty until the queue is stored.")
+    created_at: datetime = column(Utc, default=None)
 
     __table_args__ = (
         UniqueConstraint("name"),
@@ -555,6 +541,26 @@ class Queue(Stored, table=True):
         CheckConstraint("repeat_rate >= 0 AND repeat_rate < 1", name="repeat_rate"),
         CheckConstraint("test_rate >= 0 AND test_rate < 1", name="test_rate"),
     )
+
+    @property
+    def blind(self) -> bool:
+        """Whether the queue hides anything from the reviewer of an item."""
+        return self.blind_people or self.blind_judge
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The grades that a review can give, the required ones first."""
+        return (*self.grades, *self.optional_grades)
+
+    @property
+    def of_difference(self) -> bool:
+        """Whether a plan filled it with answers on which two judge versions differ, which are no sample of all."""
+        return bool(self.plan and self.plan.get("other_judge"))
+
+    @property
+    def of_rate(self) -> bool:
+        """Whether a plan for the share of bad answers filled it."""
+        return self.plan is not None and not self.of_difference
 
 
 QUEUE = table_of(Queue)

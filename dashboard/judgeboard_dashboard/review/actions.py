@@ -461,7 +461,7 @@ class QueueActions(Actions):
         """Whether the reviewer must decide, because no field asks for it and no label makes the decision."""
         if deciding_field(self.draft) is not None:
             return False
-        rules = self.work.queue.rules
+        rules = self.work.queue
         label_decides = (
             "label" in rules.grades and not rules.implied_labels
         )  # see `labelled_decision`
@@ -493,7 +493,7 @@ class QueueActions(Actions):
             self.session.say(LOW_QUALITY, refused=True)
         else:
             missing = (
-                *missing_grades(self.work.queue.rules, None, self.draft.grade()),
+                *missing_grades(self.work.queue, None, self.draft.grade()),
                 *self.draft.missing(),
             )
             self._say_missing(missing or [PROBLEM])
@@ -572,7 +572,7 @@ class QueueActions(Actions):
         if work.reveal is not None:
             self._answer_reveal(reviewer, work.reveal, decision)
             return
-        missing = missing_grades(work.queue.rules, decision, grades)
+        missing = missing_grades(work.queue, decision, grades)
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
             missing += draft.missing()
         if missing:
@@ -591,7 +591,7 @@ class QueueActions(Actions):
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
             if decided.reveal:
                 reveals.append((decided.review_id, decision))
-            if work.queue.rules.training:
+            if work.queue.training:
                 with self.store.reading() as connection:
                     feedback = training_feedback(connection, decided.item_id, decided.review_id)
                 work.feedback = (

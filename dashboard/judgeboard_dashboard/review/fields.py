@@ -10,7 +10,7 @@ import streamlit as st
 from judgeboard.domain import GRADE_TEXTS, NOTES, Action, Label, Response
 from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.store.items import Item
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.tables import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted
@@ -136,7 +136,7 @@ def item_grades(actions: Actions, rubric: RubricScores) -> None:
 
 
 def queue_grades(
-    actions: Actions, rules: QueueRules, response: Response, *, marked: bool = True
+    actions: Actions, rules: Queue, response: Response, *, marked: bool = True
 ) -> None:
     """Show the buttons for the grades that a queue asks for. ``marked``: show which grades are required."""
     fill_fields(actions.draft)

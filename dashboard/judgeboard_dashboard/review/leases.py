@@ -17,9 +17,9 @@ from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.leases import count_items_for, count_with_others, own_progress, work_mark
-from judgeboard.store.queues import Queue, queue_by_id, queue_named
+from judgeboard.store.queues import queue_by_id, queue_named
 from judgeboard.store.settings import thresholds
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.tables import Queue, Reviewer
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview
@@ -222,7 +222,7 @@ class QueueSession:
 
     def renew(self, now: datetime) -> None:
         """Renew each lease after a part of its time, except for a shown item that has expired: its reviewer decides."""
-        span = timedelta(seconds=self.queue.rules.lease_seconds)
+        span = timedelta(seconds=self.queue.lease_seconds)
         for leased in list(self.items):
             if (
                 leased.shown and leased.expired(now)
@@ -297,7 +297,7 @@ def release_leases() -> None:
 
 def keep_leases(work: QueueSession) -> None:
     """Renew the leases now and then while the page is open and its reviewer is active."""
-    st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.rules.lease_seconds / 4))(work)
+    st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.lease_seconds / 4))(work)
 
 
 def others_words(work: QueueSession) -> Callable[[], None]:

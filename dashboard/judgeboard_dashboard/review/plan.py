@@ -11,11 +11,11 @@ from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version
 from judgeboard.people.roster import people_named
-from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
+from judgeboard.settings.sections import PLANNED
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queues import LONGEST_NAME, QueueRules, RuleKeywords
+from judgeboard.store.queues import LONGEST_NAME, new_queue
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import known_people
@@ -140,10 +140,9 @@ def _create(labels: int, name: str, people: list[str], reviewer: Reviewer) -> No
     with saving("Not created"):
         with store().reading() as connection:
             drawn = draw_plan(connection, RowFilter())
-        planned: RuleKeywords = {**PLANNED, "max_items": labels}
-        rules = QueueRules(name, **planned)
+        new = new_queue(name, **PLANNED.given() | {"max_items": labels})
         assigned = people_named(store(), people, by=reviewer)
-        created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)
+        created = create_queue(store(), new, by=reviewer, assigned=assigned, plan=drawn)
         start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
         again = notes.note("labelled_again", labelled=created.labelled, joined=created.joined).text
         confirm("queues", f"{start} {again}" if created.labelled else start)

@@ -17,7 +17,6 @@ from judgeboard.people.permissions import ENTERED, SIGNED_IN, may
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.nothing_left import nothing_left
-from judgeboard.reviews.presets import FIRST_SAMPLE, FIRST_SAMPLE_NAME, PRESETS
 from judgeboard.reviews.queue_work import MOST_COUNTED, own_queues
 from judgeboard.reviews.queues import (
     PersonProgress,
@@ -27,6 +26,7 @@ from judgeboard.reviews.queues import (
     create_queue,
     queue_progress,
 )
+from judgeboard.settings.sections import FIRST_SAMPLE, FIRST_SAMPLE_NAME, PRESETS, QueueOptions
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import list_schemas
@@ -36,13 +36,11 @@ from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import (
     ANSWERS,
     LONGEST_NAME,
-    MOST_ITEMS,
-    MOST_REVIEWS,
     ORDER_LABELS,
     PAIRS,
-    QueueRules,
     find_queue,
     list_queues,
+    new_queue,
     orders_of,
 )
 from judgeboard.store.reviewers import reviewers_of
@@ -103,7 +101,7 @@ GRADE_FIELDS = (
     ("optional_grades", "Optional grades", "Reviewers see these fields and may leave them empty."),
 )
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
-_DEFAULTS = QueueRules("defaults")
+_DEFAULTS = QueueOptions()
 MOST = 50
 PLAN_LABELS = "Plan the labels for a figure"
 
@@ -166,7 +164,7 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
 
 def item_words(progress: QueueProgress) -> str:
     """Return the number of items of a queue with their noun, for example "30 pairs"."""
-    return count(progress.items, "pair" if progress.queue.rules.subject == PAIRS else "answer")
+    return count(progress.items, "pair" if progress.queue.subject == PAIRS else "answer")
 
 
 def progress_words(progress: QueueProgress) -> str:
@@ -240,9 +238,9 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     with right:
         if lead and is_open:
             _lead(progress, reviewer)
-        if queue.rules.guidelines:
+        if queue.guidelines:
             heading("Guidelines")
-            show(tag("div", queue.rules.guidelines, cls="jb-reason"))
+            show(tag("div", queue.guidelines, cls="jb-reason"))
 
 
 def _people(progress: QueueProgress) -> None:
@@ -287,9 +285,9 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
             if st.button(f"Close {as_label(queue.name)}", key="queue_close", wrap=False):
                 close_queue(store(), queue.name, by=reviewer)
                 st.rerun()
-    if queue.rules.blind and progress.assigned_to:
+    if queue.blind and progress.assigned_to:
         caption("Assigned reviewers of a blind queue see its answers only in the queue.")
-    elif queue.rules.blind:
+    elif queue.blind:
         caption(
             "Its answers are hidden from everybody until they have reviewed them. Assign it to its reviewers."
         )
@@ -306,7 +304,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
         own = [
             work
             for work in own_queues(connection, reviewer.id)
-            if subject in {None, work.queue.rules.subject}
+            if subject in {None, work.queue.subject}
         ]
     if not own:
         return False
@@ -323,7 +321,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
                 )
                 number = f"more than {MOST_COUNTED - 1:,}" if left >= MOST_COUNTED else f"{left:,}"
                 of_them = f" ({skipped:,} skipped)" if skipped else ""
-                pairs = (" pair" if left == 1 else " pairs") if queue.rules.subject == PAIRS else ""
+                pairs = (" pair" if left == 1 else " pairs") if queue.subject == PAIRS else ""
                 words = f"{number}{pairs} left for you{of_them}, {done:,} done"
                 show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
         if len(own) > MOST_SHOWN:
@@ -347,7 +345,7 @@ def start_reviewing(*, key: str) -> None:
         )
         return
     with st.container(key=f"{key}_row", horizontal=True, vertical_alignment="center", gap="small"):
-        tip = f"Draws {FIRST_SAMPLE['max_items']} answers at random. You label them before you see the judge."
+        tip = f"Draws {FIRST_SAMPLE.max_items} answers at random. You label them before you see the judge."
         icon = ":material/play_arrow:"
         if st.button(
             "Start reviewing",
@@ -370,7 +368,7 @@ def _draw_first_sample(reviewer: Reviewer) -> None:
     people = people_named(store(), [*known_people(), reviewer.name], by=reviewer)
     create_queue(
         store(),
-        QueueRules(FIRST_SAMPLE_NAME, **FIRST_SAMPLE),
+        new_queue(FIRST_SAMPLE_NAME, **FIRST_SAMPLE.given()),
         by=reviewer,
         assigned=people,
         plan=drawn,
@@ -457,7 +455,7 @@ def new_queue_head(new: str) -> None:
         )
 
 
-def new_queue() -> None:
+def queue_form() -> None:
     """Show the form that creates a queue from rules."""
     reviewer = ask_reviewer()
     if reviewer is None:
@@ -577,7 +575,7 @@ def _how_many(values: dict[str, Any]) -> None:
     if values["training"]:
         return
     st.session_state.setdefault("nq_needed", 1)
-    values["needed"] = int(st.number_input("Reviews per item", 1, MOST_REVIEWS, key="nq_needed"))
+    values["needed"] = int(st.number_input("Reviews per item", 1, 20, key="nq_needed"))
     if values["needed"] > 1:
         label = "Share of items that need this many reviews (%); the others need one"
         values["overlap"] = _share(label, 100.0, 10.0, "nq_overlap")
@@ -606,7 +604,7 @@ def _size(values: dict[str, Any]) -> None:
         if values["flagged_only"]
         else "Number of items",
         min_value=1,
-        max_value=MOST_ITEMS,
+        max_value=100_000,
         value=None,
         key=_SIZE,
         help="The queue takes the first items of its order. If the order is random, the seed determines them.",
@@ -648,15 +646,14 @@ def _use_preset() -> None:
     chosen = st.session_state.get(_PRESET)
     if chosen is None:
         return
-    rules = {
-        name: getattr(_DEFAULTS, name) for name in ("flagged_only", "max_items", "needed", "order")
-    }
-    rules |= {"blind_judge": False, "blind_people": False, **PRESETS[chosen].rules}
-    st.session_state["nq_subject"] = FLAGGED if rules["flagged_only"] else EVERY
-    st.session_state[_SIZE] = rules["max_items"]
-    for name in ("needed", "blind_judge", "blind_people"):
-        st.session_state[f"nq_{name}"] = rules[name]
-    st.session_state[_order_field(rules["blind_judge"], rules["flagged_only"])] = rules["order"]
+    options = PRESETS[chosen].options
+    st.session_state["nq_subject"] = FLAGGED if options.flagged_only else EVERY
+    st.session_state[_SIZE] = options.max_items
+    st.session_state["nq_needed"] = options.reviews_needed
+    st.session_state["nq_blind_judge"] = options.blind_judge
+    st.session_state["nq_blind_people"] = options.blind_people
+    order = _order_field(blind=options.blind_judge, flagged_only=options.flagged_only)
+    st.session_state[order] = options.sort
     if st.session_state.get("nq_name", "") in ("", st.session_state.get(_PROPOSED)):
         # A name with today's date that no queue has.
         name = f"{PRESETS[chosen].name}, {day(utc_now())}"
@@ -744,10 +741,10 @@ def _create(
     values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None
 ) -> None:
     with saving("Not created"):
-        rules = QueueRules(**values)
+        new = new_queue(**values)
         assigned = people_named(store(), people, new=not sign_in().asked, by=reviewer)
-        created = create_queue(store(), rules, by=reviewer, assigned=assigned, schema=schema)
-        items = count(created.joined, "pair" if rules.subject == PAIRS else "answer")
+        created = create_queue(store(), new, by=reviewer, assigned=assigned, schema=schema)
+        items = count(created.joined, "pair" if new.subject == PAIRS else "answer")
         sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
         message = f"Created: {created.queue.name} with {items}{sample}."
         if created.short:

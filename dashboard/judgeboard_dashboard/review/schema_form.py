@@ -15,7 +15,7 @@ from judgeboard.formats.label_schema import BUILT_IN, TYPED, FieldType, LabelSch
 from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.checks import ASKED
 from judgeboard.store.issues import list_modes
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.tables import Queue
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
@@ -156,7 +156,7 @@ class SchemaActions(DraftActions):
 
 
 def rubric_schema(
-    rules: QueueRules, words: Mapping[str, Sequence[str]] = NO_WORDS, *, required: bool = True
+    rules: Queue, words: Mapping[str, Sequence[str]] = NO_WORDS, *, required: bool = True
 ) -> LabelSchema | None:
     """Return the dimensions of a rubric that a queue asks for, as scales from 1 to 5; None if it asks for none.
 
@@ -176,7 +176,7 @@ def rubric_schema(
 
 
 def schema_actions(
-    actions: Actions, rules: QueueRules | None, response: Response
+    actions: Actions, rules: Queue | None, response: Response
 ) -> SchemaActions | None:
     """Return the actions for the fields of the draft's schema, None without a schema; ``rules`` ask for the quality."""
     if actions.draft.schema is None:
@@ -187,7 +187,7 @@ def schema_actions(
     return SchemaActions(actions.session, actions.subject, actions.draft.schema, response, quality)
 
 
-def side_fields(actions: Actions, rules: QueueRules | None, response: Response) -> None:
+def side_fields(actions: Actions, rules: Queue | None, response: Response) -> None:
     """Show the fields of the draft's schema, and the failure modes. See `schema_actions`."""
     draft, fields = actions.draft, schema_actions(actions, rules, response)
     if fields is not None:

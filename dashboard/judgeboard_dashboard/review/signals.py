@@ -9,7 +9,7 @@ from judgeboard.domain import GRADE_TEXTS, ClaimMark, Grade, Stage, Verdict
 from judgeboard.measure.repeats import repeats_of_judgment
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
-from judgeboard.store.queues import Queue, QueueRules
+from judgeboard.store.tables import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, beginning, join, tag
@@ -575,17 +575,17 @@ def queue_pane(
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane beside an answer of a queue: guidelines, or signals once the judge is shown."""
     item = leased.item
-    scales = scales_block(queue.rules.asked, aside=_named(queue))
+    scales = scales_block(queue.asked, aside=_named(queue))
     guidelines = None
-    if queue.rules.guidelines:
-        body = tag("div", queue.rules.guidelines, cls="jb-reason")
+    if queue.guidelines:
+        body = tag("div", queue.guidelines, cls="jb-reason")
         guidelines = (
             _block("This queue", body)
             if scales
             else _block("How to grade", body, aside=_named(queue))
         )
     if item is None or (reveal is None and item.hidden.judge):
-        first = tag("div", _blind_queue(queue.rules), cls="jb-pane")
+        first = tag("div", _blind_queue(queue), cls="jb-pane")
         return first, tag("div", scales, guidelines, cls="jb-pane jb-signals")
     reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
@@ -628,7 +628,7 @@ def _grade_words(name: str, grade: Any) -> str | None:
     return score(grade) if name == "groundedness" else f"{grade} / 4"
 
 
-def _blind_queue(rules: QueueRules) -> Html | None:
+def _blind_queue(rules: Queue) -> Html | None:
     if not rules.blind:
         return None
     hidden = [

@@ -15,8 +15,8 @@ from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
 from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.items import Item
-from judgeboard.store.queues import QueueRules
 from judgeboard.store.responses import NO_QUESTION
+from judgeboard.store.tables import Queue
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions
@@ -456,7 +456,7 @@ def answer_panes(
     *,
     saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
-    rules: QueueRules | None = None,
+    rules: Queue | None = None,
     correctable: bool = True,
     over_signals: Callable[[], None],
     under_side: Callable[[], None],

@@ -224,7 +224,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     if item is not None and rubric is not None:
         if is_open:
             schema = schema_of_item(store(), item_id) or rubric_schema(
-                conflict.queue.rules, required=False
+                conflict.queue, required=False
             )
             actions.draft.schema = schema
         with reading() as connection:
@@ -240,7 +240,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             actions,
             item,
             side,
-            rules=conflict.queue.rules,
+            rules=conflict.queue,
             correctable=is_open,
             over_signals=partial(again_section, actions, item),
             under_side=partial(
@@ -272,7 +272,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         else side_choices(actions.decide, Shown.AB, sides=STORED_SIDES),
         grades=None
         if item is None
-        else partial(queue_grades, actions, conflict.queue.rules, item.response, marked=False),
+        else partial(queue_grades, actions, conflict.queue, item.response, marked=False),
         note=("Reason (M)", "Required: the reason for your decision"),
     )
 
@@ -285,7 +285,7 @@ def reviews_block(conflict: Conflict) -> Html:
     cards = [
         _card(
             review,
-            "" if conflict.queue.label_schema else " / 5",
+            "" if conflict.queue.label_schema_id else " / 5",
             kept=review.reviewer_id in keepers,
         )
         for review in conflict.reviews

@@ -482,7 +482,7 @@ def _draw_queue_item(
         reveal.changing = True
     if item is not None:
         session.draft(leased.subject).schema = work.schema or rubric_schema(
-            work.queue.rules, leased.rubric.words
+            work.queue, leased.rubric.words
         )
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts: tuple[str | None, ...] = () if item is None else item_texts(item.response)
@@ -493,9 +493,9 @@ def _draw_queue_item(
     leased.shown = True
     leased.expiry_shown = reveal is None and leased.expired(utc_now())
     blind = item is None or item.hidden.judge
-    implies = work.queue.rules.implied_labels
+    implies = work.queue.implied_labels
     if implies is None:
-        graded = "label" in work.queue.rules.grades or work.schema is not None
+        graded = "label" in work.queue.grades or work.schema is not None
         implies = (
             False
             if item is None or blind or graded
@@ -530,7 +530,7 @@ def _draw_queue_item(
             actions,
             item,
             side,
-            rules=work.queue.rules,
+            rules=work.queue,
             correctable=reveal is None or reveal.changing,
             over_signals=partial(again_section, actions, item),
             under_side=partial(
@@ -539,8 +539,8 @@ def _draw_queue_item(
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
-            if work.queue.rules.guidelines:
-                guidelines = tag("div", work.queue.rules.guidelines, cls="jb-reason")
+            if work.queue.guidelines:
+                guidelines = tag("div", work.queue.guidelines, cls="jb-reason")
                 show(
                     tag(
                         "details",
@@ -557,9 +557,7 @@ def _draw_queue_item(
         actions,
         question,
         choices,
-        grades=None
-        if item is None
-        else partial(queue_grades, actions, work.queue.rules, item.response),
+        grades=None if item is None else partial(queue_grades, actions, work.queue, item.response),
     )
 
 
@@ -655,7 +653,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
 
 
 def _show_feedback(work: QueueSession) -> None:
-    if work.queue.rules.training:
+    if work.queue.training:
         words = (
             work.feedback
             or "Training. The gold label of each item is shown here after your review."

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from judgeboard_dashboard.review.plan import plan_queue
-from judgeboard_dashboard.review.queues import new_queue, new_queue_head, queue_list
+from judgeboard_dashboard.review.queues import new_queue_head, queue_form, queue_list
 from judgeboard_dashboard.session import page
 from judgeboard_dashboard.widgets.filters import FIELDS
 from judgeboard_dashboard.widgets.navigation import PLANNED_ITEMS, follow
@@ -16,6 +16,6 @@ with page():
     if new == PLANNED_ITEMS:
         plan_queue()
     elif new:
-        new_queue()
+        queue_form()
     else:
         queue_list()

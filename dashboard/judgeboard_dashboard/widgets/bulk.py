@@ -239,7 +239,7 @@ def _offers(page: str) -> list[Offer]:
         )
     if reviewer is not None and permitted(Action.ASSIGN):
         goals: dict[str, dict[str, Any]] = {
-            each.name: {"queue": each.name} for each in queues if not each.rules.training
+            each.name: {"queue": each.name} for each in queues if not each.training
         }
         goals |= {f"{name} (person)": {"person": name} for name in known_people()}
         goal = st.selectbox(

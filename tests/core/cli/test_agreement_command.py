@@ -12,7 +12,7 @@ from judgeboard.cli.app import run
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judging_log import address
 from queue_case import CONFIRM, queue_case
 
@@ -218,7 +218,7 @@ def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
     )
     create_queue(
         sqlite_store,
-        QueueRules("q", needed=2, blind_people=True),
+        new_queue("q", needed=2, blind_people=True),
         by=case.lead,
         assigned=case.people,
         schema="s",

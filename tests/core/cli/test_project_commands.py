@@ -155,7 +155,10 @@ def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder
     marks_removed = [line.removeprefix("# ") for line in examples.splitlines()]
     file.write_text(text[: text.index("# [[checks]]")] + "\n".join(marks_removed))
     settings = load_settings()
-    assert (settings.queues["medical"].needed, settings.suites["release"].threshold) == (2, 4)
+    assert (settings.queues["medical"].reviews_needed, settings.suites["release"].threshold) == (
+        2,
+        4,
+    )
     assert (settings.alerts["old"].after, settings.judging_rules["live"].rate) == ("2d", ("0.1",))
     assert "short enough" in (settings.checks or "")
     assert len(examples.splitlines()) < 30
@@ -262,22 +265,22 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(
     with closing(open_store(None)) as store, store.reading() as connection:
         queue = queue_named(connection, "legal")
         assert (
-            queue.rules.needed,
-            queue.rules.order,
-            queue.rules.blind_judge,
-            queue.rules.max_items,
+            queue.reviews_needed,
+            queue.sort,
+            queue.blind_judge,
+            queue.max_items,
         ) == (
             2,
             "random",
             True,
             7,
         )
-        assert (queue.rules.grades, queue.rules.guidelines, queue.rules.implied_labels) == (
+        assert (queue.grades, queue.guidelines, queue.implied_labels) == (
             ("label",),
             guidelines,
             False,
         )
-        assert queue.rules.where.rules == ("random_sample",)
+        assert queue.filter.rules == ("random_sample",)
     assert run(["rule", "add", "alert", "old"]) == 0
     assert " old_flags > 0," in capsys.readouterr().out
     assert run(["rule", "add", "judge", "live", "--max-calls", "20"]) == 0
@@ -287,7 +290,7 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(
     assert " 20 calls" in out
     assert run(["config"]) == 0
     out = capsys.readouterr().out
-    assert "queues.legal              where: rule=random_sample" in out
+    assert "queues.legal              limit: 7, order: random, needed: 2" in out
     # The line of the alert.
     assert "(judgeboard.toml, line 12)" in out
     (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
@@ -350,10 +353,6 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
         (
             '[judges.a]\nprovider = "opnai"',
             "line 2: judges.a.provider 'opnai' is unknown; known: openai, anthropic",
-        ),
-        (
-            '[queues.a]\npreset = "wurst"',
-            "line 2: queues.a.preset 'wurst' is unknown; known: random, .*",
         ),
         (
             '[queues.a]\nneeded = 2\nwhere = {rule = "low"}',

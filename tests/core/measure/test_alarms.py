@@ -26,13 +26,13 @@ from judgeboard.measure.sample import answers_of
 from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.measure.window_comparison import compare_windows
 from judgeboard.reports.trends import corrected_lines
-from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
+from judgeboard.settings.sections import PLANNED
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import EVENT, Alarm
@@ -97,7 +97,11 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
     with store.reading() as connection:
         plan = draw_plan(connection, RowFilter())
     create_queue(
-        store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan
+        store,
+        new_queue("q", max_items=30, **PLANNED.given()),
+        by="cli:lena",
+        assigned=(lead,),
+        plan=plan,
     )
     seen = Seen(store, lead.id)
     assert (measure_rate(seen).headline.code, measure_rate(seen).share.value) == (

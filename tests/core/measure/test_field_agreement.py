@@ -17,7 +17,7 @@ from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.responses import external_ids
 from judging_log import number_in
 from queue_case import CONFIRM, queue_case
@@ -43,7 +43,7 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     add_schema(store, SCHEMA, by=case.lead)
     create_queue(
         store,
-        QueueRules("q", needed=2, blind_people=True),
+        new_queue("q", needed=2, blind_people=True),
         by=case.lead,
         assigned=case.people,
         schema="s",
@@ -107,7 +107,7 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     add_schema(store, SCHEMA, by=case.lead)
     create_queue(
         store,
-        QueueRules("q", needed=3, blind_people=True),
+        new_queue("q", needed=3, blind_people=True),
         by=case.lead,
         assigned=case.people,
         schema="s",
@@ -149,7 +149,7 @@ def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
     case = queue_case(store)
     case.flagged(0.1)
     add_schema(store, schema_in("name: l\nfields: [label]"), by=case.lead)
-    rules = QueueRules("q", needed=2, blind_people=True, implied_labels=True)
+    rules = new_queue("q", needed=2, blind_people=True, implied_labels=True)
     create_queue(store, rules, by=case.lead, assigned=case.people, schema="l", now=case.now)
     for who in (case.mara, case.jon):
         case.say(case.lease(who), who, CONFIRM)
@@ -167,7 +167,7 @@ def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_stor
     add_schema(store, SCHEMA, by=case.lead)
     create_queue(
         store,
-        QueueRules("q", needed=2, blind_people=True),
+        new_queue("q", needed=2, blind_people=True),
         by=case.lead,
         assigned=case.people,
         schema="s",

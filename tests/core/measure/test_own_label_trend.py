@@ -13,7 +13,7 @@ from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
 from queue_case import CONFIRM, QueueCase, queue_case
 
@@ -45,7 +45,7 @@ def labelled(store: Store) -> QueueCase:
         "needed": 2,
         "blind_people": True,
     }
-    rules = QueueRules("q", RowFilter(ids=ids), **many)
+    rules = new_queue("q", RowFilter(ids=ids), **many)
     create_queue(store, rules, by=case.lead, assigned=case.people, schema="s", now=case.now)
     labels = [(case.mara, tone) for tone in (1, 2, 3, 3, 3, 3)]
     for who, tone in [*labels, (case.jon, 3)]:

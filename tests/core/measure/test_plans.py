@@ -33,15 +33,15 @@ from judgeboard.measure.result import Result
 from judgeboard.measure.samples import StratumName, judging_version
 from judgeboard.measure.thresholds import Goal, measure_threshold
 from judgeboard.people.roster import change_settings, ensure_reviewer, raise_flags
-from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
+from judgeboard.settings.sections import PLANNED
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.rates import summed
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.opening import open_store
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import FLAG
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 from recordings import records
@@ -274,7 +274,7 @@ def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> 
         plan = draw_plan(connection, RowFilter())
     create_queue(
         case.store,
-        QueueRules("q", max_items=60, **PLANNED),
+        new_queue("q", max_items=60, **PLANNED.given()),
         by=case.lead,
         assigned=case.people,
         plan=plan,
@@ -295,7 +295,7 @@ def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(
         plan = draw_plan(connection, RowFilter())
     created = create_queue(
         sqlite_log.store,
-        QueueRules("q", max_items=30, **PLANNED),
+        new_queue("q", max_items=30, **PLANNED.given()),
         by="cli:lena",
         assigned=(lead,),
         plan=plan,

@@ -29,7 +29,7 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.grades import GradedReviews
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.strata import JudgedAnswers
@@ -183,7 +183,7 @@ class ChangingLog:
         lead = ensure_reviewer(self.store, "page", "Lead")
         flagged = self.rng.random() < 0.5
         size = None if flagged else 5
-        rules = QueueRules(
+        rules = new_queue(
             f"q{self.number}", order=QueueOrder.RANDOM, flagged_only=flagged, max_items=size
         )
         try:
@@ -320,7 +320,7 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
     version = log.version()
     log.say_all(version, ids, label=BAD, groundedness=0.125)
     lead, mara = (ensure_reviewer(store, "page", name) for name in ("Lead", "Mara"))
-    rules = QueueRules(
+    rules = new_queue(
         "blind", RowFilter(query_types=("marker",)), order=QueueOrder.OLDEST, blind_judge=True
     )
     create_queue(store, replace(rules, flagged_only=False, max_items=2), by=lead, assigned=(mara,))

@@ -36,7 +36,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
@@ -409,7 +409,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     assert plan.labelled is not None
     # It draws answers with a label that people chose, too.
     assert len(plan.labelled) == 0
-    rules = QueueRules(
+    rules = new_queue(
         "judges", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=60
     )
     create_queue(log.store, rules, by="test", plan=plan)
@@ -626,7 +626,7 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
 
 def reviewed_in_random_order(store: Store) -> None:
     """Repeat all reviews as those of a queue with all answers in random order."""
-    rules = QueueRules(
+    rules = new_queue(
         "all", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=10_000
     )
     create_queue(store, rules, by="test")

@@ -29,7 +29,7 @@ from judgeboard.reviews.leases import take_item
 from judgeboard.reviews.queues import add_schema, close_queue, create_queue
 from judgeboard.reviews.submissions import LOST
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs
@@ -542,7 +542,7 @@ fields:
 def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, tmp_path) -> None:
     case.flagged(*[0.1] * 4)
     add_schema(case.store, SCHEMA, by=case.lead)
-    create_queue(case.store, QueueRules("q"), by=case.lead, schema="support", now=case.now)
+    create_queue(case.store, new_queue("q"), by=case.lead, schema="support", now=case.now)
     file = tmp_path / "b.jsonl"
     line, *_ = exported(case, file)
     assert line["fields"] == {"verdict": None, "tone": None, "why": None, "errors": None}

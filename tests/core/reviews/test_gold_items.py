@@ -10,7 +10,7 @@ from judgeboard.reviews.person_work import PersonWork, everybodys_work, training
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
 
@@ -47,7 +47,7 @@ def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_al
     counted, before = labels(case), case.progress()
     first = case.lease(case.ada)
     assert first.response_id in gold
-    assert not any("test" in phrase for phrase in first.queue.rules.grades)
+    assert not any("test" in phrase for phrase in first.queue.grades)
     with Seen(
         case.store, case.ada.id
     ).reading() as connection:  # the gold label is hidden until she has reviewed it
@@ -110,4 +110,4 @@ def test_what_cannot_be_a_test_or_a_training_is_refused(case: QueueCase) -> None
         {"test_rate": 1.0},
     ):
         with pytest.raises(BadInput):
-            QueueRules("q", **rules)
+            new_queue("q", **rules)

@@ -18,7 +18,7 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import reviews_on
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.reviews import find_review
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
@@ -56,7 +56,7 @@ def queue(case: QueueCase) -> QueueCase:
     """Return a queue of two answers, each reviewed twice with the schema."""
     case.flagged(0.1, 0.2)
     add_schema(case.store, SCHEMA, by=case.lead)
-    rules = QueueRules("q", needed=2, blind_people=True)
+    rules = new_queue("q", needed=2, blind_people=True)
     create_queue(
         case.store, rules, by=case.lead, assigned=case.people, schema="support", now=case.now
     )
@@ -127,7 +127,7 @@ def test_a_field_of_another_schema_is_refused(queue: QueueCase) -> None:
             choices={"verdict": "wrong", "shade": "red"},
         )
     with pytest.raises(NotFound, match="support"):
-        create_queue(queue.store, QueueRules("other"), by=queue.lead, schema="nothing")
+        create_queue(queue.store, new_queue("other"), by=queue.lead, schema="nothing")
 
 
 @on_sqlite

@@ -44,7 +44,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.open_flags import QueueLine, open_counts, queue_page
 from judgeboard.store.overview import overview, work_state
 from judgeboard.store.own_reviews import own_reviews_page
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviews import find_review
 from judgeboard.store.settings import set_setting
@@ -452,7 +452,7 @@ def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_a
     def create(_number: int) -> str:
         ready.wait()
         try:
-            rules = QueueRules("same", subject="pairs", order=QueueOrder.OLDEST)
+            rules = new_queue("same", subject="pairs", order=QueueOrder.OLDEST)
             return create_queue(store, rules, by=lead, assigned=[lead]).queue.name
         except BadInput as refused:
             return "refused" if "'same-2'" in str(refused) else "no other name"

@@ -8,7 +8,7 @@ from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import conditions_of, describe, from_dict, parse_where
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
 from queue_case import CONFIRM, QueueCase, queue_case
 
@@ -33,7 +33,7 @@ def labelled(store: Store) -> QueueCase:
     case = queue_case(store)
     case.flagged(0.1, 0.2, 0.3)
     add_schema(store, SCHEMA, by=case.lead)
-    rules = QueueRules("q", needed=2, blind_people=True)
+    rules = new_queue("q", needed=2, blind_people=True)
     create_queue(store, rules, by=case.lead, assigned=case.people, schema="s", now=case.now)
     for values in REVIEWS:
         grade = SCHEMA.grade(values)

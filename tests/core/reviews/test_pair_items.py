@@ -224,7 +224,7 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(pairs: PairCase) -> No
 def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: QueueCase) -> None:
     add_pairs(case.store, 1)
     made = case.queue(subject="pairs", order=QueueOrder.RANDOM, where=RowFilter(sources=("bench",)))
-    assert (made.joined, made.queue.rules.blind_judge, made.queue.rules.blind_people) == (
+    assert (made.joined, made.queue.blind_judge, made.queue.blind_people) == (
         1,
         True,
         True,

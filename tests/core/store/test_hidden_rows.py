@@ -29,7 +29,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.queue_items import item_by_id
-from judgeboard.store.queues import QueueRules, queue_by_id
+from judgeboard.store.queues import queue_by_id
 from judgeboard.store.ratings_table import ratings_table
 from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.rules import insert_rule
@@ -254,7 +254,6 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "pair_ids": (answer.pair_id,),
         "part": "generator_model",
         ("plan", DrawPlan): DrawPlan(),
-        ("rules", QueueRules): queue.rules,
         "position": 0.0,
         "primary_judge": "rag",
         "longest": timedelta(0),

@@ -479,6 +479,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
         "These statistics are no longer computed."
     ),
     r"/figures/health/checks/\d+/command": "The commands are a tree: `test controls`.",
+    r"/figures/queue list/queues/\d+/queue/label_schema: missing": "`rules` has its title.",
 }
 # In this log people labelled what was flagged, and a random sample: these figures are now of all
 # answers, and have no interval, and slices no value, with fewer than ten labels in a part of the

@@ -22,7 +22,7 @@ from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.opening import open_store
-from judgeboard.store.queues import QueueRules
+from judgeboard.store.queues import new_queue
 from judgeboard.store.reviewers import find_reviewer
 from judgeboard.store.tables import DRAFT, METADATA, Reviewer
 from judgeboard_dashboard import server as serving
@@ -380,7 +380,7 @@ def demo_of_auditor(
     path = tmp_path_factory.mktemp("auditor") / "demo.db"
     shutil.copyfile(demo, path)
     store = open_store(path)
-    create_queue(store, QueueRules("flagged"), by="cli:root")
+    create_queue(store, new_queue("flagged"), by="cli:root")
     add_person(store, ANN, Role.AUDITOR, "cli:root")
     yield store, all_rows(store)
     store.close()
@@ -476,7 +476,7 @@ def test_only_leads_are_told_of_test_items_and_repeats(
     page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
-    create_queue(sqlite_store, QueueRules("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
+    create_queue(sqlite_store, new_queue("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in("queues")
     assert "Reviews per item: 1" in markup(page)
