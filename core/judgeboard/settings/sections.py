@@ -241,7 +241,8 @@ _TESTS, _RARE = "Tests of reviewers", "Rarely needed"
 class QueueOptions(BaseModel):
     """Which items a queue has, and how people review them.
 
-    The name of a field is the name of its column in the table of queues.
+    The name of a field is the name of its column in the table of queues. A field with a title is
+    shown in the form of a new queue.
     """
 
     model_config = ConfigDict(
@@ -290,7 +291,8 @@ class QueueOptions(BaseModel):
     overlap: Annotated[
         Share,
         Field(
-            description="Share of the items that get as many reviews as --needed says. The other items get one review."
+            title="Share of the items with this many reviews",
+            description="Share of the items that get as many reviews as --needed says. The other items get one review.",
         ),
         Option(metavar="SHARE"),
     ] = 1.0
@@ -316,22 +318,25 @@ class QueueOptions(BaseModel):
     sampling_rate: Annotated[
         Rate,
         Field(
+            title="Randomly sampled answers",
             description="Share of randomly sampled answers in the queue. If too few answers are sampled, raise "
-            "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flags apply`."
+            "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flags apply`.",
         ),
         Option(_TESTS, "SHARE"),
     ] = 0.0
     repeat_rate: Annotated[
         Rate,
         Field(
-            description="Probability that reviewers get one of their own items again after a week, unannounced."
+            title="Repeated after a week",
+            description="Probability that reviewers get one of their own items again after a week, unannounced.",
         ),
         Option(_TESTS, "SHARE"),
     ] = 0.0
     test_rate: Annotated[
         Rate,
         Field(
-            description="Probability that reviewers get a test item (an answer with a gold label), unannounced."
+            title="Test items",
+            description="Probability that reviewers get a test item (an answer with a gold label), unannounced.",
         ),
         Option(_TESTS, "SHARE"),
     ] = 0.0

@@ -7,6 +7,7 @@ from itertools import count as count_from
 from typing import Any
 
 import streamlit as st
+from pydantic.fields import FieldInfo
 
 from judgeboard.domain import Action, QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
@@ -26,6 +27,7 @@ from judgeboard.reviews.queues import (
     create_queue,
     queue_progress,
 )
+from judgeboard.settings.option_words import bounds
 from judgeboard.settings.sections import FIRST_SAMPLE, FIRST_SAMPLE_NAME, PRESETS, QueueOptions
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
@@ -508,7 +510,11 @@ def queue_form() -> None:
             )
             values["implied_labels"] = IMPLIED_CHOICES.get(implied)
         minutes = st.number_input(
-            "Reserve an item for (minutes)", value=10.0, step=5.0, format="%.4g", key="nq_minutes"
+            "Reserve an item for (minutes)",
+            value=_DEFAULTS.lease_seconds / 60,
+            step=5.0,
+            format="%.4g",
+            key="nq_minutes",
         )
         values["lease_seconds"] = round(minutes * 60)
         guidelines = st.text_area(
@@ -575,25 +581,34 @@ def _how_many(values: dict[str, Any]) -> None:
     if values["training"]:
         return
     st.session_state.setdefault("nq_needed", 1)
-    values["needed"] = int(st.number_input("Reviews per item", 1, 20, key="nq_needed"))
-    if values["needed"] > 1:
-        label = "Share of items that need this many reviews (%); the others need one"
-        values["overlap"] = _share(label, 100.0, 10.0, "nq_overlap")
-    if values["subject"] == ANSWERS and values["flagged_only"]:
-        sample_help = (
-            "Randomly sampled answers of this queue's query types, sources and days. "
-            "They show what rules miss."
+    fewest, most = bounds(QueueOptions.model_fields["reviews_needed"])
+    values["needed"] = int(
+        st.number_input("Reviews per item", int(fewest), int(most), key="nq_needed")
+    )
+    hidden = set() if values["needed"] > 1 else {"overlap"}
+    if values["subject"] == PAIRS:
+        hidden |= {"repeat_rate", "test_rate"}
+    if values["subject"] == PAIRS or not values["flagged_only"]:
+        hidden.add("sampling_rate")
+    for name, about in QueueOptions.model_fields.items():
+        if about.title is not None and name not in hidden:
+            values[name] = _drawn(name, about)
+
+
+def _drawn(name: str, about: FieldInfo) -> object:
+    """Show the field of an option that has a title, and return its value. A share is a number of percent."""
+    key, tip = f"nq_{name}", about.description
+    if about.annotation is bool:
+        return st.checkbox(f"{about.title}", about.default, key=key, help=tip)
+    if about.annotation is int:
+        low, high = bounds(about)
+        return st.number_input(
+            f"{about.title}", int(low), int(high), about.default, key=key, help=tip
         )
-        values["sampling_rate"] = _share(
-            "Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help
-        )
-    if values["subject"] == ANSWERS:
-        again_help = "Probability that reviewers get one of their items again, unannounced. Measures self-agreement."
-        values["repeat_rate"] = _share(
-            "Repeated after a week (%)", 0.0, 1.0, "nq_again", again_help
-        )
-        test_help = "Probability that reviewers get an answer with a gold label, unannounced. See the page People."
-        values["test_rate"] = _share("Test items (%)", 0.0, 1.0, "nq_test", test_help)
+    percent = st.number_input(
+        f"{about.title} (%)", 0.0, 100.0, about.default * 100, 1.0, format="%.4g", key=key, help=tip
+    )
+    return percent / 100
 
 
 def _size(values: dict[str, Any]) -> None:
@@ -604,7 +619,7 @@ def _size(values: dict[str, Any]) -> None:
         if values["flagged_only"]
         else "Number of items",
         min_value=1,
-        max_value=100_000,
+        max_value=int(bounds(QueueOptions.model_fields["max_items"])[1]),
         value=None,
         key=_SIZE,
         help="The queue takes the first items of its order. If the order is random, the seed determines them.",
@@ -663,10 +678,6 @@ def _use_preset() -> None:
         st.session_state["nq_name"] = st.session_state[_PROPOSED] = next(
             each for each in names if each not in taken
         )
-
-
-def _share(label: str, percent: float, step: float, key: str, tip: str | None = None) -> float:
-    return st.number_input(label, 0.0, 100.0, percent, step, format="%.4g", key=key, help=tip) / 100
 
 
 def _blind(values: dict[str, Any]) -> None:
