@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from sqlalchemy import insert
 
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
-from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
+from judgeboard.methods.refining.queries import insert_refinements
+from judgeboard.methods.refining.tables import Refinement
 from judgeboard.store.export import exports
 from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.judgments import step_values
@@ -36,10 +37,19 @@ def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
     again = root + 1
     case.say(version, again, groundedness=0.9, quality=4, reasoning="good now")
     with case.store.writing() as connection:
-        attempt = NewRefinement(
-            "reflect", str(root), 1, root, "kept_new", again, 2, 1, feedback="be brief"
+        attempt = Refinement(
+            run_id=run,
+            method="reflect",
+            subject=str(root),
+            number=1,
+            root_response_id=root,
+            outcome="kept_new",
+            response_id=again,
+            judgment_id=2,
+            judgment_before_id=1,
+            feedback="be brief",
         )
-        insert_refinements(connection, run, [attempt], NOW)
+        insert_refinements(connection, [attempt])
         audit = {
             "judgment_id": 1,
             "judge_version_id": version.id,

@@ -26,7 +26,8 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import NotFound
 from judgeboard.methods.control_answers.run import make_control_answers
-from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
+from judgeboard.methods.refining.queries import insert_refinements
+from judgeboard.methods.refining.tables import Refinement
 from judgeboard.methods.self_reference.queries import NewSample, load_samples, store_samples
 from judgeboard.store import forgetting
 from judgeboard.store.comparisons import (
@@ -48,7 +49,7 @@ from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
-from judgeboard.store.responses import key_of
+from judgeboard.store.responses import external_ids, key_of
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import GENERATION, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
@@ -167,12 +168,18 @@ class Story:
         ]
         store_generations(connection, self.run, calls, NOW)
         ends = [
-            NewRefinement(
-                "refine", subject, number, self.response, "failed", feedback=f"leave out {SECRET}"
+            Refinement(
+                run_id=self.run,
+                method="refine",
+                subject=subject,
+                number=number,
+                root_response_id=self.response,
+                outcome="failed",
+                feedback=f"leave out {SECRET}",
             )
             for number in (1, 2)
         ]
-        insert_refinements(connection, self.run, ends, NOW)
+        insert_refinements(connection, ends)
 
     def places_of(self, words: str) -> set[str]:
         """The tables in which any cell of any row holds these words, those of the search among them."""
@@ -288,18 +295,19 @@ def attempts_at(connection: Any, story: Story, prompt: str, secret: str) -> None
     )
     ids = stored_ids(connection, made)
     ends = [
-        NewRefinement(
-            "refine",
-            prompt,
-            number,
-            None,
-            "failed",
-            ids[key_of(one)],
+        Refinement(
+            run_id=story.run,
+            method="refine",
+            subject=prompt,
+            number=number,
+            root_response_id=None,
+            outcome="failed",
+            response_id=ids[key_of(one)],
             feedback=f"say more of {secret}",
         )
         for number, one in enumerate(made, start=1)
     ]
-    insert_refinements(connection, story.run, ends, NOW)
+    insert_refinements(connection, ends)
 
 
 @pytest.mark.parametrize("named", ["p~1", "p~2"])
@@ -374,7 +382,8 @@ def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_
         answers = [other for other in others if other.kind == "forget"]
         counts = {"answers": 1, "derived": len(answers) - 1, "fields": ["metadata.user"]}
         assert (event.kind, event.actor, event.details) == ("forget_answers", "me", counts)
-        assert "secret" in {other.response for other in answers}
+        about = [other.response_id or 0 for other in answers]
+        assert "secret" in external_ids(connection, about).values()
         assert forgotten == ForgottenAnswers(1, len(answers) - 1)
         with pytest.raises(NotFound):
             forget_matching(connection, where, actor="me")

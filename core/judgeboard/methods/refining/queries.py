@@ -3,8 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -24,7 +23,12 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import StepRecord
-from judgeboard.methods.refining.tables import REFINEMENT, SELECTED_ATTEMPT, SelectedAttempt
+from judgeboard.methods.refining.tables import (
+    REFINEMENT,
+    SELECTED_ATTEMPT,
+    Refinement,
+    SelectedAttempt,
+)
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Origin, next_by_id, read_origins
@@ -33,32 +37,10 @@ from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, RESPONSE, RUN
 from judgeboard.text import storable_or_none
 
 
-@dataclass(frozen=True, slots=True)
-class NewRefinement:
-    """The result of an attempt; ``root_response_id`` is None if it started from a prompt."""
-
-    method: str
-    subject: str
-    number: int
-    root_response_id: int | None
-    outcome: str
-    response_id: int | None = None
-    judgment_id: int | None = None
-    judgment_before_id: int | None = None
-    rating: int | None = None
-    feedback: str | None = None
-
-
-def insert_refinements(
-    connection: Connection, run_id: int, new: Sequence[NewRefinement], now: datetime
-) -> None:
+def insert_refinements(connection: Connection, new: Sequence[Refinement]) -> None:
     """Store refinements; one that is already stored (same run, subject and number) does not change."""
     if new:
-        rows = [
-            asdict(attempt)
-            | {"run_id": run_id, "feedback": storable_or_none(attempt.feedback), "created_at": now}
-            for attempt in new
-        ]
+        rows = [each.new_values() | {"feedback": storable_or_none(each.feedback)} for each in new]
         connection.execute(
             insert_or_skip(connection, REFINEMENT, "run_id", "subject", "number"), rows
         )

@@ -19,7 +19,7 @@ from judgeboard.judges.rating import KIND, Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, call, earlier_turns
 from judgeboard.llm.own_thread import in_shared_loop
-from judgeboard.methods.refining import queries
+from judgeboard.methods.refining import queries, tables
 from judgeboard.runs import generation
 from judgeboard.runs.method import (
     Begun,
@@ -473,7 +473,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         ]
         store_generations(connection, run_id, generations, now)
         rows = [
-            _row(prompt, attempt, "no_answer")
+            _row(run_id, prompt, attempt, "no_answer")
             for prompt, attempt in answered
             if attempt.answer is None
         ]
@@ -487,8 +487,10 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
                 response_id, judgment = stored
                 passed = "passed" if self._rule.succeeds(attempt.score) else "failed"
                 outcome = "unrated" if attempt.rating is None else passed
-                rows.append(_row(prompt, attempt, outcome, response_id, judgment.judgment_id))
-        queries.insert_refinements(connection, run_id, rows, now)
+                rows.append(
+                    _row(run_id, prompt, attempt, outcome, response_id, judgment.judgment_id)
+                )
+        queries.insert_refinements(connection, rows)
 
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
         run = outcome.run
@@ -660,13 +662,15 @@ def _refinements(stored: Sequence[queries.StoredAttempt]) -> tuple[Refinement, .
 
 
 def _row(
+    run_id: int,
     prompt: Prompt,
     attempt: Refinement,
     outcome: str,
     response_id: int | None = None,
     judgment_id: int | None = None,
-) -> queries.NewRefinement:
-    return queries.NewRefinement(
+) -> tables.Refinement:
+    return tables.Refinement(
+        run_id=run_id,
         method=queries.REFINE,
         subject=prompt.subject,
         number=attempt.number,

@@ -14,6 +14,7 @@ from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.methods.refining import queries
+from judgeboard.methods.refining.tables import Refinement
 from judgeboard.runs import generation
 from judgeboard.runs.method import (
     Begun,
@@ -354,7 +355,8 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
                 )
                 ended.append((task, outcome, response_id, judgment.judgment_id))
         rows = [
-            queries.NewRefinement(
+            Refinement(
+                run_id=run_id,
                 method=queries.REFLECT,
                 subject=str(task.response_id),
                 number=1,
@@ -368,7 +370,7 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             )
             for task, outcome, response_id, judgment_id in ended
         ]
-        queries.insert_refinements(connection, run_id, rows, now)
+        queries.insert_refinements(connection, rows)
 
     def left(self, connection: Connection, begun: Begun) -> int:
         """Return the number of answers that wait."""

@@ -4,11 +4,15 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 
+from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import BigId, Stored, Utc, column, table_of
 
 
 class Refinement(Stored, table=True):
-    """The result of one attempt at a better answer: its judgment and the outcome."""
+    """The result of one attempt at a better answer: its judgment and the outcome.
+
+    `root_response_id` is NULL if the attempts started from a prompt.
+    """
 
     keeps_run = True
     of_responses = "OLD.root_response_id, OLD.response_id"
@@ -20,12 +24,12 @@ class Refinement(Stored, table=True):
     outcome: str
     number: int
     root_response_id: int | None = column(BigId, refers="response", reads=True)
-    response_id: int | None = column(BigId, refers="response")
-    judgment_id: int | None = column(BigId, refers="judgment")
-    judgment_before_id: int | None = column(BigId, refers="judgment")
-    rating: int | None
-    feedback: str | None = column(forgotten=True)
-    created_at: datetime = column(Utc)
+    response_id: int | None = column(BigId, refers="response", default=None)
+    judgment_id: int | None = column(BigId, refers="judgment", default=None)
+    judgment_before_id: int | None = column(BigId, refers="judgment", default=None)
+    rating: int | None = None
+    feedback: str | None = column(default=None, forgotten=True)
+    created_at: datetime = column(Utc, default_factory=utc_now)
 
     __table_args__ = (
         UniqueConstraint("run_id", "subject", "number"),

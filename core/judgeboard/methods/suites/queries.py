@@ -1,7 +1,7 @@
 """Stores and reads suite runs and the results of their cases."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, func, select
 
 from judgeboard.domain import DimensionScore, ResponseKind, RunState
 from judgeboard.errors import NotFound
-from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN
+from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN, SuiteCase
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with
@@ -110,25 +110,10 @@ class CheckOutcome:
     passed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NewCase:
-    """The result of a case, to store; ``reason`` tells why it has no score."""
-
-    position: int
-    case_key: str
-    reason: str | None = None
-    response_id: int | None = None
-    judgment_id: int | None = None
-    checks: tuple[CheckOutcome, ...] | None = None
-    score: float | None = None
-
-
-def insert_cases(
-    connection: Connection, suite_run_id: int, new: Sequence[NewCase], now: datetime
-) -> None:
+def insert_cases(connection: Connection, new: Sequence[SuiteCase]) -> None:
     """Store results of cases; a case that another process finished first does not change."""
     if new:
-        rows = [{"suite_run_id": suite_run_id, "created_at": now, **asdict(case)} for case in new]
+        rows = [case.new_values() for case in new]
         connection.execute(insert_or_skip(connection, SUITE_CASE, "suite_run_id", "position"), rows)
 
 

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -20,6 +20,7 @@ from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.methods.suites import queries
 from judgeboard.methods.suites.file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suites.results import SuiteResult, suite_result
+from judgeboard.methods.suites.tables import SuiteCase
 from judgeboard.runs.generation import rebuilt_messages, store_verdicts
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
@@ -285,8 +286,11 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             answer = logged.get(case.query)
             if answer is None or answer.answer is None:
                 absent.append(
-                    queries.NewCase(
-                        position, case.key, f"no answer to this query in the source {source}"
+                    SuiteCase(
+                        suite_run_id=self._suite_run_id,
+                        position=position,
+                        case_key=case.key,
+                        reason=f"no answer to this query in the source {source}",
                     )
                 )
                 continue
@@ -302,7 +306,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
                 )
             )
         store_responses(connection, copies)
-        queries.insert_cases(connection, self._suite_run_id, absent, utc_now())
+        queries.insert_cases(connection, absent)
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
         finished = queries.finished_positions(connection, self._suite_run_id)
@@ -336,12 +340,15 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             new.append(NewGeneration(case.key, 1, model, generated.record, response))
             if text is None:
                 failed.append(
-                    queries.NewCase(
-                        task.position, case.key, f"no answer: {generated.record.status.value}"
+                    SuiteCase(
+                        suite_run_id=self._suite_run_id,
+                        position=task.position,
+                        case_key=case.key,
+                        reason=f"no answer: {generated.record.status.value}",
                     )
                 )
         store_generations(connection, run_id, new, now)
-        queries.insert_cases(connection, self._suite_run_id, failed, now)
+        queries.insert_cases(connection, failed)
 
     def _save_scores(
         self,
@@ -358,13 +365,13 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             for task, result in scored
         ]
         cases = [
-            _scored_case(task, result, stored[0], stored[1].judgment_id)
+            _scored_case(self._suite_run_id, task, result, stored[0], stored[1].judgment_id)
             for (task, result), stored in zip(
                 scored, store_verdicts(connection, begun, verdicts, now), strict=True
             )
             if stored is not None
         ]
-        queries.insert_cases(connection, self._suite_run_id, cases, now)
+        queries.insert_cases(connection, cases)
 
     @property
     def _source(self) -> str:
@@ -398,8 +405,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
 
 
 def _scored_case(
-    task: CaseTask, scored: _Scored, response_id: int, judgment_id: int
-) -> queries.NewCase:
+    suite_run_id: int, task: CaseTask, scored: _Scored, response_id: int, judgment_id: int
+) -> SuiteCase:
     verdict = scored.verdict
     score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
     reason: str | None = None
@@ -407,13 +414,20 @@ def _scored_case(
         reason = f"no score: {verdict.status.value}"
     elif score is None:
         reason = "no score: the judge gives no overall score"
-    checks = tuple(
-        queries.CheckOutcome(check.kind, check.wanted, failure is None)
+    checks = [
+        asdict(queries.CheckOutcome(check.kind, check.wanted, failure is None))
         for check in task.case.checks
         for failure in [check.failure(scored.answer, task.case.query, task.passages)]
-    )
-    return queries.NewCase(
-        task.position, task.case.key, reason, response_id, judgment_id, checks, score
+    ]
+    return SuiteCase(
+        suite_run_id=suite_run_id,
+        position=task.position,
+        case_key=task.case.key,
+        reason=reason,
+        response_id=response_id,
+        judgment_id=judgment_id,
+        checks=checks,
+        score=score,
     )
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Index, UniqueConstraint
 
+from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import BigId, JsonData, JsonValue, Stored, Utc, column, table_of
 
 
@@ -36,12 +37,12 @@ class SuiteCase(Stored, table=True):
     suite_run_id: int = column(BigId, refers="suite_run")
     position: int
     case_key: str = column(comment="Hash of the case, equal in every run.")
-    response_id: int | None = column(BigId, refers="response")
-    judgment_id: int | None = column(BigId, refers="judgment")
-    checks: JsonData | None = column(JsonValue)
-    score: float | None
-    reason: str | None = column(comment="Why the score is not available.")
-    created_at: datetime = column(Utc)
+    response_id: int | None = column(BigId, refers="response", default=None)
+    judgment_id: int | None = column(BigId, refers="judgment", default=None)
+    checks: JsonData | None = column(JsonValue, default=None)
+    score: float | None = None
+    reason: str | None = column(default=None, comment="Why the score is not available.")
+    created_at: datetime = column(Utc, default_factory=utc_now)
 
     __table_args__ = (
         UniqueConstraint("suite_run_id", "position"),
