@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Column, String, event, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
-from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
+from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind, Role
 from judgeboard.errors import BadInput
 from judgeboard.store.columns import Utc, columns_that
 from judgeboard.store.engine import Store
@@ -260,7 +260,7 @@ def filled(case):
     with case.store.writing() as connection:
         record_event(connection, "test", "me")
         connection.execute(
-            insert(REVIEWER), {"origin": "t", "name": "m", "role": "r", "created_at": NOW}
+            insert(REVIEWER), {"origin": "t", "name": "m", "role": Role.VIEWER, "created_at": NOW}
         )
         review = {
             "response_id": response,
