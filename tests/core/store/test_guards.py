@@ -207,7 +207,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "queue": {
         "name": "q",
         "subject": "answers",
-        "filter": {},
+        "filter": RowFilter(),
         "sort": "oldest",
         "grades": [],
         "created_by": "m",
