@@ -14,8 +14,9 @@ from judgeboard.measure.ratings import PairSource, RatingPairs
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.issues import modes_of_answers
+from judgeboard.store.reviews import Review
 from judgeboard.store.settings import thresholds
-from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
+from judgeboard.store.verdict_pairs import JudgedText, judged_texts, person_reviews
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Disagreement:
     judge: Value
     people: Value
     difference: float
-    person_reviews: tuple[PersonReview, ...]
+    person_reviews: tuple[Review, ...]
 
 
 @dataclass(frozen=True, slots=True)

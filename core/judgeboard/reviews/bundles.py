@@ -26,10 +26,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import OFFLINE, find_lease, split_token
 from judgeboard.store.next_items import take_lease
-from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
+from judgeboard.store.queue_items import item_by_id, reviews_on
 from judgeboard.store.queues import queue_named
 from judgeboard.store.reviewers import find_reviewer
-from judgeboard.store.reviews import find_review
+from judgeboard.store.reviews import Review, find_review
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import iso_z
 
@@ -252,10 +252,10 @@ def _merge(
         return refused(reason, kept=kept)
 
 
-def _is_same(line: BundleLine, decision: str | None, review: QueueReview, text: ItemText) -> bool:
+def _is_same(line: BundleLine, decision: str | None, review: Review, text: ItemText) -> bool:
     grade, stored = line.grade, review.grade
     if isinstance(text, PairText):
-        return (decision, grade.notes) == (review.decision, stored.notes)
+        return (decision, grade.notes) == (review.choice, stored.notes)
     names = ("label", "groundedness", "quality", *GRADE_TEXTS, "by_dimension", "choices", "texts")
     same = all(getattr(grade, name) == getattr(stored, name) for name in names)
     return same and (grade.spans or ()) == (stored.spans or ()) and decision == review.decision

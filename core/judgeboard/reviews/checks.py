@@ -213,7 +213,9 @@ def stored_before(
 def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: str) -> None:
     """Raise `DecisionRefused` if a review is not the reviewer's own or not current. ``what`` is like "undo it"."""
     if review.reviewer_id != reviewer.id:
-        raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
+        raise DecisionRefused(
+            f"This is {review.reviewer}'s review: only {review.reviewer} can {what}."
+        )
     later = find_review(connection, replaces=review.id)
     if review.decision is Decision.WITHDRAWN or (
         later is not None and later.decision is Decision.WITHDRAWN

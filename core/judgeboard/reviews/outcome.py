@@ -19,7 +19,6 @@ from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
     UNFINISHED,
     AnswerText,
-    QueueReview,
     answer_texts,
     decided_states,
     flags_decided_at,
@@ -37,7 +36,7 @@ from judgeboard.store.queues import (
     queue_by_id,
     queue_named,
 )
-from judgeboard.store.reviews import flags_with_newer, lock_flags, set_flag_states
+from judgeboard.store.reviews import Review, flags_with_newer, lock_flags, set_flag_states
 from judgeboard.store.tables import Flag, Queue, QueueItem, Reviewer
 from judgeboard.text import counted
 
@@ -57,7 +56,7 @@ class Outcome:
     differ_on: tuple[str, ...] = ()
 
 
-def outcome(reviews: Sequence[QueueReview], needed: int, *, declined: bool = False) -> Outcome:
+def outcome(reviews: Sequence[Review], needed: int, *, declined: bool = False) -> Outcome:
     """Return the outcome of the current reviews of an item that needs ``needed`` of them.
 
     An adjudication ends the item. If as many reviewers as needed (at least two) are unsure and
@@ -83,12 +82,12 @@ def outcome(reviews: Sequence[QueueReview], needed: int, *, declined: bool = Fal
     return Outcome(ItemState.OPEN, more=needed - len(counted))
 
 
-def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
+def differences(reviews: Sequence[Review]) -> tuple[str, ...]:
     """Return the parts on which counted reviews differ too much: decision, label, scores, fields of a schema."""
     counted = [review for review in reviews if _counts(review)]
     grades = [review.grade for review in counted]
     categories: dict[str, set[str | None]] = {
-        "decision": {review.decision for review in counted},
+        "decision": {review.choice for review in counted},
         "label": {grade.label for grade in grades},
     }
     names = [name for name, values in categories.items() if len(values - {None}) > 1]
@@ -128,7 +127,7 @@ def _is_category(value: Any) -> bool:
     return isinstance(value, str | bool) or (isinstance(value, list) and isinstance(value[0], str))
 
 
-def _counts(review: QueueReview) -> bool:
+def _counts(review: Review) -> bool:
     """Whether a review counts as one that its item needs: it is not unsure, after a reveal, or an adjudication."""
     return review.decision != Decision.UNSURE and review.stage not in {
         Stage.REVEALED,
@@ -246,12 +245,12 @@ class Conflict:
     queue: Queue
     answer: AnswerText | None
     pair: PairItem | None
-    reviews: tuple[QueueReview, ...]
+    reviews: tuple[Review, ...]
     differ_on: tuple[str, ...]
     skips: tuple[Skipped, ...]
 
     @property
-    def adjudication(self) -> QueueReview | None:
+    def adjudication(self) -> Review | None:
         """The lead's final decision, None while there is none."""
         return next((review for review in self.reviews if review.stage is Stage.ADJUDICATION), None)
 
@@ -327,7 +326,7 @@ def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> Co
     return ConflictPage(tuple(lines), shown[-1].item_id if len(rows) > limit else None)
 
 
-def _differ_on(reviews: Sequence[QueueReview], needed: int) -> tuple[str, ...]:
+def _differ_on(reviews: Sequence[Review], needed: int) -> tuple[str, ...]:
     return outcome(
         [review for review in reviews if review.stage is not Stage.ADJUDICATION], needed
     ).differ_on

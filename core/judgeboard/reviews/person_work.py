@@ -25,9 +25,10 @@ from judgeboard.store.own_reviews import (
     gold_review,
     reviewers_in_queues,
 )
-from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
+from judgeboard.store.queue_items import item_by_id, reviews_on
 from judgeboard.store.queues import list_queues, may_take_from, queue_by_id, queues_by_person
 from judgeboard.store.reviewers import reviewers_by_id
+from judgeboard.store.reviews import Review
 from judgeboard.store.tables import Queue, Reviewer
 
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
@@ -118,7 +119,7 @@ def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
     return tuple(sorted(fast, key=lambda streak: -streak.reviews)[:LONGEST_STREAKS])
 
 
-def agrees(review: QueueReview, other: QueueReview) -> bool | None:
+def agrees(review: Review, other: Review) -> bool | None:
     """Return whether two reviews of an item agree: they would not be in conflict.
 
     None if a review is unsure, or the two have no graded part in common.
@@ -128,20 +129,20 @@ def agrees(review: QueueReview, other: QueueReview) -> bool | None:
     return not differences([replace(each, stage=None) for each in (review, other)])
 
 
-def _parts(review: QueueReview) -> set[str]:
+def _parts(review: Review) -> set[str]:
     grade = review.grade
     single = {
         name for name in ("label", "groundedness", "quality") if getattr(grade, name) is not None
     }
     graded = single | {*grade.by_dimension, *grade.choices}
-    return graded if review.decision is None else {"decision", *graded}
+    return graded if review.choice is None else {"decision", *graded}
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """A gold label, whether a review of a training item agrees with it (None: unsure), and on what they differ."""
 
-    gold: QueueReview
+    gold: Review
     agrees: bool | None
     differ_on: tuple[str, ...]
 
@@ -207,15 +208,15 @@ def _work(
     )
 
 
-def _gold(compared: ComparedReviews) -> tuple[QueueReview | None]:
+def _gold(compared: ComparedReviews) -> tuple[Review | None]:
     return (compared.gold,)
 
 
-def _first(compared: ComparedReviews) -> tuple[QueueReview | None]:
+def _first(compared: ComparedReviews) -> tuple[Review | None]:
     return (compared.first,)
 
 
-_With = Callable[[ComparedReviews], Sequence[QueueReview | None]]
+_With = Callable[[ComparedReviews], Sequence[Review | None]]
 _Match = tuple[bool, ComparedReviews]
 
 

@@ -349,7 +349,7 @@ def _review_leased(connection: Connection, submission: Submission, token: str) -
         connection,
         submission.request_key,
         reviewer,
-        lambda review: review.queue_item_id == item_id and _decision_in(review) == decision,
+        lambda review: review.queue_item_id == item_id and review.choice == decision,
     )
     if stored is not None:
         reveals = stored.stage is Stage.BLIND and _may_reveal(connection, queue, item, reviewer)
@@ -535,7 +535,7 @@ def _why_closed(
     by = (
         "you"
         if decided[0].reviewer_id == review.reviewer_id
-        else shortened(decided[0].by, LONGEST_NAME)
+        else shortened(decided[0].reviewer, LONGEST_NAME)
     )
     verb = f"{VERBS[decided[0].decision]} by {by}"
     at = decided[0].at.astimezone(UTC)
@@ -546,11 +546,6 @@ def _may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer:
     """Whether the author of a blind review may see the judge now: their queue reveals it, and no other one hides it."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
     return queue.reveal and not hidden.judge
-
-
-def _decision_in(review: Review) -> Decision | Preference | None:
-    overall = review.preferences.get(OVERALL)
-    return review.decision if overall is None else overall.preference
 
 
 def _review_of_item(connection: Connection, submission: Submission, item: QueueItem) -> Review:

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import GRADE_TEXTS, Preference, Stage, with_fields
 from judgeboard.store.listing import KeyedList, LinePage, Order
-from judgeboard.store.queue_items import QueueReview, reviews_on_items
+from judgeboard.store.queue_items import reviews_on_items
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews import (
     DecidedFlag,
@@ -263,10 +263,10 @@ class ComparedReviews:
     """
 
     review: GivenReview
-    own: QueueReview
-    gold: QueueReview | None = None
-    first: QueueReview | None = None
-    others: tuple[QueueReview, ...] = ()
+    own: Review
+    gold: Review | None = None
+    first: Review | None = None
+    others: tuple[Review, ...] = ()
 
 
 def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]:
@@ -356,7 +356,7 @@ def gold_items_of(connection: Connection, response_ids: Collection[int]) -> dict
     return {row.response_id: row.queue_item_id for row in rows}
 
 
-def gold_review(connection: Connection, response_id: int) -> QueueReview | None:
+def gold_review(connection: Connection, response_id: int) -> Review | None:
     """Return the gold label of an answer: the adjudication that was made last."""
     item = gold_items_of(connection, [response_id]).get(response_id)
     return None if item is None else _gold(reviews_on_items(connection, [item])[item])
@@ -377,9 +377,9 @@ def _first_items(connection: Connection, repeats: Collection[GivenReview]) -> Ma
     }
 
 
-def _gold(reviews: Collection[QueueReview]) -> QueueReview | None:
+def _gold(reviews: Collection[Review]) -> Review | None:
     return next((review for review in reviews if review.stage is Stage.ADJUDICATION), None)
 
 
-def _before(review: QueueReview) -> bool:
+def _before(review: Review) -> bool:
     return review.stage not in {Stage.REVEALED, Stage.ADJUDICATION}

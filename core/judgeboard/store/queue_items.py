@@ -6,26 +6,20 @@ from datetime import datetime
 
 from sqlalchemy import (
     Connection,
-    String,
     and_,
     delete,
     exists,
-    func,
     insert,
     literal,
     select,
-    type_coerce,
     update,
 )
 
 from judgeboard.domain import (
-    OVERALL,
     Decision,
     FlagState,
-    Grade,
     ItemState,
     QueueState,
-    Shown,
     Stage,
 )
 from judgeboard.errors import NotFound
@@ -35,9 +29,8 @@ from judgeboard.store.reviews import (
     STATE_AFTER,
     Review,
     find_review,
-    grade_from,
+    find_reviews,
     is_current,
-    scores_of,
     set_flag_states,
 )
 from judgeboard.store.sql_compiler import by_index, with_hidden_rows
@@ -53,7 +46,6 @@ from judgeboard.store.statements import (
 from judgeboard.store.tables import (
     FLAG,
     LEASE,
-    PREFERENCE_SCORE,
     QUEUE,
     QUEUE_ASSIGNMENT,
     QUEUE_ITEM,
@@ -61,7 +53,6 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_FLAG,
-    REVIEWER,
     QueueItem,
 )
 
@@ -365,76 +356,16 @@ def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class QueueReview:
-    """One person's current review of an item.
-
-    ``decision`` is a preference if the item is a pair, and ``shown`` is the order in which its
-    author saw the answers. Its ``grade`` is read without failure modes.
-    """
-
-    id: int
-    reviewer_id: int
-    reviewer: str
-    stage: Stage | None
-    decision: str | None
-    grade: Grade
-    seconds: float | None
-    shown: Shown | None
-    at: datetime
-
-
-def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:
+def reviews_on(connection: Connection, item_id: int) -> list[Review]:
     """Return the current reviews of an item, the oldest first."""
     return reviews_on_items(connection, [item_id])[item_id]
 
 
-def reviews_on_items(
-    connection: Connection, item_ids: Collection[int]
-) -> dict[int, list[QueueReview]]:
+def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[int, list[Review]]:
     """Return the current reviews of each of at most 1,000 items, the oldest first."""
-    query = (
-        select(
-            REVIEW.c.queue_item_id,
-            func.coalesce(
-                type_coerce(REVIEW.c.decision, String), PREFERENCE_SCORE.c.preference
-            ).label("decision"),
-            REVIEWER.c.name.label("reviewer"),
-            *(
-                column
-                for column in columns_of(QueueReview, REVIEW)
-                if column is not REVIEW.c.decision
-            ),
-            *columns_of(Grade, REVIEW),
-        )
-        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .join(
-            PREFERENCE_SCORE,
-            and_(PREFERENCE_SCORE.c.review_id == REVIEW.c.id, PREFERENCE_SCORE.c.aspect == OVERALL),
-            isouter=True,
-        )
-        .where(REVIEW.c.queue_item_id.in_(item_ids), is_current())
-        .order_by(REVIEW.c.id)
-    )
-    rows = connection.execute(query).all()
-    scores = scores_of(connection, [row.id for row in rows])
-    reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
-    for row in rows:
-        grade = grade_from(row, scores.get(row.id, ()))
-        # `record_of` would take a sixth of this function's time, and a person's work reads
-        # thousands of reviews.
-        review = QueueReview(
-            row.id,
-            row.reviewer_id,
-            row.reviewer,
-            row.stage,
-            row.decision,
-            grade,
-            row.seconds,
-            row.shown,
-            row.at,
-        )
-        reviews[row.queue_item_id].append(review)
+    reviews: dict[int, list[Review]] = {item_id: [] for item_id in item_ids}
+    for review in find_reviews(connection, REVIEW.c.queue_item_id.in_(item_ids), is_current()):
+        reviews[review.queue_item_id or 0].append(review)
     return reviews
 
 

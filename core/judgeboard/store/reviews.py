@@ -23,6 +23,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import (
     NOTES,
+    OVERALL,
     AspectPreference,
     Claim,
     ClaimMark,
@@ -31,6 +32,7 @@ from judgeboard.domain import (
     DimensionScore,
     FlagState,
     Grade,
+    Preference,
     Shown,
     Stage,
 )
@@ -190,7 +192,7 @@ class ReviewRecord:
 class Review:
     """A review of an answer, or of a pair with its preference by aspect. ``flag_ids`` are the flags that it decides.
 
-    A review that is not stored yet has the ``id`` 0 and no name of its reviewer (``by``).
+    A review that is not stored yet has the ``id`` 0 and no name of its ``reviewer``.
     ``stands`` is False if it is replaced or is a withdrawal.
     """
 
@@ -214,8 +216,14 @@ class Review:
     label_schema_id: int | None = None
     import_batch_id: int | None = None
     id: int = 0
-    by: str = ""
+    reviewer: str = ""
     stands: bool = True
+
+    @property
+    def choice(self) -> Decision | Preference | None:
+        """The decision on an answer, or the preference on a pair."""
+        overall = self.preferences.get(OVERALL)
+        return self.decision if overall is None else overall.preference
 
 
 _OF_REVIEW = [column.name for column in columns_of(Review, REVIEW) if column is not REVIEW.c.id]
@@ -367,10 +375,15 @@ def reviews_of_bulk(
     connection: Connection, bulk: str, response_ids: Collection[int]
 ) -> list[Review]:
     """Return the current reviews of a bulk action on these answers."""
-    query = _REVIEWS.where(
-        REVIEW.c.bulk == bulk, REVIEW.c.response_id.in_(response_ids), is_current()
+    return find_reviews(
+        connection, REVIEW.c.bulk == bulk, REVIEW.c.response_id.in_(response_ids), is_current()
     )
-    return _reviews(connection, connection.execute(query.order_by(REVIEW.c.id)).all())
+
+
+def find_reviews(connection: Connection, *conditions: ColumnElement[bool]) -> list[Review]:
+    """Return the reviews that meet all conditions, the oldest first."""
+    query = _REVIEWS.where(*conditions).order_by(REVIEW.c.id)
+    return _reviews(connection, connection.execute(query).all())
 
 
 def reviews_on(
@@ -606,7 +619,7 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
 _REVIEWS = select(
     *columns_of(Review, REVIEW),
     *columns_of(Grade, REVIEW),
-    REVIEWER.c.name.label("by"),
+    REVIEWER.c.name.label("reviewer"),
     is_current().label("stands"),
 ).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
 

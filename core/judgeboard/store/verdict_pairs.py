@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, FromClause, Select, exists, func, select
 
-from judgeboard.domain import Grade, Status, WhyDiffers
+from judgeboard.domain import Status, WhyDiffers
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.responses import ANSWER, QUESTION
-from judgeboard.store.reviews import grade_from, has_grade, is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, batches, columns_of, record_of
-from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, RUN, VERSION
+from judgeboard.store.reviews import Review, find_reviews, has_grade, is_current
+from judgeboard.store.statements import CURRENT_OF_VERSION, batches
+from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, RUN, VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,18 +192,6 @@ def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonReview:
-    """A current review with a grade; each part of the grade may be missing, and it has no scores."""
-
-    response_id: int
-    reviewer_id: int
-    reviewer: str
-    stage: str | None
-    grade: Grade
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class JudgedText:
     """An answer with the start of its texts, and the reasoning of a judge version's current verdict."""
 
@@ -239,20 +226,11 @@ def judged_texts(
 
 def person_reviews(
     connection: Connection, response_ids: Sequence[int]
-) -> dict[int, tuple[PersonReview, ...]]:
+) -> dict[int, tuple[Review, ...]]:
     """Return the current reviews of these responses that have a grade, by response, the latest first."""
-    query: Select[Any] = (
-        select(
-            *columns_of(PersonReview, REVIEW),
-            *columns_of(Grade, REVIEW),
-            REVIEWER.c.name.label("reviewer"),
-        )
-        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-        .where(REVIEW.c.response_id.in_(response_ids), is_current(), has_grade())
-        .order_by(REVIEW.c.id.desc())
-    )
-    reviews: dict[int, tuple[PersonReview, ...]] = {}
-    for row in connection.execute(query):
-        review = record_of(PersonReview, row, grade=grade_from(row))
-        reviews[review.response_id] = (*reviews.get(review.response_id, ()), review)
+    graded = REVIEW.c.response_id.in_(response_ids), is_current(), has_grade()
+    reviews: dict[int, tuple[Review, ...]] = {}
+    for review in find_reviews(connection, *graded):
+        response_id = review.response_id or 0
+        reviews[response_id] = (review, *reviews.get(response_id, ()))
     return reviews

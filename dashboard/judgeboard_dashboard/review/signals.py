@@ -8,7 +8,7 @@ from typing import Any
 from judgeboard.domain import GRADE_TEXTS, ClaimMark, Grade, Stage, Verdict
 from judgeboard.measure.repeats import repeats_of_judgment
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
-from judgeboard.store.queue_items import QueueReview
+from judgeboard.store.reviews import Review
 from judgeboard.store.tables import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
@@ -495,14 +495,14 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     return lines
 
 
-def kept_reviews(reviews: Sequence[ItemReview | QueueReview]) -> frozenset[int]:
+def kept_reviews(reviews: Sequence[ItemReview | Review]) -> frozenset[int]:
     """Return the ids of the reviews after a reveal that only repeat their author's blind review."""
     blind = {each.reviewer_id: _values(each) for each in reviews if each.stage == Stage.BLIND}
     revealed = (each for each in reviews if each.stage == Stage.REVEALED)
     return frozenset(each.id for each in revealed if _values(each) == blind.get(each.reviewer_id))
 
 
-def _values(review: ItemReview | QueueReview) -> tuple[Any, ...]:
+def _values(review: ItemReview | Review) -> tuple[Any, ...]:
     grade = review.grade
     scores = (grade.label, grade.groundedness, grade.quality, grade.by_dimension)
     texts = (getattr(grade, name) for name in GRADE_TEXTS)

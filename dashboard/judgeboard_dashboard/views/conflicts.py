@@ -18,9 +18,8 @@ from judgeboard.reviews.outcome import (
 )
 from judgeboard.reviews.queues import schema_of_item
 from judgeboard.store.items import load_item
-from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queues import count_conflicts
-from judgeboard.store.reviews import comments_on
+from judgeboard.store.reviews import Review, comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import load_rubric_scores
@@ -306,13 +305,13 @@ def reviews_block(conflict: Conflict) -> Html:
     )
 
 
-def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
+def _card(review: Review, of: str, *, kept: bool) -> Html:
     stage = "" if review.stage is None else STAGE_NOTES[review.stage]
     if kept and review.stage is Stage.BLIND:
         stage = f"{stage}, kept after seeing the judge"
     decision = DECIDED.get(review.decision or "")
-    if review.decision in set(Preference):
-        decision = stored_words(Preference(review.decision))
+    if isinstance(review.choice, Preference):
+        decision = stored_words(review.choice)
     order = (
         "saw answer B on the left" if review.shown is Shown.BA else ""
     )  # its note may name the sides

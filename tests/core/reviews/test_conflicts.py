@@ -172,7 +172,7 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
         ("decision",),
     )
     assert shown.pair is not None
-    assert (shown.pair.answer_a, [word.decision for word in shown.reviews]) == (
+    assert (shown.pair.answer_a, [word.choice for word in shown.reviews]) == (
         "left-0",
         ["a", "b"],
     )

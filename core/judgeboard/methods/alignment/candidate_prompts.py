@@ -32,8 +32,9 @@ from judgeboard.runs.method import RunOptions, ask_each, require_price
 from judgeboard.runs.runner import INTERRUPTED, Answered
 from judgeboard.settings.model import Cuts
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.reviews import Review
 from judgeboard.store.strata import BAD, GOOD, UNUSABLE
-from judgeboard.store.verdict_pairs import JudgedText, PersonReview
+from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard.text import MAX_NAME, shortened
 
 CRITERIA: Mapping[str, str] = {"rag": "Groundedness", "grade": "System"}
@@ -69,7 +70,7 @@ class Case(NamedTuple):
     item: JudgeInput
     judged: JudgedText
     bad: bool
-    review: PersonReview | None
+    review: Review | None
 
     @property
     def reason(self) -> str:
