@@ -28,14 +28,15 @@ from typing import Any
 from judgeboard.cli.demo import sample_folder
 from judgeboard.domain import JudgeInput, PairItem, Shown, Status, Verdict
 from judgeboard.judges.grade import GradeJudge
-from judgeboard.judges.judge import Judge
+from judgeboard.judges.judge import Judge, JudgeOptions
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.judges.rag import RagJudge
 from judgeboard.judges.rating import RatingJudge
 from judgeboard.judges.rubric import RubricJudge
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.chat import RecordedChat
-from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
+from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.runs.judging import make_judge
 
 LEVELS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", LEVELS), Dimension("tone", LEVELS)), name="house")
@@ -60,8 +61,8 @@ async def _values(
         "rag": lambda: RagJudge(model),
         "grade": lambda: GradeJudge(model),
         "rating": lambda: RatingJudge(model),
-        "rubric": lambda: RubricJudge(model, RUBRIC),
-        "one": lambda: RubricJudge(model, ONE),
+        "rubric": lambda: RubricJudge(model, JudgeOptions(rubric=RUBRIC)),
+        "one": lambda: RubricJudge(model, JudgeOptions(rubric=ONE)),
     }
     return _scores(await judges[kind]().judge(item))
 
@@ -249,21 +250,17 @@ async def _read_small_model(base_url: str, answers: int) -> None:
     total, read, repaired = Counter[str](), Counter[str](), Counter[str]()
     rows = [*_rows(sample_folder() / "responses.jsonl.gz")][:answers]
     for kind in ("rag", "rating", "grade"):
-        endpoint = model_endpoint(
-            "the benchmark", model="smollm2", base_url=base_url, timeout_s=600
-        )
+        model = {"model": "smollm2", "base_url": base_url, "timeout_s": 600, "max_output": 160}
         for row in rows:
             item = JudgeInput(
                 1, row["query"], row["answer"], tuple(row["context"][:1]), external_id="r"
             )
             total[kind] += 1
-            judge: Judge = {"rag": RagJudge, "rating": RatingJudge, "grade": GradeJudge}[kind](
-                endpoint, max_output=160
-            )
+            judge = make_judge(kind, **model)
             verdict = await judge.judge(item)
+            await judge.aclose()
             read[kind] += verdict.status is Status.OK
             repaired[kind] += len(verdict.attempts) > 1
-        await endpoint.aclose()
     for kind, n in total.items():
         print(f"small model, {kind}: {read[kind]} of {n} read, {repaired[kind]} second calls")
 

@@ -16,7 +16,8 @@ from judgeboard.domain import (
     Status,
     StepRecord,
 )
-from judgeboard.judges.pairwise import PairwiseJudge
+from judgeboard.judges.judge import JudgeOptions
+from judgeboard.judges.pairwise import OVERALL, PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
 from judgeboard.store.clock import utc_now
@@ -70,10 +71,18 @@ def by_pair(
     return lambda request, _number: replies.get(asked_of(request), other or said("tie"))
 
 
-def pairwise(endpoint: RecordingEndpoint, *, priced: bool = False, **options: Any) -> PairwiseJudge:
+def pairwise(
+    endpoint: RecordingEndpoint,
+    *,
+    priced: bool = False,
+    aspects: Sequence[str] = (OVERALL,),
+    **options: Any,
+) -> PairwiseJudge:
     """Return the pairwise judge over a fake endpoint."""
     return PairwiseJudge(
-        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1), **options
+        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1),
+        JudgeOptions(**options),
+        aspects=aspects,
     )
 
 

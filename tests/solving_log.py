@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from judgeboard.domain import Pair, Preference
-from judgeboard.judges.pairwise import SelfReferenceJudge
+from judgeboard.judges.judge import JudgeOptions
+from judgeboard.judges.pairwise import DEFAULT_SAMPLES, SelfReferenceJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store
@@ -74,8 +75,12 @@ class Solver:
         )
 
 
-def self_reference(endpoint: RecordingEndpoint, **options: Any) -> SelfReferenceJudge:
+def self_reference(
+    endpoint: RecordingEndpoint, *, k: int = DEFAULT_SAMPLES, **options: Any
+) -> SelfReferenceJudge:
     """Return the judge with self-reference over a fake endpoint."""
     return SelfReferenceJudge(
-        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1), **options
+        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1),
+        JudgeOptions(**options),
+        k=k,
     )

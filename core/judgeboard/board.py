@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, Unpack, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, Unpack
 
 from judgeboard import formats
 from judgeboard.domain import JudgeInput, Rejected, Verdict
@@ -21,9 +21,8 @@ from judgeboard.health.family import run_warning
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.importing import ImportSummary, import_file, requests_beside
 from judgeboard.imports.reading import RESPONSES, ImportRequest, UnclearFile, clear_records
-from judgeboard.judges.judge import Judge, JudgeKeywords
+from judgeboard.judges.judge import Judge, JudgeOptions, concurrency_of
 from judgeboard.llm.chat import earlier_turns
-from judgeboard.llm.provider import CONCURRENCY
 from judgeboard.measure.ab import By as TypesOnly
 from judgeboard.measure.ab import compare_sources
 from judgeboard.measure.agreement import measure_agreement
@@ -43,11 +42,11 @@ from judgeboard.people.roster import seen_by_user
 from judgeboard.reports.terminal import judging_progress, local_user, progress
 from judgeboard.runs.judging import JudgingSummary, judge_inputs, judge_pending, make_judge
 from judgeboard.runs.named_judges import (
-    StoredJudgeKeywords,
     at_last_address,
     find_judge,
     judge_keywords,
 )
+from judgeboard.settings.sections import StoredJudgeFields
 from judgeboard.stats.paired import WITHIN
 from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import Human
@@ -207,7 +206,7 @@ class Board(AbstractContextManager["Board"]):
         rejudge: Literal["all", "keep-flags", "failed"] | None = None,
         limit: int | None = None,
         max_cost: float | None = None,
-        **options: Unpack[StoredJudgeKeywords],
+        **options: object,
     ) -> JudgingSummary:
         """Judge the answers that have no verdict of a judge yet, as `judgeboard judge` does.
 
@@ -237,7 +236,7 @@ class Board(AbstractContextManager["Board"]):
                 mode=rejudge or PLAIN,
                 limit=limit,
                 max_cost=max_cost,
-                concurrency=options.get("concurrency") or CONCURRENCY,
+                concurrency=concurrency_of(options),
                 actor=local_user(),
                 on_progress=show,
                 on_stop=_say_why,
@@ -426,7 +425,7 @@ class Board(AbstractContextManager["Board"]):
                 by_query_type=by is not None,
             )
 
-    def _made_judge(self, named: str, kind: str | None, options: StoredJudgeKeywords) -> Judge:
+    def _made_judge(self, named: str, kind: str | None, options: dict[str, object]) -> Judge:
         known: dict[str, object] = {}
         if kind is None:
             try:
@@ -439,11 +438,10 @@ class Board(AbstractContextManager["Board"]):
                 "kind", "rubric" if options.get("rubric") or options.get("label_schema") else "rag"
             )
         )
-        described = {
-            name: known[name] for name in StoredJudgeKeywords.__optional_keys__.intersection(known)
-        }
+        fields = {*JudgeOptions.model_fields, *StoredJudgeFields.model_fields}
+        described = {name: value for name, value in known.items() if name in fields}
         described = {"name": named} | described | options
-        keywords = judge_keywords(lambda: self.store, kind, cast("StoredJudgeKeywords", described))
+        keywords = judge_keywords(lambda: self.store, kind, described)
         make = partial(make_judge, kind)
         return make(**at_last_address(self.store, make, keywords))
 
@@ -466,7 +464,7 @@ def judge(
     *,
     columns: Mapping[str, str] | None = None,
     max_cost: float | None = None,
-    **options: Unpack[JudgeKeywords],
+    **options: object,
 ) -> "DataFrame":
     """Judge answers without a database. Return their rows as a frame, with the verdict in columns ``judge_…``.
 
@@ -506,7 +504,7 @@ def judge(
     # Judge them.
     made = make_judge(judge, **options) if isinstance(judge, str) else judge
     with judging_progress() as show:
-        concurrency = options.get("concurrency") or CONCURRENCY
+        concurrency = concurrency_of(options)
         judged = judge_inputs(
             items,
             made,

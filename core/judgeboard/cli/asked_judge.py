@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import click
 from click.core import ParameterSource
@@ -15,9 +15,6 @@ from judgeboard.cli.options import F
 from judgeboard.errors import BadInput
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.text import file_text
-
-if TYPE_CHECKING:
-    from judgeboard.judges.judge import JudgeKeywords
 
 
 class _KindOption(click.Option):
@@ -50,7 +47,7 @@ named_judge: Callable[[F], F] = click.argument(
 def judge_of_options(
     named: str | None,
     kind: str | None,
-    chosen: "JudgeKeywords",
+    chosen: dict[str, object],
     *,
     with_models: bool = False,
     number: int | None = None,
@@ -120,7 +117,7 @@ _OF_A_MODEL = frozenset(
 
 def use_named_judge(
     named: str | None,
-    chosen: "JudgeKeywords",
+    chosen: dict[str, object],
     *,
     as_kind: str | None = None,
     number: int | None = None,
@@ -170,7 +167,7 @@ def use_named_judge(
     }
     if chosen.get("label_schema") is not None:  # it replaces the rubric of a stored judge
         not_typed.pop("rubric", None)
-    chosen.update(cast("JudgeKeywords", not_typed))
+    chosen.update(cast(dict[str, object], not_typed))
     return kind
 
 
@@ -185,7 +182,9 @@ def judge_for_workers(named: str) -> dict[str, Any] | None:
     judge = judge_of_project(named)
     if judge is None:
         return None
-    if files := {"rubric", "label_schema", "judge_file"}.intersection(judge):
+    if files := {"rubric", "label_schema", "judge_file", "examples_from_reviews"}.intersection(
+        judge
+    ):
         raise BadInput(
             f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one"
         )

@@ -1,10 +1,10 @@
 """Options that several commands share: the model, rubrics and examples, the generator."""
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -18,20 +18,11 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.errors import OtherHost
-    from judgeboard.judges.judge import AskedJudge, JudgeKeywords
+    from judgeboard.judges.judge import AskedJudge
     from judgeboard.llm.asking import Generator
     from judgeboard.measure.notes import Note
     from judgeboard.runs.method import RunAccount, RunOptions
     from judgeboard.store.engine import Store
-
-    class GeneratorKeywords(JudgeKeywords, total=False):
-        """The values of `generator_options` beside those of a judge; `chosen_generator` and `judge_part` read them."""
-
-        generator: str | None
-        generator_base_url: str | None
-        generator_max_output: int
-        generator_temperature: float | None
-        generator_replies: Path | None
 
 
 JUDGE = "judgeboard.settings.sections:JudgeSettings"
@@ -92,17 +83,7 @@ rating_word_option: Callable[[F], F] = drawn(JUDGE, "rating_word")
 judge_options: Callable[[F], F] = decorator(
     drawn(JUDGE, "domain", "claims", "dialogue"), model_options, asking_options
 )
-stored_judge_options: Callable[[F], F] = decorator(
-    drawn(JUDGE),
-    click.option(
-        "--examples-from-reviews",
-        type=click.IntRange(1, 50),
-        metavar="N",
-        help="Show the judge N reviewed answers as examples. Agreement figures leave out these N answers.",
-    ),
-    _run_options,
-    group="Judge",
-)
+stored_judge_options: Callable[[F], F] = decorator(drawn(JUDGE), _run_options)
 generator_settings: Callable[[F], F] = decorator(
     click.option(
         "--generator-base-url",
@@ -138,9 +119,13 @@ EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages
 
 
 @contextmanager
-def run_options(concurrency: int | None, max_cost: float | None) -> Iterator["RunOptions"]:
-    """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early."""
+def run_options(chosen: Mapping[str, object], max_cost: float | None) -> Iterator["RunOptions"]:
+    """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early.
+
+    ``chosen`` are the options of a judge.
+    """
     from judgeboard.errors import DatabaseAway
+    from judgeboard.judges.judge import concurrency_of
     from judgeboard.runs.runner import INTERRUPTED
     from judgeboard.store.outages import WAIT_SECONDS
 
@@ -160,9 +145,8 @@ def run_options(concurrency: int | None, max_cost: float | None) -> Iterator["Ru
             "on_other_host": confirm_host,
             "on_stop": stopping,
             "on_estimate": lambda estimate: options.echo(estimate.sentence, err=True),
+            "concurrency": concurrency_of(chosen),
         }
-        if concurrency is not None:
-            run["concurrency"] = concurrency
         try:
             yield run
         except DatabaseAway as error:
@@ -210,8 +194,8 @@ def with_confirmed_host(request: Callable[..., R]) -> R:
 
 
 def at_last_address(
-    store: "Store", make: Callable[..., "AskedJudge"], chosen: "JudgeKeywords"
-) -> "JudgeKeywords":
+    store: "Store", make: Callable[..., "AskedJudge"], chosen: dict[str, object]
+) -> dict[str, object]:
     """Return the options of a judge, with the address of its last run unless they give one."""
     from judgeboard.runs import named_judges
 
@@ -284,15 +268,12 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
         raise BadInput(f"{why}: remove {', '.join(needless)}")
 
 
-def judge_part(chosen: "GeneratorKeywords") -> "JudgeKeywords":
+def judge_part(chosen: dict[str, object]) -> dict[str, object]:
     """Return the options of the judge, without those of the generator."""
-    return cast(
-        "JudgeKeywords",
-        {name: value for name, value in chosen.items() if not name.startswith("generator")},
-    )
+    return {name: value for name, value in chosen.items() if not name.startswith("generator")}
 
 
-def chosen_generator(chosen: "GeneratorKeywords", judge: "JudgeKeywords") -> "Generator":
+def chosen_generator(chosen: dict[str, object], judge: dict[str, object]) -> "Generator":
     """Return the generator of the options.
 
     The generator uses the judge's provider, prices, time limit and concurrency. Without an address
@@ -300,19 +281,15 @@ def chosen_generator(chosen: "GeneratorKeywords", judge: "JudgeKeywords") -> "Ge
     """
     from judgeboard.runs.generation import make_generator
 
-    own = chosen["generator_base_url"]
-    address: JudgeKeywords = (
-        judge if own is None else {"provider": chosen.get("provider"), "base_url": own}
-    )
+    address = judge
+    if chosen["generator_base_url"] is not None:
+        address = {
+            "provider": chosen.get("provider"),
+            "base_url": chosen["generator_base_url"],
+        }
     return make_generator(
-        chosen["generator"],
-        max_output=chosen["generator_max_output"],
-        temperature=chosen["generator_temperature"],
-        replies=chosen["generator_replies"],
-        provider=address.get("provider"),
-        base_url=address.get("base_url"),
-        api_key=address.get("api_key"),
-        prices=chosen.get("prices"),
-        timeout_s=chosen.get("timeout_s"),
-        concurrency=chosen.get("concurrency"),
+        model=chosen["generator"],
+        **{name: chosen[f"generator_{name}"] for name in ("max_output", "temperature", "replies")},
+        **{name: address.get(name) for name in ("provider", "base_url", "api_key")},
+        **{name: chosen.get(name) for name in ("prices", "timeout_s", "concurrency")},
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.measure.pair_report import PairReport
 
 
@@ -108,7 +107,7 @@ def pairs(
     inconsistent: str,
     rejudge: str | None,
     max_cost: float | None,
-    **chosen: "Unpack[JudgeKeywords]",
+    **chosen: object,
 ) -> int:
     """Let a judge compare pairs of answers, in both orders. This takes two calls per pair.
 
@@ -158,7 +157,7 @@ def pairs(
         report = measure_pairs(options.seen(store), version_id, **figures)
         options.show(report, comparison_lines(report))
         return 0
-    make = partial(make_pairwise_judge, aspects=aspects)
+    make = partial(make_pairwise_judge, aspects)
     judge = make(**at_last_address(store, make, chosen))
     if file is not None:
         made = pairs_in_file(store, file, source=source, actor=options.actor())
@@ -167,7 +166,7 @@ def pairs(
     with store.reading() as connection:
         matching = matching_pairs(connection, where)
     pair_ids = [id_ for id_ in made.pair_ids if matching is None or id_ in matching]
-    with run_options(chosen["concurrency"], max_cost) as run:
+    with run_options(chosen, max_cost) as run:
         compared = compare_pairs(store, judge, pair_ids, again=rejudge is not None, **run)
     version_id = compared.version.id
     report = measure_pairs(

@@ -3,7 +3,7 @@
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,9 +22,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import file_text, money
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.runs.judging import JudgingSummary
-    from judgeboard.runs.named_judges import StoredJudgeKeywords
     from judgeboard.store.engine import Store
 
 
@@ -77,7 +75,7 @@ def judge_command(
     limit: int | None,
     max_cost: float | None,
     workers: bool,
-    **chosen: "Unpack[StoredJudgeKeywords]",
+    **chosen: object,
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
@@ -118,7 +116,6 @@ def judge_command(
         limit=limit,
         rejudge=rejudge,
         max_cost=max_cost,
-        concurrency=chosen["concurrency"],
         options=tuple(option.name for option, _ in given),
         warnings={"warnings": []},
     )
@@ -180,7 +177,7 @@ FOLLOW_SECONDS = 0.5
 def _judge_by_workers(
     store: "Store",
     kind: str,
-    asked: "JudgeKeywords",
+    asked: dict[str, object],
     *,
     where: RowFilter,
     mode: str,

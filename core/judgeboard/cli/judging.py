@@ -10,7 +10,7 @@ from judgeboard.cli.asking import at_last_address, run_options, warned
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import Judge, JudgeKeywords
+    from judgeboard.judges.judge import Judge
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
 
@@ -30,16 +30,15 @@ class Judging:
     named: str | None
     number: int | None
     kind: str
-    asked: "JudgeKeywords"
+    asked: dict[str, object]
     where: RowFilter
     limit: int | None
     rejudge: str | None
     max_cost: float | None
-    concurrency: int | None
     options: tuple[str, ...]
     warnings: dict[str, list[str]]
 
-    def make_judges(self, described: Sequence["JudgeKeywords"], *combined: str) -> list["Judge"]:
+    def make_judges(self, described: Sequence[dict[str, object]], *combined: str) -> list["Judge"]:
         """Return the judges, each at the address of its last run; ``combined`` are the names of combined verdicts.
 
         Raises BadInput if the primary judge would be none of these judges.
@@ -71,7 +70,7 @@ class Judging:
         if flags and run is None:
             options.echo(f"{flags} {KEEP}", err=True)
         begin = run or partial(judge_pending, mode=self.rejudge or "plain")
-        with run_options(self.concurrency, max_cost) as how:
+        with run_options(self.asked, max_cost) as how:
             summary = begin(self.store, judge, where=self.where, limit=self.limit, **how)
         self.warnings["warnings"] += warned(
             [run_warning(self.store, judge.version.model, summary.run_id)]

@@ -24,7 +24,7 @@ class GradeJudge(ModelJudge):
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
-        messages = marking_messages(self._prompt, item, self.asking.dialogue)
+        messages = marking_messages(self._prompt, item, self.options.dialogue)
         asked = await self._ask(
             self._request(messages, item.external_id), GRADE_FORM.parse_value, item
         )

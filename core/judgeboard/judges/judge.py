@@ -3,9 +3,11 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypedDict, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
+
+from pydantic import Field
 
 from judgeboard.domain import (
     NO_QUESTION,
@@ -21,7 +23,6 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.prompt import (
     ADDED_SECTIONS,
     OWN_PROMPTS,
-    Dialogue,
     Example,
     built_in_prompt,
     fill,
@@ -33,10 +34,10 @@ from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Reading, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
-from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S
+from judgeboard.settings.option_words import checked
+from judgeboard.settings.sections import ForJudges, JudgeFields
 from judgeboard.text import MAX_NAME, unstorable
 
-DEFAULT_MAX_OUTPUT = 512
 DEFAULT_DOMAIN = "general knowledge"
 
 
@@ -77,35 +78,7 @@ async def judge_with_requests(judge: Judge, item: JudgeInput) -> tuple[Verdict, 
         SENT.reset(token)
 
 
-TEMPERATURE = 0
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Options for requests to a chat model, as in `JudgeOptions`. If a model refuses a temperature, none is sent."""
-
-    temperature: float = TEMPERATURE
-    dialogue: Dialogue = "last"
-    prompt: str | Path | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.temperature <= 2:
-            raise BadInput(f"--temperature must lie from 0 to 2, not {self.temperature:g}")
-        if self.temperature == int(self.temperature):
-            object.__setattr__(
-                self, "temperature", int(self.temperature)
-            )  # 0 and 0.0 are one judge version
-        if self.dialogue not in get_args(Dialogue):
-            raise BadInput(f"--dialogue must be last or whole, not {self.dialogue!r}")
-
-
-class ModelArguments(TypedDict, total=False):
-    """The arguments of `ModelJudge` that subclasses hand on."""
-
-    name: str | None
-    max_output: int
-    asking: Asking | None
 
 
 class ModelJudge:
@@ -121,23 +94,24 @@ class ModelJudge:
     def __init__(
         self,
         endpoint: ModelEndpoint,
+        options: "JudgeOptions | None" = None,
         *,
-        name: str | None = None,
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        asking: Asking | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make a judge that asks a chat model; ``params`` (such as examples) are part of the judge version."""
+        """Make a judge that asks a chat model; ``params`` (such as examples) are part of the judge version.
+
+        If a model refuses a temperature, none is sent.
+        """
         params = params or {}
+        self.options = options or JudgeOptions()
+        self._temperature = self.options.temperature
+        if self._temperature == int(self._temperature):
+            self._temperature = int(self._temperature)  # 0 and 0.0 are one judge version
         self.address = endpoint.address
         self.priced = endpoint.priced
         self._endpoint = endpoint
-        self._max_output = max_output
-        self.asking = asking or Asking()
-        current, stored = (
-            built_in_prompt(self.prompt_name, params, self.prompt_package),
-            self.asking.prompt,
-        )
+        current = built_in_prompt(self.prompt_name, params, self.prompt_package)
+        stored = self.options.prompt
         if isinstance(stored, Path):
             self._prompt = read_prompt_file(stored, current)
         else:
@@ -149,11 +123,14 @@ class ModelJudge:
         prompt = self._prompt.text + (
             load_prompt("examples").text if params.get("examples") else ""
         )
-        usual: dict[str, Any] = {"temperature": self.asking.temperature, "max_output": max_output}
-        if self.asking.dialogue != "last":
-            usual["dialogue"] = self.asking.dialogue
+        usual: dict[str, Any] = {
+            "temperature": self._temperature,
+            "max_output": self.options.max_output,
+        }
+        if self.options.dialogue != "last":
+            usual["dialogue"] = self.options.dialogue
         self.version = JudgeVersion(
-            name or self.prompt_name,
+            self.options.name or self.prompt_name,
             self.kind,
             endpoint.model,
             {**usual, **params},
@@ -163,8 +140,8 @@ class ModelJudge:
 
     @classmethod
     def of(cls, options: "JudgeOptions") -> Self:
-        """Make a judge that has no options of its own."""
-        return cls(**options.of_every_model(cls.kind))
+        """Make a judge of options."""
+        return cls(options.endpoint(f"the {cls.kind} judge"), options)
 
     async def aclose(self) -> None:
         """Close the chat model."""
@@ -183,8 +160,8 @@ class ModelJudge:
             messages=messages,
             schema=schema,
             schema_name=schema_name,
-            max_output=self._max_output,
-            parameters={"temperature": self.asking.temperature},
+            max_output=self.options.max_output,
+            parameters={"temperature": self._temperature},
             subject=subject,
             logprobs=logprobs,
         )
@@ -242,117 +219,35 @@ def checked_judge_name(name: str) -> str:
     return name
 
 
-class EndpointKeywords(TypedDict, total=False):
-    """The keywords of functions that ask a given model: the options of `JudgeOptions` for its endpoint."""
-
-    provider: str | None
-    base_url: str | None
-    api_key: str | None
-    concurrency: int | None
-    timeout_s: float | None
-    tries: int | None
-    prices: Path | None
-    replies: Path | None
-
-
-class ModelKeywords(EndpointKeywords, total=False):
-    """The keywords of functions that ask a model."""
-
-    model: str | None
-
-
-ENDPOINT_OPTIONS = tuple(ModelKeywords.__annotations__)
-"""The options that choose a model and its endpoint."""
-
-
-class JudgeKeywords(ModelKeywords, total=False):
-    """The keywords of functions that make a judge: `JudgeOptions`; None is the environment's value or the default."""
-
-    name: str | None
-    max_output: int | None
-    domain: str | None
-    claims: bool | None
-    rubric: Rubric | Path | None
-    judge_file: Path | None
-    examples: tuple[Example, ...] | None
-    logprobs: bool | None
-    temperature: float | None
-    dialogue: Dialogue | None
-    prompt: str | Path | None
-    rating_word: str | None
-
-
-class OfEveryModel(ModelArguments):
-    """The arguments that every judge that asks a chat model has."""
-
-    endpoint: ModelEndpoint
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeOptions:
+class JudgeOptions(JudgeFields):
     """The options of all judges. A judge ignores options that it does not need.
 
     Attributes:
-        name: Name of the judge (default: its kind). model: Name of the chat model at its endpoint.
-        provider: Name in `llm.endpoint.PROVIDERS` (default: from the name of the model). base_url:
-        Address of the endpoint, with its ``/v1`` (default: the provider's own). api_key: Key of the
-        provider; not needed with ``base_url``, because local servers accept calls without a key.
-        concurrency: Maximum number of calls in flight. max_output: Maximum number of tokens in a
-        reply; part of the judge version. domain: The judge's field of expertise, for the prompt;
-        part of the judge version. claims: Also ask for the claims of the answer; part of the judge
-        version. rubric: Rubric, or rubric file, of the rubric judge; part of the judge version.
-        judge_file: File with domain and examples of the rag judge; part of the judge version.
+        name: Name of the judge (default: its kind).
+        api_key: Key of the provider; not needed with ``base_url``, because local servers accept
+            calls without a key.
+        prompt: Prompt file of the user, or the text of a stored prompt; part of the judge version.
+        rubric: Rubric, or rubric file, of the rubric judge; part of the judge version.
         examples: More examples for the rag and the rubric judge; part of the judge version.
-        logprobs: Also store the expected score, computed from token log-probabilities; part of the
-        judge version. temperature: Sampling temperature, from 0 to 2; part of the judge version.
-        dialogue: Judge the ``last`` answer or the answers of the ``whole`` dialogue; part of the
-        judge version. prompt: Prompt file of the user, or the text of a stored prompt; part of the
-        judge version. rating_word: Words before the rating in free text, for the rating judge; part
-        of the judge version. replies: File of recorded raw replies (JSONL of ``response_id``,
-        ``raw``) to use instead of an endpoint. prices: Price file; it takes precedence over the
-        shipped prices. timeout_s: Maximum number of seconds for one call. tries: Maximum number of
-        calls for one request if the failures may be temporary.
+        replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of
+            an endpoint.
+        prices: Price file; it takes precedence over the shipped prices.
+        tries: Maximum number of calls for one request if the failures may be temporary.
     """
 
     name: str | None = None
-    model: str | None = None
-    provider: str | None = None
-    base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    concurrency: int = CONCURRENCY
-    max_output: int = DEFAULT_MAX_OUTPUT
-    domain: str = DEFAULT_DOMAIN
-    claims: bool = False
-    rubric: Rubric | Path | None = None
-    judge_file: Path | None = None
-    examples: tuple[Example, ...] = ()
-    logprobs: bool = False
-    temperature: float = TEMPERATURE
-    dialogue: Dialogue = "last"
-    prompt: str | Path | None = None
-    rating_word: str | None = None
-    replies: Path | None = None
-    prices: Path | None = None
-    timeout_s: float = TIMEOUT_S
+    api_key: Annotated[str | None, Field(repr=False)] = None
+    prompt: Annotated[str | Path | None, ForJudges()] = None
+    rubric: Annotated[Rubric | Path | None, ForJudges("rubric")] = None
+    examples: Annotated[tuple[Example, ...], ForJudges("rag", "rubric")] = ()
+    replies: Annotated[Path | None, ForJudges()] = None
+    prices: Annotated[Path | None, ForJudges()] = None
     tries: int | None = None
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, _context: object) -> None:
+        """Check the name."""
         if self.name is not None:
             checked_judge_name(self.name)
-
-    @property
-    def asking(self) -> Asking:
-        """The options for requests to the model."""
-        return Asking(self.temperature, self.dialogue, self.prompt)
-
-    def of_every_model(self, kind: str) -> OfEveryModel:
-        """Return the arguments that judges of every kind that asks a chat model have; messages name the ``kind``."""
-        return {
-            "endpoint": self.endpoint(f"the {kind} judge"),
-            "name": self.name,
-            "max_output": self.max_output,
-            "asking": self.asking,
-        }
 
     def endpoint(self, asker: str) -> ModelEndpoint:
         """Return the model of these options (`model_endpoint`); ``asker`` names the judge in messages."""
@@ -368,3 +263,22 @@ class JudgeOptions:
             prices=self.prices,
             replies=self.replies,
         )
+
+
+def for_judges(name: str) -> ForJudges | None:
+    """Return which judges read an option; None for one that all read."""
+    about = JudgeOptions.model_fields[name]
+    return next((each for each in about.metadata if isinstance(each, ForJudges)), None)
+
+
+def concurrency_of(options: Mapping[str, object]) -> int:
+    """Return the maximum number of calls at the same time."""
+    return checked(JudgeOptions, {"concurrency": options.get("concurrency")}).concurrency
+
+
+PARAMS: Mapping[str, object] = {
+    name: about.default
+    for name, about in JudgeOptions.model_fields.items()
+    if (read := for_judges(name)) is not None and read.is_param
+}
+"""The options that a judge version keeps as parameters, with the default values."""

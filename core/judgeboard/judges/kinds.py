@@ -11,9 +11,9 @@ from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.judge import Judge, JudgeOptions, ModelJudge
 from judgeboard.judges.lexical import LexicalJudge
 from judgeboard.judges.prompt import PROMPTS, Prompt, load_prompt
-from judgeboard.judges.rag import make_rag_judge
-from judgeboard.judges.rating import make_rating_judge
-from judgeboard.judges.rubric import make_rubric_judge
+from judgeboard.judges.rag import RagJudge
+from judgeboard.judges.rating import RatingJudge
+from judgeboard.judges.rubric import RubricJudge
 from judgeboard.registry.plugins import Plugin, Registry, in_words
 
 _MEMBERS = ("version", "priced", "address", "judge", "aclose")
@@ -66,9 +66,9 @@ def _checked(plugin: Plugin, judge: Any) -> Callable[[JudgeOptions], Judge]:
 JUDGES: Registry[Callable[[JudgeOptions], Judge]] = Registry(
     "judgeboard.judges",
     {
-        "rag": make_rag_judge,
-        "rating": make_rating_judge,
-        "rubric": make_rubric_judge,
+        "rag": RagJudge.of,
+        "rating": RatingJudge.of,
+        "rubric": RubricJudge.of,
         "grade": GradeJudge.of,
         "lexical": lambda options: LexicalJudge(name=options.name or "lexical"),
     },

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from judgeboard.domain import (
@@ -18,7 +17,7 @@ from judgeboard.domain import (
     StepRecord,
 )
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import chat, earlier_parts, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.replies import REASONING, TEXT, Form, choice_field, entry_field, letters_of
 from judgeboard.llm.asking import Replied
@@ -77,20 +76,20 @@ class PairwiseJudge(ModelJudge):
     def __init__(
         self,
         endpoint: ModelEndpoint,
+        options: JudgeOptions | None = None,
         *,
-        name: str | None = None,
         aspects: Sequence[str] = (OVERALL,),
-        domain: str = DEFAULT_DOMAIN,
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        prompt: str | Path | None = None,
     ) -> None:
-        """Make a judge of a chat model; it compares each of the ``aspects`` separately."""
+        """Make a judge of a chat model; it compares each of the ``aspects`` separately.
+
+        Its temperature is 0.
+        """
+        options = options or JudgeOptions()
         self.aspects = checked_aspects(aspects)
+        domain = options.domain or DEFAULT_DOMAIN
         super().__init__(
             endpoint,
-            name=name,
-            max_output=max_output,
-            asking=Asking(prompt=prompt),
+            options.model_copy(update={"temperature": 0, "dialogue": "last"}),
             params={"domain": domain, "aspects": list(self.aspects)},
         )
         self._domain = domain
@@ -203,34 +202,31 @@ class SelfReferenceJudge(ModelJudge):
     def __init__(
         self,
         endpoint: ModelEndpoint,
+        options: JudgeOptions | None = None,
         *,
         k: int = DEFAULT_SAMPLES,
-        name: str = SELF_REFERENCE,
-        temperature: float = SAMPLE_TEMPERATURE,
-        domain: str = DEFAULT_DOMAIN,
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        solve_output: int = DEFAULT_SOLVE_OUTPUT,
-        prompt: str | Path | None = None,
     ) -> None:
-        """Make a judge that takes ``k`` samples per question at ``temperature`` (0 to 2); verdicts use 0.
+        """Make a judge that takes ``k`` samples per question at its temperature; verdicts use 0.
 
-        ``max_output`` is the maximum number of tokens in a verdict, ``solve_output`` the maximum in
-        a sample.
+        Its ``max_output`` is the maximum number of tokens in a verdict and in a sample (default:
+        512 in a verdict, 2048 in a sample).
         """
         if k < 1:
             raise BadInput(f"--k must be at least 1, not {k}")
-        super().__init__(endpoint, max_output=solve_output, asking=Asking(temperature))
+        options = options or JudgeOptions()
+        usual = {"temperature": SAMPLE_TEMPERATURE, "max_output": DEFAULT_SOLVE_OUTPUT}
+        sampled = JudgeOptions.model_validate(usual | options.given())
+        super().__init__(endpoint, sampled.model_copy(update={"prompt": None, "dialogue": "last"}))
         self.k = k
         self.price = endpoint.price
-        self._domain = domain
-        self.pairwise = PairwiseJudge(
-            endpoint, name=name, domain=domain, max_output=max_output, prompt=prompt
-        )
+        self._domain = options.domain or DEFAULT_DOMAIN
+        named = options.model_copy(update={"name": options.name or SELF_REFERENCE})
+        self.pairwise = PairwiseJudge(endpoint, named)
         verdicts = self.pairwise.version
         sampling = {
             "samples": k,
-            "sample_temperature": temperature,
-            "sample_max_output": solve_output,
+            "sample_temperature": self._temperature,
+            "sample_max_output": sampled.max_output,
         }
         both = f"{self._prompt.text}\n{verdicts.prompt}"
         self.version = replace(

@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
-from typing import Annotated, ClassVar, Unpack
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict
 
 from judgeboard.domain import Claim, ClaimStatus, JudgeInput, Verdict
 from judgeboard.formats.yaml_file import read_yaml, unless_null
 from judgeboard.judges.expected_scores import expected_scores
-from judgeboard.judges.judge import DEFAULT_DOMAIN, JudgeOptions, ModelArguments, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import (
     Dialogue,
     Example,
@@ -85,43 +85,44 @@ class RagJudge(ModelJudge):
     def __init__(
         self,
         endpoint: ModelEndpoint,
-        *,
-        domain: str = DEFAULT_DOMAIN,
-        claims: bool = False,
-        examples: tuple[Example, ...] = (),
-        logprobs: bool = False,
-        **model: Unpack[ModelArguments],
+        options: JudgeOptions | None = None,
     ) -> None:
-        """Make a judge of a chat model; options are as in `JudgeOptions`."""
-        params = {"domain": domain, "claims": claims, **example_params(examples)}
-        if logprobs:
+        """Make a judge of a chat model. The examples of its judge file come before those of the options."""
+        options = options or JudgeOptions()
+        file = JudgeFile()
+        if options.judge_file is not None:
+            content = read_yaml(options.judge_file)
+            file = content.read(JudgeFile)
+            check_examples(content, file.examples, RAG_SCORES)
+        domain = options.domain or file.domain or DEFAULT_DOMAIN
+        examples = (*file.examples, *options.examples)
+        params = {"domain": domain, "claims": options.claims, **example_params(examples)}
+        if options.logprobs:
             params["logprobs"] = True
-        super().__init__(endpoint, params=params, **model)
-        self._claims = claims
-        self._logprobs = logprobs
+        super().__init__(endpoint, options, params=params)
         self._messages = partial(
             rag_messages,
             domain=domain,
             examples=examples,
             prompt=self._prompt,
-            dialogue=self.asking.dialogue,
+            dialogue=options.dialogue,
         )
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""
-        form = verdict_form(groundedness=item.passages is not None, claims=self._claims)
+        form = verdict_form(groundedness=item.passages is not None, claims=self.options.claims)
         request = self._request(
             self._messages(item, form=form),
             item.external_id,
             form.schema,
             "verdict",
-            logprobs=self._logprobs,
+            logprobs=self.options.logprobs,
         )
         asked = await self._ask(request, form.parse, item)
         if asked.value is None:
             return Verdict.of(asked.record)
         values = asked.value.values
-        if self._claims:
+        if self.options.claims:
             values["claims"] = tuple(
                 located(Claim(**claim), item.answer, item.passages) for claim in values["claims"]
             )
@@ -208,19 +209,3 @@ class JudgeFile:
 
     domain: Text | None = None
     examples: Annotated[tuple[Example, ...], unless_null(())] = ()
-
-
-def make_rag_judge(options: JudgeOptions) -> RagJudge:
-    """Make the rag judge of ``options``."""
-    file = JudgeFile()
-    if options.judge_file is not None:
-        content = read_yaml(options.judge_file)
-        file = content.read(JudgeFile)
-        check_examples(content, file.examples, RAG_SCORES)
-    return RagJudge(
-        **options.of_every_model(RagJudge.kind),
-        domain=file.domain if file.domain and options.domain == DEFAULT_DOMAIN else options.domain,
-        claims=options.claims,
-        examples=(*file.examples, *options.examples),
-        logprobs=options.logprobs,
-    )

@@ -3,11 +3,10 @@
 import json
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Unpack
 
 from judgeboard.domain import JudgeInput, StepRecord, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import JudgeOptions, ModelArguments, ModelJudge
+from judgeboard.judges.judge import JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.replies import NOTE, QUALITY, Form, number_field
 from judgeboard.llm.asking import Reading, Replied
@@ -72,11 +71,10 @@ class RatingJudge(ModelJudge):
     def __init__(
         self,
         endpoint: ModelEndpoint,
-        *,
-        rating_word: str | None = None,
-        **model: Unpack[ModelArguments],
+        options: JudgeOptions | None = None,
     ) -> None:
         """Make a judge of a chat model. With a ``rating_word``, it asks for free text that ends in "WORD: 3"."""
+        rating_word = None if options is None else options.rating_word
         if rating_word is not None and (
             not rating_word.strip() or len(rating_word) > 60 or not rating_word.isprintable()
         ):
@@ -85,7 +83,7 @@ class RatingJudge(ModelJudge):
             )
         self.rating_word = rating_word
         params = {} if rating_word is None else {"rating_word": rating_word}
-        super().__init__(endpoint, params=params, **model)
+        super().__init__(endpoint, options, params=params)
 
     async def rate(self, item: JudgeInput) -> Replied[Rating]:
         """Ask for the rating of ``item``."""
@@ -102,11 +100,6 @@ class RatingJudge(ModelJudge):
         """Return the rating of ``item`` as a verdict."""
         rated = await self.rate(item)
         return rating_verdict(rated.value, rated.record)
-
-
-def make_rating_judge(options: JudgeOptions) -> RatingJudge:
-    """Make the rating judge of ``options``."""
-    return RatingJudge(**options.of_every_model(RatingJudge.kind), rating_word=options.rating_word)
 
 
 def rating_messages(

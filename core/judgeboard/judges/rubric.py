@@ -10,8 +10,6 @@ from judgeboard.domain import OVERALL, DimensionScore, JudgeInput, Verdict
 from judgeboard.judges.expected_scores import expected_scores
 from judgeboard.judges.judge import (
     DEFAULT_DOMAIN,
-    DEFAULT_MAX_OUTPUT,
-    Asking,
     JudgeOptions,
     ModelJudge,
 )
@@ -101,39 +99,36 @@ class RubricJudge(ModelJudge):
     def __init__(
         self,
         endpoint: ModelEndpoint,
-        rubric: Rubric,
-        *,
-        name: str | None = None,
-        domain: str | None = None,
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        logprobs: bool = False,
-        asking: Asking | None = None,
+        options: JudgeOptions | None = None,
     ) -> None:
         """Make a judge of a chat model; name and domain are the rubric's own by default."""
-        field = domain or rubric.domain or DEFAULT_DOMAIN
+        options = options or JudgeOptions()
+        rubric = options.rubric or default_rubric()
+        if isinstance(rubric, Path):
+            rubric = read_rubric(rubric)
+        rubric = replace(rubric, examples=(*rubric.examples, *options.examples))
+        field = options.domain or rubric.domain or DEFAULT_DOMAIN
         params = {
             "domain": field,
             "dimensions": [dimension.as_json() for dimension in rubric.dimensions],
             **example_params(rubric.examples),
         }
-        if logprobs:
+        if options.logprobs:
             params["logprobs"] = True
-        super().__init__(
-            endpoint, name=name or rubric.name, max_output=max_output, asking=asking, params=params
-        )
-        self._logprobs = logprobs
+        named = options.model_copy(update={"name": options.name or rubric.name})
+        super().__init__(endpoint, named, params=params)
         self.rubric = rubric
         self._schema = _form(rubric).schema  # reasons come before scores
         self._instructions = _instructions(self._prompt, rubric, field)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the scores of ``item``."""
-        added = added_sections(self._prompt, item, self.asking.dialogue)
+        added = added_sections(self._prompt, item, self.options.dialogue)
         *instructions, reply = self._instructions  # "Reference" is always one of them
         instructions += [section for section in added if section not in instructions]
         messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(
-            messages, item.external_id, self._schema, "scores", logprobs=self._logprobs
+            messages, item.external_id, self._schema, "scores", logprobs=self.options.logprobs
         )
         asked = await self._ask(request, lambda text: parse_scores(text, self.rubric), item)
         record, scored = asked.record, asked.value
@@ -151,18 +146,6 @@ class RubricJudge(ModelJudge):
                     asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high
                 )
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
-
-
-def make_rubric_judge(options: JudgeOptions) -> RubricJudge:
-    """Make the rubric judge of ``options``, with the default rubric if none is given."""
-    chosen = options.rubric
-    rubric = read_rubric(chosen) if isinstance(chosen, Path) else chosen or default_rubric()
-    return RubricJudge(
-        **options.of_every_model(RubricJudge.kind),
-        rubric=replace(rubric, examples=(*rubric.examples, *options.examples)),
-        domain=None if options.domain == DEFAULT_DOMAIN else options.domain,
-        logprobs=options.logprobs,
-    )
 
 
 def _instructions(prompt: Prompt, rubric: Rubric, domain: str) -> list[str]:

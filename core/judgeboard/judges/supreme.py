@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Unpack
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
-from judgeboard.judges.judge import Judge, ModelArguments, ModelJudge
+from judgeboard.judges.judge import Judge, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import marking_messages
 from judgeboard.judges.replies import mark_form
 from judgeboard.llm.asking import Replied
@@ -28,8 +27,8 @@ class SupremeJudge(ModelJudge):
     kind = AUDIT
     scale = "of a verdict: correct 1, incorrect 0"
 
-    def __init__(self, endpoint: ModelEndpoint, **model: Unpack[ModelArguments]) -> None:
-        super().__init__(endpoint, params={"approach": 1}, **model)
+    def __init__(self, endpoint: ModelEndpoint, options: JudgeOptions | None = None) -> None:
+        super().__init__(endpoint, options, params={"approach": 1})
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, ResponseKind, RunState, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import EndpointKeywords, Judge, JudgeKeywords
+from judgeboard.judges.judge import Judge
 from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
 from judgeboard.llm.chat import (
@@ -24,7 +24,7 @@ from judgeboard.llm.chat import (
 )
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.jobs import judge_with_key, with_last_address
-from judgeboard.runs.judging import make_endpoint, make_judge
+from judgeboard.runs.judging import make_judge, with_environment
 from judgeboard.runs.method import Begun, Method, R
 from judgeboard.runs.runner import S, T
 from judgeboard.store.engine import Store
@@ -43,21 +43,19 @@ SOURCE = "prompts"
 _FORM = '{"id": …, "prompt": "…" or "messages": […], "passages": […]?}'
 
 
-def make_generator(
-    model: str | None = None,
-    *,
-    max_output: int = DEFAULT_GENERATOR_OUTPUT,
-    temperature: float | None = None,
-    **chosen: Unpack[EndpointKeywords],
-) -> Generator:
+def make_generator(model: object = None, **chosen: object) -> Generator:
     """Return the model that makes answers, or raise BadInput.
 
-    ``max_output`` is in tokens. If ``temperature`` is None, none is sent. ``chosen`` are the fields
-    of the model (base_url, prices, …); missing fields are read from the environment.
+    ``chosen`` are fields of `JudgeOptions`. The default of ``max_output`` is that of generators. If
+    no temperature is given, none is sent. Missing fields of the model are read from the
+    environment.
     """
-    endpoint = make_endpoint("the generator", model=model, **chosen)
+    options = with_environment({"model": model, **chosen})
+    given = options.given()
     return Generator(
-        endpoint, max_output, {} if temperature is None else {"temperature": temperature}
+        options.endpoint("the generator"),
+        given.get("max_output", DEFAULT_GENERATOR_OUTPUT),
+        {"temperature": given["temperature"]} if "temperature" in given else {},
     )
 
 
@@ -66,7 +64,7 @@ def function_endpoint(function: Chat) -> ModelEndpoint:
     return ModelEndpoint(CallableChat(function), str(getattr(function, "__name__", "callable")))
 
 
-def judge_for_call(store: Store | None, kind: str, options: JudgeKeywords) -> Judge:
+def judge_for_call(store: Store | None, kind: str, options: dict[str, object]) -> Judge:
     """Return the judge of a live call. Without an address, it uses the one of its last run in ``store``."""
     judge: dict[str, Any] = {"kind": kind, **options}
     if store is not None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
-from judgeboard.judges.judge import Judge, fingerprint
+from judgeboard.judges.judge import PARAMS, Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES, calls_host
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
@@ -73,9 +73,6 @@ from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
 from judgeboard.store.tables import Job
 from judgeboard.text import counted
-
-_PARAMS = ("max_output", "domain", "claims")
-_NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
 
 
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
@@ -284,7 +281,7 @@ def check_address(
 
 REJUDGE = "rejudge"
 # A job can set every option of a judge except secrets, which stay in the environment of the worker.
-_ASKABLE = {"kind", "name", "model", "prompt", *ADDRESS, *_PARAMS, *_NOT_USUAL}
+_ASKABLE = {"kind", "name", "model", "prompt", *ADDRESS, *PARAMS}
 
 
 @dataclass(frozen=True, slots=True)

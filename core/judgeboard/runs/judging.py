@@ -11,13 +11,11 @@ from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.judges.judge import (
     DEFAULT_DOMAIN,
-    DEFAULT_MAX_OUTPUT,
-    ENDPOINT_OPTIONS,
-    TEMPERATURE,
+    PARAMS,
     Judge,
-    JudgeKeywords,
     JudgeOptions,
     fingerprint,
+    for_judges,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import (
@@ -48,6 +46,7 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings.model import load_settings, provider_key
+from judgeboard.settings.option_words import checked, name_of
 from judgeboard.store.anchor_judgments import insert_anchor_judgments
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -191,32 +190,7 @@ async def judge_pending_async(
 judge_pending = blocking(judge_pending_async)
 
 
-# Default values of the options that only a judge with a model reads.
-_USUAL = {
-    "domain": DEFAULT_DOMAIN,
-    "max_output": DEFAULT_MAX_OUTPUT,
-    "temperature": TEMPERATURE,
-    "dialogue": "last",
-    "rating_word": None,
-    "claims": False,
-    "logprobs": False,
-}
-_FOR_A_MODEL = (
-    *("model", "provider", "base_url", "replies", "prices", "timeout_s", "prompt"),
-    *_USUAL,
-)
-# Options that only some kinds of judge read: the option's names in messages, and the kinds.
-_FOR_KINDS = {
-    "rubric": ("--rubric or --schema", ("rubric",)),
-    "judge_file": ("--judge-file", ("rag",)),
-    "examples": ("--examples-from-reviews", ("rag", "rubric")),
-    "logprobs": ("--logprobs", ("rag", "rubric")),
-    "dialogue": ("--dialogue", ("rag", "rubric", "grade")),
-    "rating_word": ("--rating-word", ("rating",)),
-}
-
-
-def make_judge(kind: str, **chosen: Unpack[JudgeKeywords]) -> Judge:
+def make_judge(kind: str, **chosen: object) -> Judge:
     """Return a judge of this kind, a key of ``JUDGES``.
 
     ``chosen`` are fields of `JudgeOptions`. Fields that are missing or None are read from the
@@ -225,21 +199,23 @@ def make_judge(kind: str, **chosen: Unpack[JudgeKeywords]) -> Judge:
     """
     if kind not in JUDGES:
         raise BadInput(f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}")
-    useless = [
-        f"--{name.removesuffix('_s').replace('_', '-')}"
-        for name in _FOR_A_MODEL
-        if chosen.get(name) not in (None, False)
-    ]
-    if kind in OFFLINE and useless:
+    given = checked(JudgeOptions, chosen)
+    readers = {
+        f"--{name_of(field)}": read.kinds
+        for field in sorted(given.model_fields_set)
+        if (read := for_judges(field)) is not None
+        and getattr(given, field) not in (None, False, ())
+    }
+    if kind in OFFLINE and readers:
         raise BadInput(
-            f"{', '.join(useless)}: the {kind} judge uses no model, so these options do not apply"
+            f"{', '.join(readers)}: the {kind} judge uses no model, so these options do not apply"
         )
-    for name, (option, kinds) in _FOR_KINDS.items():
-        if chosen.get(name) and kind not in kinds:
+    for option, kinds in readers.items():
+        if kinds and kind not in kinds:
             raise BadInput(
                 f"{option} applies only to the judges {' and '.join(kinds)}, not to {kind}"
             )
-    return JUDGES[kind](JudgeOptions(**_chosen(chosen)))
+    return JUDGES[kind](with_environment(given))
 
 
 def options_of_version(connection: Connection, version: StoredVersion) -> dict[str, Any]:
@@ -254,9 +230,7 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     params = version.params
     options: dict[str, Any] = {"kind": version.kind, "name": version.name}
     known = {"model": version.model, **params}.items()
-    options |= {
-        name: value for name, value in known if name in JudgeKeywords.__annotations__ and value
-    }
+    options |= {name: value for name, value in known if name in JudgeOptions.model_fields and value}
     if "dimensions" in params:
         options["rubric"] = Rubric(stored_dimensions(params), version.name)
     # Examples of a file are stored with the version; of those from the log it has the hash alone.
@@ -290,28 +264,31 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     raise BadInput("another release made it")
 
 
-def make_endpoint(asker: str, **chosen: Unpack[JudgeKeywords]) -> ModelEndpoint:
+def make_endpoint(asker: str, **chosen: object) -> ModelEndpoint:
     """Return the model to ask. Options that are missing or None are read from the environment.
 
-    ``asker`` names the caller in messages, for example "the pairwise judge". Of ``chosen``, the
-    options of a model are read.
+    ``asker`` names the caller in messages, for example "the pairwise judge".
     """
-    options = {name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS}
-    return JudgeOptions(**options).endpoint(asker)
+    return with_environment(chosen).endpoint(asker)
 
 
-def _chosen(chosen: Mapping[str, Any]) -> dict[str, Any]:
+def with_environment(chosen: Mapping[str, object] | JudgeOptions) -> JudgeOptions:
+    """Return the options of a judge. Options that are missing or None are read from the environment.
+
+    Raises BadInput for an option that is unknown or wrong.
+    """
+    given = chosen if isinstance(chosen, JudgeOptions) else checked(JudgeOptions, chosen)
     settings = load_settings()
-    options: dict[str, Any] = {
+    options: dict[str, object] = {
         "provider": settings.provider,
         "model": settings.model,
         "prices": settings.prices,
+        **given.given(),
     }
-    options |= {name: value for name, value in chosen.items() if value is not None}
     provider, base_url = provider_and_address(options)
     options |= {"provider": provider, "base_url": base_url}
     options.setdefault("api_key", provider_key(provider))
-    return {name: value for name, value in options.items() if value is not None}
+    return JudgeOptions.model_validate(options)
 
 
 async def judge_answer(
@@ -323,7 +300,7 @@ async def judge_answer(
     query_type: str = "unspecified",
     reference: str | None = None,
     messages: Sequence[Mapping[str, Any]] | None = None,
-    **options: Unpack[JudgeKeywords],
+    **options: object,
 ) -> Verdict:
     """Return a judge's verdict on one answer.
 
@@ -418,8 +395,8 @@ def judge_options(version: StoredVersion) -> str | None:
     )
     if version.prompt and not version.prompt.startswith(built_in):
         words += ["--prompt", "FILE"]
-    for name, usual in _USUAL.items():
+    for name, usual in PARAMS.items():
         value = version.params.get(name)
-        if value not in (None, usual):
+        if value not in (None, usual, DEFAULT_DOMAIN):
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)

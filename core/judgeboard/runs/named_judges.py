@@ -1,12 +1,12 @@
 """The judge with a name: of the project file, of the database, or a kind of judge."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from judgeboard.errors import BadInput, MissingDatabase, NotFound
-from judgeboard.judges.judge import AskedJudge, JudgeKeywords, fingerprint
+from judgeboard.judges.judge import AskedJudge, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.rubric_file import Rubric, default_rubric, read_rubric, rubric_of
 from judgeboard.runs import addresses
@@ -14,19 +14,13 @@ from judgeboard.runs.addresses import address_options, known_address
 from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described
 from judgeboard.runs.judging import options_of_version
 from judgeboard.settings.model import load_settings
+from judgeboard.settings.option_words import checked
+from judgeboard.settings.sections import StoredJudgeFields
 from judgeboard.store.alignments import accepted_version
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews
 from judgeboard.store.judge_versions import find_version, get_version
 from judgeboard.store.label_schemas import schema_named
-
-
-class StoredJudgeKeywords(JudgeKeywords, total=False):
-    """The options of a judge of a database; `judge_keywords` makes the options of `make_judge` of them."""
-
-    label_schema: str | None
-    examples_from_reviews: int | None
-
 
 OF_A_TERMINAL = ("price", "requests_per_minute", "tokens_per_minute", "concurrency", "timeout_s")
 Opening = Callable[[], Store]
@@ -54,7 +48,7 @@ def find_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> d
 def judge_of_project(named: str) -> dict[str, Any] | None:
     """Return the options of a judge of the project file, None if there is no such judge."""
     judge = load_settings().judges.get(named)
-    return None if judge is None else judge.model_dump(exclude_unset=True)
+    return None if judge is None else judge.given()
 
 
 def _accepted_judge(
@@ -62,7 +56,7 @@ def _accepted_judge(
 ) -> dict[str, Any] | None:
     """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
     judge = judge_of_project(named)
-    if judge is None or {"rubric", "label_schema"}.intersection(
+    if judge is None or {"rubric", *StoredJudgeFields.model_fields}.intersection(
         judge
     ):  # only the kinds rag and grade are aligned
         return None
@@ -108,14 +102,18 @@ def stored_judge(open_store: Opening, named: str) -> dict[str, Any]:
         raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
 
 
-def judge_keywords(open_store: Opening, kind: str, chosen: StoredJudgeKeywords) -> JudgeKeywords:
-    """Return the options of `make_judge`: ``schema`` and ``examples_from_reviews`` become a rubric and examples."""
-    schema, count = chosen.pop("label_schema", None), chosen.pop("examples_from_reviews", None)
-    rubric = chosen.get("rubric")
+def judge_keywords(
+    open_store: Opening, kind: str, chosen: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the options of `make_judge`: `StoredJudgeFields` become a rubric and examples."""
+    options = {n: value for n, value in chosen.items() if n not in StoredJudgeFields.model_fields}
+    stored = checked(StoredJudgeFields, {n: chosen[n] for n in chosen.keys() - options.keys()})
+    schema, count = stored.label_schema, stored.examples_from_reviews
+    rubric = options.get("rubric")
     if schema is not None and rubric is not None:
         raise BadInput("--schema and --rubric both define the scores: remove one")
     if schema is None and not count:
-        return chosen
+        return options
     with open_store().reading() as connection:
         if schema is not None:
             rubric = rubric_of(schema_named(connection, schema).content)
@@ -123,14 +121,14 @@ def judge_keywords(open_store: Opening, kind: str, chosen: StoredJudgeKeywords) 
             rubric = read_rubric(rubric) if isinstance(rubric, Path) else default_rubric()
         if count:
             dimensions = rubric.weights if kind == "rubric" and isinstance(rubric, Rubric) else None
-            chosen["examples"] = examples_from_reviews(connection, count, dimensions=dimensions)
-    chosen["rubric"] = rubric
-    return chosen
+            options["examples"] = examples_from_reviews(connection, count, dimensions=dimensions)
+    options["rubric"] = rubric
+    return options
 
 
 def at_last_address(
-    store: Store, make: Callable[..., AskedJudge], chosen: JudgeKeywords
-) -> JudgeKeywords:
+    store: Store, make: Callable[..., AskedJudge], chosen: dict[str, object]
+) -> dict[str, object]:
     """Return the options of a judge, with the address of its last run unless they give one (`addresses`).
 
     The key of the environment is left out where it belongs to another address: somebody may have

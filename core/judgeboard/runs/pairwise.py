@@ -14,9 +14,8 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.pairs import ImportedPair
 from judgeboard.imports.reading import read_records
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeKeywords
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
-from judgeboard.runs.judging import make_endpoint
+from judgeboard.runs.judging import with_environment
 from judgeboard.runs.method import (
     AskOnceMethod,
     Begun,
@@ -37,21 +36,15 @@ from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
 
 
-def make_pairwise_judge(
-    *, aspects: Sequence[str] | None = None, **chosen: Unpack[JudgeKeywords]
-) -> PairwiseJudge:
+def make_pairwise_judge(aspects: Sequence[str] | None = None, **chosen: object) -> PairwiseJudge:
     """Return a pairwise judge, or raise BadInput.
 
     Of ``chosen``, it reads name, domain, max_output, prompt and the model's fields (default: from
     the environment).
     """
+    options = with_environment(chosen)
     return PairwiseJudge(
-        make_endpoint("the pairwise judge", **chosen),
-        name=chosen.get("name"),
-        aspects=aspects or (OVERALL,),
-        domain=chosen.get("domain") or DEFAULT_DOMAIN,
-        max_output=chosen.get("max_output") or DEFAULT_MAX_OUTPUT,
-        prompt=chosen.get("prompt"),
+        options.endpoint("the pairwise judge"), options, aspects=aspects or (OVERALL,)
     )
 
 

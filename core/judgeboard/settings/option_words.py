@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from judgeboard.errors import BadInput
-from judgeboard.settings.sections import fields_of
+from judgeboard.settings.sections import JudgeFields, fields_of
 from judgeboard.text import number_words
 
 if TYPE_CHECKING:
@@ -64,6 +64,12 @@ def help_of(about: FieldInfo) -> str:
         )
     sentence = f"{first.removesuffix('.')}{limits and f', {limits}'}{usual}."
     return f"{sentence} {others}" if end else sentence
+
+
+def name_of(field: str, model: type[BaseModel] = JudgeFields) -> str:
+    """Return the name of an option of a command, without the dashes before it."""
+    about = model.model_fields.get(field)
+    return ((about and about.alias) or field).replace("_", "-")
 
 
 def checked(model: type[M], values: Mapping[str, object]) -> M:

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from judgeboard.domain import LONGEST_KEY, QueueOrder
@@ -43,22 +43,24 @@ class Price:
         return int(cost.to_integral_value(ROUND_HALF_UP))
 
 
-class JudgeSettings(BaseModel):
-    """A judge by name: the options of ``judgeboard judge``. Its key never stands here, but in the environment.
+class ForJudges:
+    """The judges that read an option: those of these kinds, otherwise all that ask a chat model.
 
-    ``price`` and the limits per minute hold for its model. An option that is part of the judge
-    version makes a new version with each other value.
+    ``is_param`` tells whether the judge version keeps the option as a parameter of this name.
     """
 
-    model_config = _FORBID | ConfigDict(populate_by_name=True, validate_default=False)
+    def __init__(self, *kinds: str, is_param: bool = False) -> None:
+        self.kinds, self.is_param = kinds, is_param
 
-    kind: Annotated[
-        str | None,
-        Field(
-            description="Kind of judge: rag, rubric, grade, rating, lexical, or a kind of another package (default: "
-            "rag)."
-        ),
-    ] = None
+
+class JudgeFields(BaseModel):
+    """The options of a judge that are the same in the project file, in a command, on a page and in Python.
+
+    None stands for an option that is not given.
+    """
+
+    model_config = _FORBID | ConfigDict(populate_by_name=True)
+
     domain: Annotated[
         str | None,
         Field(
@@ -66,6 +68,7 @@ class JudgeSettings(BaseModel):
             "knowledge)."
         ),
         Option("Judge"),
+        ForJudges(is_param=True),
     ] = None
     model: Annotated[
         str | None,
@@ -73,6 +76,7 @@ class JudgeSettings(BaseModel):
             description="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."
         ),
         Option("Model"),
+        ForJudges(),
     ] = None
     provider: Annotated[
         str | None,
@@ -81,6 +85,7 @@ class JudgeSettings(BaseModel):
             "the model's name)."
         ),
         Option("Model"),
+        ForJudges(),
     ] = None
     base_url: Annotated[
         str | None,
@@ -89,6 +94,7 @@ class JudgeSettings(BaseModel):
             "used last, else the provider's own address)."
         ),
         Option("Model"),
+        ForJudges(),
     ] = None
     concurrency: Annotated[
         int,
@@ -99,14 +105,19 @@ class JudgeSettings(BaseModel):
         float,
         Field(alias="timeout", ge=1, description="Time limit per call, in seconds."),
         Option("Calls"),
+        ForJudges(),
     ] = 60
     max_output: Annotated[
-        int, Field(ge=1, description="Maximum number of tokens per reply."), Option("Model")
+        int,
+        Field(ge=1, description="Maximum number of tokens per reply."),
+        Option("Model"),
+        ForJudges(is_param=True),
     ] = 512
     claims: Annotated[
         bool,
         Field(description="Also judge each claim of the answer, with quotes from the passages."),
         Option("Judge"),
+        ForJudges(is_param=True),
     ] = False
     dialogue: Annotated[
         Literal["last", "whole"],
@@ -115,6 +126,7 @@ class JudgeSettings(BaseModel):
             "turns as context. whole: judge the last answer and all answers before it together, with one verdict."
         ),
         Option("Judge"),
+        ForJudges("rag", "rubric", "grade", is_param=True),
     ] = "last"
     temperature: Annotated[
         float,
@@ -124,40 +136,19 @@ class JudgeSettings(BaseModel):
             description="Sampling temperature of the judge. Another temperature makes a new judge version.",
         ),
         Option("Judge"),
+        ForJudges(is_param=True),
     ] = 0
-    prompt: Annotated[
-        Path | None,
-        Field(
-            description="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` "
-            "prints it). A changed prompt makes a new judge version."
-        ),
-        Option("Judge"),
-    ] = None
     logprobs: Annotated[
         bool,
         Field(description="Also store the expected score, computed from token log-probabilities."),
         Option("Judge"),
+        ForJudges("rag", "rubric", is_param=True),
     ] = False
-    rubric: Annotated[
-        Path | None,
-        Field(
-            description="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples."
-        ),
-        Option("Judge"),
-    ] = None
-    label_schema: Annotated[
-        str | None,
-        Field(
-            alias="schema",
-            description="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one "
-            "category.",
-        ),
-        Option("Judge", "NAME"),
-    ] = None
     judge_file: Annotated[
         Path | None,
         Field(description="Domain and examples for the rag judge: a YAML file."),
         Option("Judge"),
+        ForJudges("rag"),
     ] = None
     rating_word: Annotated[
         str | None,
@@ -167,6 +158,73 @@ class JudgeSettings(BaseModel):
             "make a new judge version."
         ),
         Option("Judge", "WORDS"),
+        ForJudges("rating", is_param=True),
+    ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_none(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values  # no table: pydantic refuses it
+        return {name: value for name, value in values.items() if value is not None}
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that were given, by the names of the fields."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class StoredJudgeFields(BaseModel):
+    """The options of a judge that are read from a database: they become a rubric and examples."""
+
+    model_config = _FORBID | ConfigDict(populate_by_name=True)
+
+    label_schema: Annotated[
+        str | None,
+        Field(
+            alias="schema",
+            description="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one "
+            "category.",
+        ),
+        Option("Judge", "NAME"),
+    ] = None
+    examples_from_reviews: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=50,
+            description="Show the judge N reviewed answers as examples. Agreement figures leave out these N answers.",
+        ),
+        Option("Judge", "N"),
+    ] = None
+
+
+class JudgeSettings(JudgeFields, StoredJudgeFields):
+    """A judge by name: the options of ``judgeboard judge``. Its key never stands here, but in the environment.
+
+    ``price`` and the limits per minute hold for its model.
+    """
+
+    kind: Annotated[
+        str | None,
+        Field(
+            description="Kind of judge: rag, rubric, grade, rating, lexical, or a kind of another package (default: "
+            "rag)."
+        ),
+    ] = None
+    prompt: Annotated[
+        Path | None,
+        Field(
+            description="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` "
+            "prints it). A changed prompt makes a new judge version."
+        ),
+        Option("Judge"),
+    ] = None
+    rubric: Annotated[
+        Path | None,
+        Field(
+            description="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples."
+        ),
+        Option("Judge"),
     ] = None
     price: Annotated[
         Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")

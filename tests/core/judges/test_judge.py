@@ -3,22 +3,24 @@
 import asyncio
 import json
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engines import on_sqlite
+from judgeboard.cli.judge import judge_command
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, Turn, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import JudgeKeywords, JudgeOptions, fingerprint, replay_version
+from judgeboard.judges.judge import PARAMS, JudgeOptions, fingerprint, replay_version
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
-from judgeboard.runs.jobs import judge_spec
+from judgeboard.runs.jobs import check_spec, judge_spec
 from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.settings.sections import JudgeFields
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judging_log import judge_once, store_answers
@@ -140,21 +142,21 @@ def test_a_judge_reads_which_tools_an_earlier_turn_called(calling: dict[str, Any
 def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:
     options = JudgeOptions(model="m", base_url="http://localhost:9/v1")
     versions = [
-        JUDGES["rag"](replace(options, **more)).version
+        JUDGES["rag"](options.model_copy(update=more)).version
         for more in (
             {},
             {"dialogue": "whole"},
             {"temperature": 0.7},
             {"prompt": earlier_prompt("rag")},
-        )  # type: ignore[arg-type]
+        )
     ]
     assert len({fingerprint(version) for version in versions}) == 4
-    assert fingerprint(JUDGES["rag"](replace(options, temperature=0.0)).version) == fingerprint(
-        versions[0]
-    )
+    assert fingerprint(
+        JUDGES["rag"](options.model_copy(update={"temperature": 0.0})).version
+    ) == fingerprint(versions[0])
     for wrong in ({"temperature": 2.1}, {"dialogue": "first"}, {"prompt": "# Role\nNo task.\n"}):
         with pytest.raises(BadInput):
-            JUDGES["rag"](replace(options, **wrong))  # type: ignore[arg-type]
+            make_judge("rag", **options.given() | wrong)
     with pytest.raises(BadInput, match="--dialogue"):
         make_judge("rating", model="m", dialogue="whole")
 
@@ -238,5 +240,23 @@ def test_recorded_judges_are_told_apart_by_the_name_in_their_file() -> None:
     assert replay_version("a").kind == "replay"
 
 
-def test_the_keywords_that_mypy_checks_are_the_options_of_a_judge() -> None:
-    assert {*JudgeKeywords.__annotations__} == {option.name for option in fields(JudgeOptions)}
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"temprature": 1}, "temprature is unknown; did you mean temperature?"),
+        ({"temperature": 5}, "temperature must be a number from 0 to 2, not 5"),
+        ({"dialogue": "all"}, "dialogue must be 'last' or 'whole', not 'all'"),
+    ],
+)
+def test_a_wrong_option_is_refused_by_its_name(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(reason)):
+        make_judge("rag", **options)
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_a_parameter_of_a_version_can_be_written_typed_and_asked_for_by_a_job(name: str) -> None:
+    assert name in JudgeFields.model_fields
+    assert f"--{name.replace('_', '-')}" in {
+        option for each in judge_command.params for option in each.opts
+    }
+    check_spec({"kind": "rag", name: JudgeFields.model_fields[name].default}, None, 1)

@@ -10,11 +10,12 @@ import pytest
 from endpoint_scripts import in_turn
 from judgeboard.domain import PairItem, Preference, Shown, Status, Turn
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import fingerprint
+from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge, SelfReferenceJudge
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
+from judgeboard.methods.self_reference.run import make_self_reference_judge
 
 A, B, TIE = Preference
 PAIR = PairItem(
@@ -49,6 +50,7 @@ def compared(
     shown: Shown = Shown.AB,
     pair: PairItem = PAIR,
     reference: str | None = None,
+    aspects: tuple[str, ...] = ("overall",),
     **options: Any,
 ) -> tuple[Comparison, list[dict[str, Any]]]:
     async def ask() -> Comparison:
@@ -56,7 +58,8 @@ def compared(
             model_endpoint(
                 "the test", model="m", base_url=endpoint.base_url, api_key=None, tries=1
             ),
-            **options,
+            JudgeOptions(**options),
+            aspects=aspects,
         )
         try:
             return await judge.compare(pair, shown, reference)
@@ -212,9 +215,10 @@ def test_one_repair_may_save_a_verdict() -> None:
 def test_what_changes_a_verdict_changes_the_version() -> None:
     endpoint = model_endpoint("the test", model="m", base_url="http://localhost:1/v1")
     versions = [
-        PairwiseJudge(endpoint, **options).version
-        for options in ({}, {"aspects": ("style",)}, {"domain": "climbing"}, {"max_output": 64})
+        PairwiseJudge(endpoint, JudgeOptions(**options)).version
+        for options in ({}, {"domain": "climbing"}, {"max_output": 64})
     ]
+    versions.append(PairwiseJudge(endpoint, aspects=("style",)).version)
     assert {version.kind for version in versions} == {"pairwise"}
     assert len({fingerprint(version) for version in versions}) == len(versions)
 
@@ -260,7 +264,7 @@ def solved(
     async def ask() -> Replied[str]:
         model = model_endpoint("the test", model="m", base_url=endpoint.base_url, tries=1)
         try:
-            return await SelfReferenceJudge(model, **options).solve(pair, 0)
+            return await SelfReferenceJudge(model, JudgeOptions(**options)).solve(pair, 0)
         finally:
             await model.aclose()
 
@@ -328,7 +332,7 @@ def test_samples_temperature_and_both_prompts_make_the_version() -> None:
     assert "# Comparing" in str(first.version.prompt)
     others = [
         SelfReferenceJudge(model, k=3),
-        SelfReferenceJudge(model, temperature=1),
+        SelfReferenceJudge(model, JudgeOptions(temperature=1)),
         SelfReferenceJudge(model),
     ]
     assert [fingerprint(each.version) == fingerprint(first.version) for each in others] == [
@@ -340,7 +344,5 @@ def test_samples_temperature_and_both_prompts_make_the_version() -> None:
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"temperature": 2.1}, {"temperature": -1}])
 def test_values_outside_of_their_range_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="--"):
-        SelfReferenceJudge(
-            model_endpoint("the test", model="m", base_url="http://localhost:1/v1"), **wrong
-        )
+    with pytest.raises(BadInput, match=f"{next(iter(wrong))} must be"):
+        make_self_reference_judge(model="m", base_url="http://localhost:1/v1", **wrong)

@@ -537,7 +537,7 @@ class Bare:
     priced, address = True, None
 
     def __init__(self, options: JudgeOptions) -> None:
-        self.share = 1 / len(options.domain)
+        self.share = 1 / (options.concurrency - 2)
 
     async def judge(self, item: object) -> None:
         pass
@@ -569,7 +569,7 @@ def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(
     with pytest.raises(BadInput, match=r"`version` .*`kind`"):
         make(JudgeOptions())
     with pytest.raises(BadInput, match=r"bare .*birds 2\.0 .*ZeroDivisionError"):
-        make(JudgeOptions(domain=""))
+        make(JudgeOptions(concurrency=2))
     monkeypatch.delattr(Bare, "version")
     with pytest.raises(BadInput, match=r"bare .*birds 2\.0 .*version"):
         make(JudgeOptions())

@@ -1,7 +1,7 @@
 """The command `align`: better instructions for a judge, tested on labels of people."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,6 @@ from judgeboard.errors import MissingOption
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
     from judgeboard.methods.alignment.run import Alignment
 
 
@@ -63,7 +62,7 @@ def align_command(
     judge_base_url: str | None,
     max_cost: float | None,
     max_output: int,
-    **chosen: "Unpack[ModelKeywords]",
+    **chosen: object,
 ) -> int:
     """Let a model improve the instructions of a judge. Labels of people show whether the judge is better with them.
 
@@ -110,14 +109,14 @@ def align_command(
     store = options.open_store()
     with store.reading() as connection:
         last = last_address(connection, get_version(connection, judge_version).id)
-    judge: EndpointKeywords = {
+    judge: dict[str, object] = {
         "base_url": judge_base_url or (chosen["base_url"] if last is None else None),
         "replies": chosen["replies"],
         "concurrency": chosen["concurrency"],
         "prices": chosen["prices"],
         "timeout_s": chosen["timeout_s"],
     }
-    with run_options(chosen["concurrency"], max_cost) as run:
+    with run_options(chosen, max_cost) as run:
         result = align(
             store,
             judge_version,

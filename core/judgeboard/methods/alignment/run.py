@@ -17,7 +17,6 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
-from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.notes import Note, note, paragraph
@@ -120,8 +119,8 @@ async def align_async(
     which: int | str,
     *,
     candidates: int = 5,
-    judge: EndpointKeywords | None = None,
-    model: ModelKeywords,
+    judge: dict[str, object] | None = None,
+    model: dict[str, object],
     max_output: int = MAX_OUTPUT,
     **options: Unpack[RunOptions],
 ) -> Alignment:
@@ -293,7 +292,7 @@ def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | N
 
 
 def _spec(
-    connection: Connection, version: StoredVersion, address: EndpointKeywords
+    connection: Connection, version: StoredVersion, address: dict[str, object]
 ) -> dict[str, Any]:
     """Return the judge fields of a version, at the endpoint ``address`` where it names one."""
     if version.kind not in CRITERIA:

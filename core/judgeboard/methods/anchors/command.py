@@ -1,7 +1,6 @@
 """The group `test anchors`: does a judge drift?"""
 
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -9,9 +8,6 @@ from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import at_last_address, run_options, stored_judge_options
 from judgeboard.cli.judge import summary_lines
-
-if TYPE_CHECKING:
-    from judgeboard.runs.named_judges import StoredJudgeKeywords
 
 
 @options.group(
@@ -66,7 +62,7 @@ def anchors_judge(
     named: str | None,
     kind: str | None,
     max_cost: float | None,
-    **chosen: "Unpack[StoredJudgeKeywords]",
+    **chosen: object,
 ) -> int:
     """Judge the anchors, a fixed set of answers, once more. Only `test anchors report` uses these verdicts.
 
@@ -86,7 +82,7 @@ def anchors_judge(
     judge = make_judge(kind, **at_last_address(store, partial(make_judge, kind), asked))
     with store.reading() as connection:
         where = RowFilter(response_ids=stored_anchors(connection).response_ids)
-    with run_options(chosen["concurrency"], max_cost) as run:
+    with run_options(chosen, max_cost) as run:
         summary = judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **run)
     options.show(summary, summary_lines(summary))
     options.suggest("test", "anchors", "report", "--judge-version", summary.judge)

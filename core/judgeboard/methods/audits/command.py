@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,6 @@ from judgeboard.stats.estimates import percent
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.methods.audits.report import AuditReport
 
 
@@ -83,7 +82,7 @@ def audit_command(
     seed: int,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: "Unpack[JudgeKeywords]",
+    **chosen: object,
 ) -> int:
     """Let a supreme judge review the verdicts of JUDGE. People's grades show whether the supreme judge is right.
 
@@ -123,13 +122,9 @@ def audit_command(
     else:
         with store.reading() as connection:
             audited_version(connection, judge_version)
-        make = (
-            partial(make_independent, store, judge_version, kind=kind)
-            if by_scores
-            else make_supreme
-        )
+        make = partial(make_independent, store, judge_version, kind) if by_scores else make_supreme
         supreme = make(**asking.at_last_address(store, make, chosen))
-        with asking.run_options(chosen["concurrency"], max_cost) as how:
+        with asking.run_options(chosen, max_cost) as how:
             report = audit(
                 store, supreme, judge_version, sample=sample, again=rejudge is not None, **how
             )
@@ -139,7 +134,7 @@ def audit_command(
 
 
 def _check(
-    *, recorded: bool, kind: str | None, approach: str | None, chosen: "JudgeKeywords"
+    *, recorded: bool, kind: str | None, approach: str | None, chosen: dict[str, object]
 ) -> None:
     from judgeboard.settings.model import load_settings
 

@@ -10,11 +10,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rule import JudgeSignal
 from judgeboard.flags.rules import differences_of
 from judgeboard.judges.judge import (
-    DEFAULT_MAX_OUTPUT,
-    TEMPERATURE,
     AskedJudge,
-    Asking,
-    JudgeKeywords,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
@@ -28,7 +24,7 @@ from judgeboard.methods.audits.report import (
     account_of_audit,
     audit_report,
 )
-from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
+from judgeboard.runs.judging import Ask, VerdictMethod, make_judge, with_environment
 from judgeboard.runs.method import (
     AskOnceMethod,
     Begun,
@@ -55,23 +51,19 @@ from judgeboard.store.statements import batches
 NAME = "supreme"
 
 
-def make_supreme(**chosen: Unpack[JudgeKeywords]) -> SupremeJudge:
+def make_supreme(**chosen: object) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
     Of ``chosen``, it reads ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of
     the model. Missing values are read from the environment.
     """
-    endpoint = make_endpoint("the supreme judge", **chosen)
-    return SupremeJudge(
-        endpoint,
-        name=chosen.get("name") or NAME,
-        max_output=chosen.get("max_output") or DEFAULT_MAX_OUTPUT,
-        asking=Asking(chosen.get("temperature") or TEMPERATURE, prompt=chosen.get("prompt")),
-    )
+    options = with_environment(chosen)
+    named = options.model_copy(update={"name": options.name or NAME})
+    return SupremeJudge(options.endpoint("the supreme judge"), named)
 
 
 def make_independent(
-    store: Store, audited: int | str, *, kind: str | None = None, **chosen: Unpack[JudgeKeywords]
+    store: Store, audited: int | str, kind: str | None = None, **chosen: object
 ) -> IndependentSupreme:
     """Return a supreme judge that scores answers itself (approach 2), or raise NotFound or BadInput.
 
@@ -84,7 +76,7 @@ def make_independent(
     own_kind = kind or (
         version.kind if version.kind in JUDGES and version.kind not in OFFLINE else "rag"
     )
-    as_audited: JudgeKeywords = {}
+    as_audited: dict[str, object] = {}
     if own_kind == version.kind and own_kind not in OFFLINE:
         domain, claims = version.params.get("domain"), version.params.get("claims")
         if isinstance(domain, str):
@@ -92,7 +84,7 @@ def make_independent(
         if isinstance(claims, bool):
             as_audited["claims"] = claims
     judge = make_judge(own_kind, **(chosen | as_audited))
-    return IndependentSupreme(judge, name=chosen.get("name") or NAME)
+    return IndependentSupreme(judge, name=str(chosen.get("name") or NAME))
 
 
 By = Literal["label", "thresholds"]

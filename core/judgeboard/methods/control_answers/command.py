@@ -1,15 +1,11 @@
 """The group `test controls`: control answers, and how a judge scores them."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from judgeboard.cli import asked_judge, asking, options
 from judgeboard.store.filters import RowFilter
-
-if TYPE_CHECKING:
-    from judgeboard.runs.named_judges import StoredJudgeKeywords
 
 _kinds = click.option(
     "--kinds",
@@ -84,7 +80,7 @@ def judge(
     kinds: str | None,
     kind: str | None,
     max_cost: float | None,
-    **chosen: "Unpack[StoredJudgeKeywords]",
+    **chosen: object,
 ) -> int:
     """Judge the control answers and their originals. Originals that this judge has judged already are not judged again.
 
@@ -101,7 +97,7 @@ def judge(
     asked = judge_keywords(options.open_store, kind, chosen)
     store = options.open_store()
     made = make_judge(kind, **asking.at_last_address(store, partial(make_judge, kind), asked))
-    with asking.run_options(chosen["concurrency"], max_cost) as how:
+    with asking.run_options(chosen, max_cost) as how:
         summary = judge_control_answers(store, made, kinds=options.listed(kinds or ""), **how)
     options.show(summary, summary_lines(summary))
     if summary.ok:

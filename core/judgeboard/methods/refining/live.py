@@ -5,14 +5,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import DEFAULT_SOURCE
-from judgeboard.judges.judge import Judge, JudgeKeywords
+from judgeboard.judges.judge import Judge
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.llm.own_thread import from_any_thread
@@ -77,7 +77,7 @@ async def reflect(
     store: Store | None = None,
     source: str = DEFAULT_SOURCE,
     external_id: str | None = None,
-    **options: Unpack[JudgeKeywords],
+    **options: object,
 ) -> Reflected:
     """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
 
@@ -129,7 +129,9 @@ class LiveAnswer:
     steps: list[ReflectStep] = field(default_factory=list, init=False)
     _judge: Judge | None = field(default=None, init=False)
 
-    async def ask(self, judge: str | Judge, store: Store | None, options: JudgeKeywords) -> None:
+    async def ask(
+        self, judge: str | Judge, store: Store | None, options: dict[str, object]
+    ) -> None:
         """Ask for a verdict and, if the rule wants it, for a second answer and its verdict.
 
         ``steps`` has what arrived, also if an error is raised.

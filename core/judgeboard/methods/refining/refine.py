@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, Status, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import JudgeKeywords, prompt_hash
+from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.rating import KIND, Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
@@ -202,7 +202,7 @@ class Refiner:
     _chat: Chat
     _judge: str | RatingJudge | Chat
     _rule: RefineRule
-    _options: JudgeKeywords
+    _options: dict[str, object]
     _store: Store | None = None
 
     async def __call__(
@@ -289,7 +289,7 @@ def refine(
     max_repeats: int = 3,
     keep: Keeping = "last",
     store: Store | None = None,
-    **options: Unpack[JudgeKeywords],
+    **options: object,
 ) -> Refiner:
     """Wrap a chat call with self-refine: a second model rates each answer, and the next attempt gets its feedback.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import shortened
 
 if TYPE_CHECKING:
-    from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.refining.refine import RefineSummary
 
 _ANSWER = 100
@@ -69,7 +68,7 @@ def refine_command(
     keep: str,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: "Unpack[GeneratorKeywords]",
+    **chosen: object,
 ) -> int:
     """Answer questions again until the rating is good. Each answer is rated, and the next attempt gets the feedback.
 
@@ -98,7 +97,7 @@ def refine_command(
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
-    with asking.run_options(chosen["concurrency"], max_cost) as how:
+    with asking.run_options(chosen, max_cost) as how:
         summary = refine_pending(
             store, judge, generator, where=where, prompts=origins, rule=rule, **how
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +10,6 @@ from judgeboard.cli import asking, options
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.refining.reflect import ReflectSummary
 
 
@@ -61,7 +60,7 @@ def reflect_command(
     rebuild_messages: bool,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: "Unpack[GeneratorKeywords]",
+    **chosen: object,
 ) -> int:
     """Regenerate bad answers once, and select the better ones. The better answer has the higher groundedness.
 
@@ -84,7 +83,7 @@ def reflect_command(
     judge = make_judge(kind, **asked)
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     rule = ReflectRule(max_quality, min_chars, () if "all" in query_types else query_types)
-    with asking.run_options(chosen["concurrency"], max_cost) as how:
+    with asking.run_options(chosen, max_cost) as how:
         summary = reflect_pending(
             store,
             judge,

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 from judgeboard.client.sending import LOG, Client, plain_passage, record_judgment
 from judgeboard.client.sending import record as send
@@ -22,7 +22,7 @@ from judgeboard.judges.evidence_alignment import (
     annotate,
     annotate_unchecked,
 )
-from judgeboard.judges.judge import Judge, JudgeKeywords, fingerprint
+from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat
 from judgeboard.llm.own_thread import from_any_thread, in_own_thread
@@ -76,7 +76,7 @@ async def serve_answer(
     generator_model: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     client: Client | None = None,
-    **options: Unpack[JudgeKeywords],
+    **options: object,
 ) -> ServedAnswer:
     """Return an answer as its reader should see it, and record it. The assistant never fails because of this call.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +20,6 @@ from judgeboard.cli.asking import (
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.judges.pairwise import SelfReferenceJudge
     from judgeboard.methods.self_reference.report import SelfReferenceResult
     from judgeboard.store.engine import Store
@@ -111,7 +110,7 @@ def ssr_command(
     limit: int | None,
     rejudge: str | None,
     max_cost: float | None,
-    **chosen: "Unpack[JudgeKeywords]",
+    **chosen: object,
 ) -> int:
     """Compare pairs with selective self-reference (SSR-Judge).
 
@@ -146,7 +145,7 @@ def ssr_command(
         judge = _asked_judge(store, k, max_cost, chosen)
         pair_ids = pairs_in_file(store, file, source=source, actor=options.actor()).pair_ids[:limit]
         again = rejudge is not None
-        with run_options(chosen["concurrency"], max_cost) as how:
+        with run_options(chosen, max_cost) as how:
             result = self_refer(
                 store, judge, pair_ids, tau=tau, conditions=compared, again=again, **how
             )
@@ -168,12 +167,12 @@ def _sampled_version(store: "Store", judge_version: str | None) -> int | None:
 
 
 def _asked_judge(
-    store: "Store", k: int | None, max_cost: float | None, chosen: "JudgeKeywords"
+    store: "Store", k: int | None, max_cost: float | None, chosen: dict[str, object]
 ) -> "SelfReferenceJudge":
     from judgeboard.methods.self_reference.run import make_self_reference_judge
     from judgeboard.runs.method import require_price
 
-    make = partial(make_self_reference_judge, k=k)
+    make = partial(make_self_reference_judge, k)
     judge = make(**at_last_address(store, make, chosen))
     require_price(max_cost, priced=judge.priced, model=judge.version.model)
     return judge

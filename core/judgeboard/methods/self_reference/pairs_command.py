@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,6 @@ from judgeboard.cli.groups import Command
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.self_reference.written_answers import WrittenPairs
 
 LISTED = 5
@@ -56,7 +55,7 @@ def make_pairs_command(
     seed: int,
     output: Path | None,
     max_cost: float | None,
-    **chosen: "Unpack[GeneratorKeywords]",
+    **chosen: object,
 ) -> int:
     """Make pairs from multiple-choice questions. A pair has the correct option and a random wrong one.
 
@@ -102,13 +101,13 @@ def make_pairs_command(
 
 
 def _written(
-    pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None
+    pairs: list[dict[str, Any]], chosen: dict[str, object], max_cost: float | None
 ) -> "WrittenPairs":
     """Return the pairs with answers of the generator, and print its calls."""
     from judgeboard.methods.self_reference.written_answers import write_answers
 
     generator = chosen_generator(chosen, chosen)
-    with run_options(chosen["concurrency"], max_cost) as how:
+    with run_options(chosen, max_cost) as how:
         written = write_answers(pairs, generator, **how)
     account = written.account
     cost = (

@@ -8,11 +8,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeKeywords
 from judgeboard.judges.pairwise import (
     DEFAULT_SAMPLES,
-    DEFAULT_SOLVE_OUTPUT,
-    SAMPLE_TEMPERATURE,
     SelfReferenceJudge,
 )
 from judgeboard.methods.self_reference.own_answers import (
@@ -30,7 +27,7 @@ from judgeboard.methods.self_reference.queries import (
     stored_samples,
 )
 from judgeboard.methods.self_reference.report import SelfReferenceResult, measure_self_reference
-from judgeboard.runs.judging import make_endpoint
+from judgeboard.runs.judging import with_environment
 from judgeboard.runs.method import (
     Again,
     Begun,
@@ -58,25 +55,18 @@ from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
 
 
-def make_self_reference_judge(
-    *, k: int | None = None, **chosen: Unpack[JudgeKeywords]
-) -> SelfReferenceJudge:
+def make_self_reference_judge(k: int | None = None, **chosen: object) -> SelfReferenceJudge:
     """Return a judge with self-reference that takes ``k`` samples (default: 5), or raise BadInput.
 
     Of ``chosen``, it reads ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for
     samples and verdicts) and the fields of the model. Missing fields and None are read from the
     environment.
     """
-    temperature, most = chosen.get("temperature"), chosen.get("max_output")
+    options = with_environment(chosen)
     return SelfReferenceJudge(
-        make_endpoint("the judge with self-reference", **chosen),
+        options.endpoint("the judge with self-reference"),
+        options,
         k=DEFAULT_SAMPLES if k is None else k,
-        name=chosen.get("name") or SELF_REFERENCE,
-        temperature=SAMPLE_TEMPERATURE if temperature is None else temperature,
-        domain=chosen.get("domain") or DEFAULT_DOMAIN,
-        max_output=most or DEFAULT_MAX_OUTPUT,
-        solve_output=most or DEFAULT_SOLVE_OUTPUT,
-        prompt=chosen.get("prompt"),
     )
 
 

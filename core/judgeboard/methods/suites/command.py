@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +22,6 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.methods.suites.results import SuiteResult
 
 
@@ -99,7 +98,7 @@ def run(
     max_unmeasured: float | None,
     junit: Path | None,
     max_cost: float | None,
-    **chosen: "Unpack[JudgeKeywords]",
+    **chosen: object,
 ) -> int:
     """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
@@ -161,7 +160,7 @@ def run(
     )
     make = partial(make_judge, "rubric")
     judge = make(**at_last_address(store, make, {**chosen, "name": name, "rubric": cases.rubric}))
-    with run_options(chosen["concurrency"], max_cost) as how:
+    with run_options(chosen, max_cost) as how:
         result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)
     warnings = warned([run_warning(store, judge.version.model, result.run)])
     code = _show(result, junit, warnings)

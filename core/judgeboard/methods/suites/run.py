@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, JudgeInput, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import EndpointKeywords, Judge, ModelKeywords
+from judgeboard.judges.judge import Judge
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
 from judgeboard.llm.endpoint import FREE, ModelEndpoint
@@ -54,7 +54,7 @@ def make_candidate(
     which: str | Callable[..., Any],
     *,
     max_output: int | None = None,
-    **endpoint: Unpack[EndpointKeywords],
+    **endpoint: object,
 ) -> Candidate:
     """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
 
@@ -71,7 +71,7 @@ def make_candidate(
         return Candidate(which, source=name)
     if kind == "python":
         return _of_function(_load(name), which)
-    asked: ModelKeywords = {**endpoint, "model": name, "replies": None}
+    asked: dict[str, object] = {**endpoint, "model": name, "replies": None}
     model_endpoint = make_endpoint("the candidate", **asked)
     return Candidate(
         which, Generator(model_endpoint, max_output or DEFAULT_GENERATOR_OUTPUT), model=name
