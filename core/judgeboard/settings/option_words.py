@@ -99,10 +99,12 @@ def reason_of(
         with_value: Whether the words have the value; it may be a secret.
     """
     reason, value = _requirement(fault, keys, known), fault["input"]
-    is_short = isinstance(value, str | int | float) and len(str(value)) < 80
+    is_huge = isinstance(value, int) and abs(value) > 10**15
+    shown = number_words(value) if is_huge or isinstance(value, float) else repr(value)
+    is_short = isinstance(value, str | int | float) and len(shown) <= 80
     if not (with_value and is_short and reason.startswith("must")):
         return reason
-    words = f"{reason}, not {number_words(value) if isinstance(value, float) else repr(value)}"
+    words = f"{reason}, not {shown}"
     percent = re.fullmatch(r"'?(\d\d?(?:\.\d+)?)'?", words.rpartition(" ")[2])
     if percent is None or not reason.endswith((" to 1", "below 1", "at most 1")):
         return words

@@ -545,7 +545,8 @@ def random_queue(
         }
     with log.store.writing() as connection:
         queue_id = connection.execute(
-            insert(QUEUE).returning(QUEUE.c.id), queue | {"max_items": len(ids), "filter": where}
+            insert(QUEUE).returning(QUEUE.c.id),
+            queue | {"max_items": len(ids), "filter": RowFilter(**where)},
         ).scalar_one()
         add = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id)
         return {
