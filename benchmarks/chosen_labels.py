@@ -57,9 +57,10 @@ from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.paired import Conclusion
 from judgeboard.stats.rates import summed, weighted_agreement
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.opening import open_store
 from judgeboard.store.strata import BAD, DrawPlan, draw_by_stratum
+from judgeboard.store.tables import StoredVersion
 
 SHARE = 0.05
 FEW = (0.006, 0.02)  # smaller samples of the rest, for one judge

@@ -54,12 +54,13 @@ from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import StoredVersion
 
 ANSWERS, CONTROLS_MADE, PAIRS, REPEATED = 400, 50, 400, 200
 SPLIT = 0.4  # of the pairs get another verdict in the other order
@@ -69,16 +70,15 @@ OWN_SHIFT = 0.4
 POPULATION = 200_000
 JUDGE, OWN_FAMILY, OTHERS = "gpt-4o", "gpt-4o-mini", ("llama-2-70b-chat", "mistral-7b-instruct")
 VERSION = StoredVersion(
-    1,
-    "scripted",
-    1,
-    "rag",
-    JUDGE,
-    {"temperature": 0.7},
-    None,
-    "",
-    "f" * 64,
-    datetime(2026, 1, 1, tzinfo=UTC),
+    id=1,
+    name="scripted",
+    number=1,
+    kind="rag",
+    model=JUDGE,
+    params={"temperature": 0.7},
+    scale="",
+    fingerprint="f" * 64,
+    created_at=datetime(2026, 1, 1, tzinfo=UTC),
 )
 
 

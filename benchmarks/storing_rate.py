@@ -20,10 +20,11 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import StoredVersion
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RAW = '{"groundedness": 0.8, "quality": 3}' * 10

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Feedback, FeedbackKind, Label, Response
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import StoredVersion
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 WEEKS = 6

@@ -20,12 +20,21 @@ from judgeboard.domain import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import response_conditions
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import finish_run, start_or_continue_run
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_FLAG, REVIEWER
+from judgeboard.store.tables import (
+    FLAG,
+    QUEUE,
+    QUEUE_ITEM,
+    RESPONSE,
+    REVIEW,
+    REVIEW_FLAG,
+    REVIEWER,
+    StoredVersion,
+)
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED

@@ -23,11 +23,11 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, Scripte
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.store.reviews import Review, insert_review
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.tables import Reviewer, StoredVersion
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 

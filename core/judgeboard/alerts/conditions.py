@@ -20,7 +20,7 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.jobs import live_workers
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import waiting
-from judgeboard.store.overview import JudgeDay, count_open_flags, judge_days
+from judgeboard.store.overview import count_open_flags, judge_counts
 from judgeboard.store.rules import active_rules
 from judgeboard.store.service_counts import method_costs_since
 from judgeboard.store.tables import AlertRule, JudgingRule
@@ -115,30 +115,26 @@ def _waiting_answers(connection: Connection, rule: AlertRule, _now: datetime) ->
             yield Met(judging_rule.name, waits.text, left.answers)
 
 
-def _days_of_judges(
-    connection: Connection, now: datetime, days: int
-) -> Iterator[tuple[str, list[JudgeDay]]]:
-    today = now.astimezone(UTC).date()
-    last_days = [today - timedelta(days=back) for back in reversed(range(days))]
-    # The other kinds make no calls of their own.
+def _calling_judges(connection: Connection, rule: AlertRule) -> list[str]:
+    """Return the judges that the rule watches, without the kinds that make no calls of their own."""
     calling = {
         each.name
         for each in list_versions(connection)
         if each.kind not in {RECORDED, *COMBINED_KINDS}
     }
-    for judge in sorted(calling):
-        yield judge, judge_days(connection, judge, last_days)
+    return sorted(judge for judge in calling if _watched(rule, judge))
 
 
 def _unusable_verdicts(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
-    for judge, days in _days_of_judges(connection, now, 2):
-        calls = sum(day.asked for day in days)
-        if not _watched(rule, judge) or calls < LEAST_CALLS:
+    yesterday = now.astimezone(UTC).date() - timedelta(days=1)
+    for judge in _calling_judges(connection, rule):
+        counts = judge_counts(connection, judge, yesterday)
+        if counts.asked < LEAST_CALLS:
             continue
-        share = share_intervals(calls - sum(day.ok for day in days), calls)[0]
+        share = share_intervals(counts.asked - counts.ok, counts.asked)[0]
         if surely_above(share, _threshold(rule) / 100):
-            since = f"since {days[0].day:%Y-%m-%d} (UTC)"
-            words = f"{judge}: {percent_words(share)} of {counted(calls, 'call')} {since} gave no usable verdict"
+            calls, since = counted(counts.asked, "call"), f"since {yesterday:%Y-%m-%d} (UTC)"
+            words = f"{judge}: {percent_words(share)} of {calls} {since} gave no usable verdict"
             yield Met(
                 judge, f"{words} (threshold: {_threshold(rule):g} %).", (share.value or 0.0) * 100
             )
@@ -146,16 +142,19 @@ def _unusable_verdicts(connection: Connection, rule: AlertRule, now: datetime) -
 
 def _spend(connection: Connection, rule: AlertRule, now: datetime) -> Iterator[Met]:
     midnight = datetime.combine(now.astimezone(UTC), time(), UTC)
-    others = [
-        each
-        for judge, each in method_costs_since(connection, midnight).items()
-        if _watched(rule, judge)
+    costs = [
+        *(
+            judge_counts(connection, judge, midnight.date())
+            for judge in _calling_judges(connection, rule)
+        ),
+        *(
+            each
+            for judge, each in method_costs_since(connection, midnight).items()
+            if _watched(rule, judge)
+        ),
     ]
-    today = [
-        days[-1] for judge, days in _days_of_judges(connection, now, 1) if _watched(rule, judge)
-    ]
-    cost = sum(day.cost_micro or 0 for day in today) + sum(each.cost_micro for each in others)
-    unpriced = sum(day.unpriced for day in today) + sum(each.unpriced for each in others)
+    cost = sum(each.cost_micro or 0 for each in costs)
+    unpriced = sum(each.unpriced for each in costs)
     threshold = round(_threshold(rule) * 1_000_000)
     if cost > threshold:
         more = (

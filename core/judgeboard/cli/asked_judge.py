@@ -137,7 +137,7 @@ def use_named_judge(
     """
     from judgeboard.runs.named_judges import find_judge, stored_judge
     from judgeboard.settings.model import load_settings
-    from judgeboard.store.judge_versions import version_title
+    from judgeboard.store.tables import version_title
 
     context = click.get_current_context()
     if (

@@ -24,8 +24,7 @@ from judgeboard.text import counted
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from judgeboard.store.runs import StoredRun
-    from judgeboard.store.tables import Event
+    from judgeboard.store.tables import Event, Run
 
 
 @options.group(
@@ -125,18 +124,20 @@ def db_events(
 _RUN = "run"  # the kind of a run in the list of events
 
 
-def _events_of(connection: "Connection", runs: "Sequence[StoredRun]") -> list["Event"]:
+def _events_of(connection: "Connection", runs: "Sequence[Run]") -> list["Event"]:
     """Return runs as events, each at the time at which it began."""
+    from judgeboard.store.judge_versions import version_titles
     from judgeboard.store.runs import run_counts
     from judgeboard.store.tables import Event
 
+    titles = version_titles(connection)
     counts = run_counts(connection, [run.id for run in runs])
     events = []
     for run in runs:
         ended = None if run.finished_at is None else f"{run.finished_at:%Y-%m-%d %H:%M:%S}"
         details: dict[str, Any] = {
             "of": run.kind,
-            "judge": run.version_title,
+            "judge": titles.get(run.judge_version_id or 0),
             "state": run.state.value,
             "ended": ended,
         }

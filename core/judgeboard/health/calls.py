@@ -23,7 +23,7 @@ from judgeboard.stats.estimates import surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.pair_orders import ONE_ORDER
 from judgeboard.stats.proportions import ratio_of_totals, share
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 
 _ENOUGH = 12  # digits of a fingerprint, as the pages show them
 

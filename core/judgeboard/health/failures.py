@@ -11,6 +11,7 @@ from judgeboard.alerts.conditions import silent_sources
 from judgeboard.domain import AlertCondition, RunState
 from judgeboard.store.alerts import open_events
 from judgeboard.store.jobs import list_jobs
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.rules import active_rules, list_rules
 from judgeboard.store.runs import list_runs
 from judgeboard.store.tables import AlertRule, JudgingRule, PushTarget
@@ -98,11 +99,11 @@ def unstarted_jobs(connection: Connection, since: datetime) -> Iterator[Failure]
 
 
 def _runs(connection: Connection, since: datetime) -> Iterator[Failure]:
+    titles = version_titles(connection)
     for run in list_runs(connection, limit=_MOST_RUNS):
         if run.started_at >= since and run.state in {RunState.STOPPED, RunState.INTERRUPTED}:
-            what = " ".join(
-                filter(None, (run.kind, run.version_title and f"with {run.version_title}"))
-            )
+            judge = titles.get(run.judge_version_id or 0)
+            what = run.kind if judge is None else f"{run.kind} with {judge}"
             reason = f": {' '.join(run.why_stopped.split())}" if run.why_stopped else ""
             yield Failure(
                 "run",

@@ -27,10 +27,11 @@ from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store import health
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers, Scores
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_log
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.sql_compiler import hides_rows
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import repeated_answers
 
 MEASURES = ("groundedness", "quality", "label", "score")

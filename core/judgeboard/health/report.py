@@ -34,10 +34,10 @@ from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words, with_n
 from judgeboard.store.engine import Readable
 from judgeboard.store.health import not_reached, versions_in_use
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import AnswerStart, answer_starts
 from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
+from judgeboard.store.tables import StoredVersion
 
 _BEFORE_METHODS: Mapping[str, Callable[[JudgeRecord], Check]] = {
     "family": family,

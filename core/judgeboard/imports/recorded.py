@@ -45,7 +45,6 @@ from judgeboard.store.comparisons import (
     stored_comparisons,
 )
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     ensure_version,
     find_version,
     refuse_retired,
@@ -62,6 +61,7 @@ from judgeboard.store.runs import (
     start_import_run,
 )
 from judgeboard.store.storing import JudgmentsOfVersion, store_judgments_of_versions
+from judgeboard.store.tables import StoredVersion
 
 
 @dataclass(frozen=True, slots=True)

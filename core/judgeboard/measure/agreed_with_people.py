@@ -11,7 +11,7 @@ from judgeboard.measure.all_answers import in_all_answers
 from judgeboard.measure.ratings import AnswerRatings
 from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,11 +86,11 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import dimensions_scored
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     choose_version,
     get_version,
     list_versions,
 )
+from judgeboard.store.tables import StoredVersion
 
 Source = AnswerRatings | PairRatings
 

@@ -38,7 +38,7 @@ from judgeboard.store.grades import (
     dimensions_scored,
     graded_reviews,
 )
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import current_verdicts
 
 COMBINED: dict[Kind, str] = {

@@ -31,8 +31,8 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.rates import FEWEST_OF_RARER
 from judgeboard.stats.ratings import Human
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import UNUSABLE
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 
 COMPARED_BY = (

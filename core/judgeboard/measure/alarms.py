@@ -32,7 +32,7 @@ from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.statements import record_of
 from judgeboard.store.tables import Alarm, AlarmAcknowledgement
 from judgeboard.text import day_words, listed_words, unstorable, utc_day
@@ -183,7 +183,7 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[Alarm]:
     for each in list_alarms(connection):
         if each.alarm.measure == MODEL_CHANGED:
             of_versions.setdefault(each.alarm.judge_version_id, []).append(each)
-    titles = {version.id: version.title for version in list_versions(connection)}
+    titles = version_titles(connection)
     rows = []
     for version_id, of_version in groupby(
         reported_models(connection), key=lambda model: model.judge_version_id

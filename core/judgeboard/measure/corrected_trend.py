@@ -47,10 +47,9 @@ from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.store.alerts import SeenAlarm, list_alarms
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import BAD, UNUSABLE
-from judgeboard.store.tables import Alarm
+from judgeboard.store.tables import Alarm, StoredVersion
 from judgeboard.text import counted, day_words, utc_day
 
 Watched = Literal["bad_share", "judge_error", "unusable"]

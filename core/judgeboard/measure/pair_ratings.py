@@ -25,7 +25,7 @@ from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray, among, 
 from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, OrderVerdicts
 from judgeboard.stats.ratings import PREFERENCE, PeopleValues, Scale, human_values
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import (
     CurrentPreference,
@@ -41,6 +41,7 @@ from judgeboard.store.preferences import (
     side_of,
 )
 from judgeboard.store.reviewers import reviewer_names
+from judgeboard.store.tables import StoredVersion
 
 SIDES = tuple(map(str, Preference))
 NO_VERDICT = "no verdict"

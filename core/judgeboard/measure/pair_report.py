@@ -30,9 +30,10 @@ from judgeboard.stats.pair_orders import (
 from judgeboard.store import comparisons, preferences
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.statements import record_of
+from judgeboard.store.tables import StoredVersion
 
 BY_WORDS = {"judge": "the judge", "gold": "gold", "people": "people", "votes": "each person's vote"}
 

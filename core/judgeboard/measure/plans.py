@@ -47,8 +47,9 @@ from judgeboard.stats.sample_size import (
     stratified_half_width,
 )
 from judgeboard.store.filters import RowFilter, conditions_of
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, review_time
+from judgeboard.store.tables import StoredVersion
 
 _LEAST_EXPLAINED = (
     0.2  # a small pilot may show less by chance, and the labels then seem too much alike

@@ -54,7 +54,7 @@ from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe, parse_where
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard.text import counted
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05

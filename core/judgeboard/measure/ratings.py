@@ -57,7 +57,10 @@ from judgeboard.store.grades import (
     graded_reviews,
     scales_of_dimension,
 )
-from judgeboard.store.judge_versions import StoredVersion, list_versions, retired_versions
+from judgeboard.store.judge_versions import (
+    list_versions,
+    retired_versions,
+)
 from judgeboard.store.label_schemas import classes_of
 from judgeboard.store.response_pages import response_facts
 from judgeboard.store.responses import last_response_id
@@ -65,6 +68,7 @@ from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.runs import PLAIN, Selection, count_unasked
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import Columns, TextColumn
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import (
     CurrentVerdicts,
     MadePrompt,

@@ -21,7 +21,6 @@ from judgeboard.stats.repeats import RepeatedMeasure, repeated_measures
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
 from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     choose_version,
     list_versions,
     not_found,
@@ -29,6 +28,7 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import is_one_order, order_verdicts
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers, values_of
 
 

@@ -60,7 +60,10 @@ from judgeboard.stats.ratings import SCALES, PeopleValues, positions_of_codes, r
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import HALLUCINATED
 from judgeboard.store.hidden_rows import count_hidden
-from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.judge_versions import (
+    get_version,
+    list_versions,
+)
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, any_row
 from judgeboard.store.strata import (
@@ -74,7 +77,7 @@ from judgeboard.store.strata import (
     reviewed_in_random_order,
     undecided_answers,
 )
-from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE
+from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, StoredVersion
 from judgeboard.store.verdicts import answers_of_prompts, matching_answers
 
 Picked = Literal["no", "yes", "any", "hidden"]

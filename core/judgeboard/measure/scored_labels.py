@@ -20,10 +20,10 @@ from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.answer_facts import right_refusals
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn, record_of
 from judgeboard.store.strata import JudgedAnswers, gives_labels
+from judgeboard.store.tables import StoredVersion
 
 DECIMALS = 9  # scores that are closer count as equal
 MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which figures are not available

@@ -53,7 +53,7 @@ from judgeboard.store.filters import (
     metadata_field,
     metadata_path,
 )
-from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.judge_versions import get_version, version_titles
 from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups, part_groups
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.settings import rules_in_force
@@ -465,7 +465,7 @@ def _marks(
         (start, max(counts[start].items(), key=lambda item: (item[1], item[0]))[0])
         for start in sorted(counts)
     ]
-    titles = {version.id: version.title for version in list_versions(asked.connection)}
+    titles = version_titles(asked.connection)
     return tuple(
         VersionMark(start, version_id, titles[version_id])
         for (_, before), (start, version_id) in pairwise(leads)

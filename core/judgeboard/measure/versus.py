@@ -33,9 +33,10 @@ from judgeboard.stats.paired import (
 from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_log
 from judgeboard.store.strata import BAD, UNUSABLE, reviewed_where_verdicts_differ
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import answers_of_prompts
 from judgeboard.text import counted
 

@@ -29,7 +29,6 @@ from judgeboard.store.events import record_event
 from judgeboard.store.flags import with_open_flags
 from judgeboard.store.hidden_rows import Seen, count_hidden
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     get_version,
     list_versions,
     record_retired,
@@ -54,7 +53,15 @@ from judgeboard.store.settings import (
 )
 from judgeboard.store.statements import AT_ONCE, rows_of
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
-from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION, Reviewer
+from judgeboard.store.tables import (
+    EVENT,
+    RESPONSE,
+    REVIEW,
+    REVIEWER,
+    VERSION,
+    Reviewer,
+    StoredVersion,
+)
 from judgeboard.text import counted, folded_address, some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import Note, note
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.runs import run_counts, runs_since
 from judgeboard.text import money, utc_day
 
@@ -68,10 +69,11 @@ def costs(connection: Connection, now: datetime, weeks: int = WEEKS) -> Costs:
     starts = tuple(monday - timedelta(weeks=place) for place in reversed(range(weeks)))
     runs = runs_since(connection, starts[0])
     counts = run_counts(connection, [run.id for run in runs])
+    titles = version_titles(connection)
     sums: dict[tuple[str, str], CostLine] = {}
     for run in runs:
         of_run = counts[run.id]
-        key = (run.kind, run.version_title or _NO_VERSION)
+        key = (run.kind, titles.get(run.judge_version_id or 0, _NO_VERSION))
         line = sums.get(key, CostLine(*key, 0, 0, (0,) * weeks))
         week = min((run.started_at - starts[0]).days // 7, weeks - 1)
         by_week = [*line.by_week]

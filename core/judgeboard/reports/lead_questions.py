@@ -10,7 +10,8 @@ from judgeboard.measure.rates import Rate
 from judgeboard.measure.result import Result
 from judgeboard.stats.estimates import MIN_PAIRS, complement, percent_words, unmeasured
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.store.overview import JudgeDay, Overview
+from judgeboard.store.overview import Overview
+from judgeboard.store.runs import Counts
 from judgeboard.store.strata import ReviewTime
 from judgeboard.text import EPOCH
 
@@ -145,7 +146,7 @@ def pace_note(state: Overview) -> Note | None:
     return None if days > LONGEST_PACE else note("pace", day=last + days)
 
 
-def unusable_note(judged: JudgeDay) -> Note | None:
+def unusable_note(judged: Counts) -> Note | None:
     """Return how many replies of the last days were unusable, None if there were none."""
     unusable = judged.asked - judged.ok
     if not unusable:

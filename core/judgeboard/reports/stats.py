@@ -21,7 +21,7 @@ from judgeboard.measure.notes import Note, note
 from judgeboard.measure.words import FIGURES, LEFT_OUT
 from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.engine import Readable
-from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import (
     Grader,
     count_flags,
@@ -35,6 +35,7 @@ from judgeboard.store.overview import (
 )
 from judgeboard.store.runs import Counts
 from judgeboard.store.statements import record_of
+from judgeboard.store.tables import StoredVersion, version_title
 from judgeboard.text import money
 
 

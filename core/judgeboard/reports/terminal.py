@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from judgeboard.text import money, storable
 
 if TYPE_CHECKING:
-    from judgeboard.runs.runner import Tally
+    from judgeboard.store.runs import Counts
 
 MAX_USER = 76  # characters; "cli:" with this many is the longest name of a reviewer
 
@@ -71,13 +71,13 @@ def progress(
 
 
 @contextmanager
-def judging_progress() -> Iterator[Callable[["Tally", int], None]]:
+def judging_progress() -> Iterator[Callable[["Counts", int], None]]:
     """Yield a function that shows how many of the steps expected are done, how many failed, and their cost."""
     with progress("judging", "{task.fields[more]}") as update:
 
-        def show(tally: "Tally", expected: int) -> None:
-            more = f"{tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
-            update(completed=tally.asked, total=expected, more=more)
+        def show(counts: "Counts", expected: int) -> None:
+            more = f"{counts.asked - counts.ok} failed  {money(counts.total_cost_micro)}"
+            update(completed=counts.asked, total=expected, more=more)
 
         yield show
 

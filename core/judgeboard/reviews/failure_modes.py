@@ -28,7 +28,7 @@ from judgeboard.store.issues import (
     list_modes,
     untagged_notes,
 )
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.tables import FailureMode
 
 GROUPS: dict[Group, str] = {
@@ -107,11 +107,7 @@ def failure_mode_counts(connection: Connection, by: Group) -> tuple[FailureModeC
     for (group, mode), n in tagged.items():
         of_mode[mode] += n
         of_group[group] += n
-    titles = (
-        {version.id: version.title for version in list_versions(connection)}
-        if by == "judge_version"
-        else {}
-    )
+    titles = version_titles(connection) if by == "judge_version" else {}
     if by == "week":
         groups = sorted(of_group, key=lambda start: -1 if start is None else start)
     else:

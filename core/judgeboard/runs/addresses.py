@@ -12,9 +12,10 @@ from judgeboard.llm.endpoint import PROVIDERS, Address, bare_address, choose_pro
 from judgeboard.llm.provider import host_of
 from judgeboard.settings.model import load_settings, provider_address
 from judgeboard.store.jobs import last_job_of_version
-from judgeboard.store.judge_versions import StoredVersion, find_version
+from judgeboard.store.judge_versions import find_version
 from judgeboard.store.judging_rules import judges_of_rules
 from judgeboard.store.runs import last_asked_run
+from judgeboard.store.tables import StoredVersion
 
 ADDRESS = ("provider", "base_url")
 """The options of a judge that choose its address."""

@@ -11,9 +11,13 @@ from judgeboard.domain import DimensionScore, Label, Status, Verdict
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import SPLIT
-from judgeboard.store.judge_versions import StoredVersion, list_versions, refuse_retired
+from judgeboard.store.judge_versions import (
+    list_versions,
+    refuse_retired,
+)
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import latest_combined
 
 RULE: dict[str, str] = {

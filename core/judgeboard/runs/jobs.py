@@ -47,11 +47,11 @@ from judgeboard.store.jobs import (
     unfinished_jobs,
 )
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     find_version,
     list_versions,
     refuse_retired,
     retired_versions,
+    version_titles,
 )
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.run_steps import call_history
@@ -59,19 +59,19 @@ from judgeboard.store.runs import (
     AskCounts,
     AskMode,
     Selection,
-    StoredRun,
     ask_mode,
     count_unasked,
     get_run,
     matching,
     run_counts,
     run_kind,
+    selection_of,
     unasked,
     unfinished_run,
 )
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
-from judgeboard.store.tables import Job
+from judgeboard.store.tables import Job, Run, StoredVersion
 from judgeboard.text import counted
 
 
@@ -226,8 +226,8 @@ def _left_to_judge(
     version_id = 0 if version is None else version.id
     selection = Selection(where, ask_mode(mode), None, last_response_id(connection))
     unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
-    if unfinished is not None and unfinished.selection is not None:
-        return _LeftToJudge(version_id, unfinished.selection, unfinished.id)
+    if unfinished is not None:
+        return _LeftToJudge(version_id, selection_of(unfinished) or selection, unfinished.id)
     return _LeftToJudge(version_id, selection, None)
 
 
@@ -444,6 +444,7 @@ def open_jobs(store: Store) -> list[JobProgress]:
 
 def _progress(connection: Connection, job: Job) -> JobProgress:
     run = None if job.run_id is None else get_run(connection, job.run_id)
+    version_id = None if run is None else run.judge_version_id
     counts = None if run is None else run_counts(connection, [run.id])[run.id]
     continued = run is not None and is_continued(connection, job)
     served = bool(live_workers(connection))
@@ -456,8 +457,8 @@ def _progress(connection: Connection, job: Job) -> JobProgress:
         else job.failed or (run.why_stopped if run else None),
         where=from_dict(job.filter["where"]),
         mode=job.filter["mode"],
-        judge_title=run.version_title if run else None,
-        version_id=run.version_id if run else None,
+        judge_title=version_titles(connection).get(version_id or 0),
+        version_id=version_id,
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,
         selected=(run.selected or 0) if run else int(job.estimate.get("calls") or 0),
@@ -519,7 +520,7 @@ def _refuse_twice(connection: Connection, job: Job) -> None:
             raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
 
 
-def _state(job: Job, run: StoredRun | None, *, continued: bool, served: bool) -> str:
+def _state(job: Job, run: Run | None, *, continued: bool, served: bool) -> str:
     cancelled = job.cancelled_at is not None
     if continued or (run is not None and run.state is RunState.STOPPED):
         return "cancelled" if cancelled else "stopped"

@@ -53,11 +53,16 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import possible_examples
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.runs import PLAIN, AskMode, StoredRun, select_asks, start_or_continue_run
+from judgeboard.store.runs import (
+    PLAIN,
+    AskMode,
+    select_asks,
+    start_or_continue_run,
+)
 from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import Run, StoredVersion
 from judgeboard.store.traces import inputs_to_judge
 
 
@@ -119,7 +124,7 @@ class Judging(VerdictMethod[JudgingSummary]):
     mode: str = PLAIN
     limit: int | None = None
 
-    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
+    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> Run:
         """Start or continue the run of this selection."""
         check_limit(self.limit)
         return start_or_continue_run(

@@ -27,7 +27,6 @@ from judgeboard.store.engine import Readable, Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import live_workers
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     ensure_version,
     get_version,
     refuse_retired,
@@ -43,7 +42,7 @@ from judgeboard.store.judging_rules import (
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.rules import insert_rule, list_rules, rule_named
 from judgeboard.store.runs import PLAIN, Selection, count_unasked
-from judgeboard.store.tables import JudgingRule
+from judgeboard.store.tables import JudgingRule, StoredVersion
 from judgeboard.text import counted, money
 
 LONGEST_DELAY = timedelta(days=30).total_seconds()

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from judgeboard.errors import BadInput
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.runs import AskMode, running_runs, select_asks
+from judgeboard.store.runs import AskMode, running_runs, select_asks, selection_of
 
 if sys.platform == "win32":
     import msvcrt
@@ -138,7 +138,8 @@ def asked_by_commands(store: Store, version_ids: Collection[int], ids: Collectio
     with store.reading() as connection:
         runs = running_runs(connection, version_ids)
     for run in runs:
-        is_judging = run.selection is not None and run.selection.mode is not AskMode.ANCHORS
+        selection = selection_of(run)
+        is_judging = selection is not None and selection.mode is not AskMode.ANCHORS
         if is_judging and holder_of(store, run.id) is not None:
             with store.reading() as connection:
                 asked.update(

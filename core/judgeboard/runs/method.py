@@ -34,7 +34,6 @@ from judgeboard.runs.runner import (
     Runner,
     S,
     T,
-    Tally,
     V,
     on_first_ctrl_c,
     reading,
@@ -50,18 +49,19 @@ from judgeboard.store.jobs import (
     take_turns,
     unfinished_jobs,
 )
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.outages import WAIT_SECONDS, Patience, tried_again
 from judgeboard.store.run_steps import call_history
 from judgeboard.store.runs import (
     AskCounts,
+    Counts,
     Destination,
-    StoredRun,
     finish_run,
     get_run,
     run_counts,
     start_or_continue_method_run,
 )
+from judgeboard.store.tables import Run, StoredVersion
 from judgeboard.text import cost_words, counted
 
 
@@ -191,7 +191,7 @@ class RunOptions(TypedDict, total=False):
         earlier parts and of other processes, have cost this much. UnknownPrice is raised if a model
         has no price. wait: Seconds to wait for a database that cannot be used, before the run ends
         with DatabaseAway (default: 60). actor: Who asks (default: ``library``). on_progress: Called
-        after every commit with the tally and the number of steps expected in all. on_other_host:
+        after every commit with the counts and the number of steps expected in all. on_other_host:
         Called before the first request if the texts would go to another host than in the last run
         of the judge version; the run starts if it returns True. Without it, only a provider's own
         address, the default, raises OtherHost. on_stop: Called if asking ends early (Ctrl-C, the
@@ -203,7 +203,7 @@ class RunOptions(TypedDict, total=False):
     max_cost: float | None
     wait: float
     actor: str
-    on_progress: Callable[[Tally, int], None] | None
+    on_progress: Callable[[Counts, int], None] | None
     on_other_host: Callable[[OtherHost], bool] | None
     on_stop: Callable[[str, int], None] | None
     on_estimate: Callable[[CallEstimate], None] | None
@@ -220,7 +220,7 @@ class Begun:
 
     store: Store
     version: StoredVersion
-    run: StoredRun
+    run: Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class RunOutcome:
 
     store: Store
     version: StoredVersion
-    run: StoredRun | None
+    run: Run | None
     account: RunAccount
     actor: str
 
@@ -272,7 +272,7 @@ class Method(ABC, Generic[T, S, R]):
         """Return the question and the number of asks; None if there is nothing to ask and no run to continue."""
         raise NotImplementedError
 
-    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun | None:
+    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> Run | None:
         """Start or continue the run of the selection. A method that stores more at the start extends this function."""
         selected = self.select(connection, version)
         if selected is None:
@@ -429,7 +429,7 @@ async def _estimate_run(begun: Begun, method: Method[Any, Any, Any]) -> CallEsti
 
 def _begin(
     store: Store, method: Method[T, S, R], actor: str, *, confirmed: bool
-) -> tuple[StoredVersion, StoredRun | None]:
+) -> tuple[StoredVersion, Run | None]:
     """Return the judge version and its run, None if there is nothing to ask. An error leaves nothing stored."""
     with store.writing() as connection:
         attempt = connection.begin_nested()
@@ -517,7 +517,7 @@ async def _ask_held(
         concurrency=options.get("concurrency", 16),
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
         spent_elsewhere=lambda: cost_elsewhere(store, run.id, executor_id),
-        on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
+        on_progress=None if on_progress is None else lambda counts: on_progress(counts, expected),
         on_stop=options.get("on_stop"),
         on_cancel=patience.give_up,
     )
@@ -534,7 +534,7 @@ async def _ask_held(
         elif why != INTERRUPTED:
             state = RunState.STOPPED
     except DatabaseAway as error:
-        lost = runner.tally.asked - runner.stored
+        lost = runner.counts.asked - runner.stored
         raise DatabaseAway(
             f"{error}: {lost:,} {'reply' if lost == 1 else 'replies'} could not be stored", lost
         ) from error
@@ -593,7 +593,7 @@ async def ask_each(
         write,
         concurrency=options.get("concurrency", 16),
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
-        on_progress=None if on_progress is None else lambda tally: on_progress(tally, len(tasks)),
+        on_progress=None if on_progress is None else lambda counts: on_progress(counts, len(tasks)),
         on_stop=options.get("on_stop"),
     )
     with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):

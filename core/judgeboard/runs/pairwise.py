@@ -30,10 +30,10 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import load_pairs, pairs_named, store_pairs
 from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
+from judgeboard.store.tables import StoredVersion
 
 
 def make_pairwise_judge(aspects: Sequence[str] | None = None, **chosen: object) -> PairwiseJudge:

@@ -21,9 +21,10 @@ from judgeboard.runs.runner import run_blocking
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment, load_calls
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.runs import matching
+from judgeboard.store.tables import StoredVersion
 from judgeboard.text import counted
 
 NO_CALL = "This verdict needed no model call."

@@ -39,7 +39,6 @@ from judgeboard.store.jobs import (
 )
 from judgeboard.store.judge_versions import ensure_version, get_version
 from judgeboard.store.runs import (
-    StoredRun,
     finish_run,
     get_run,
     resume_run,
@@ -47,7 +46,7 @@ from judgeboard.store.runs import (
     select_asks,
     set_why_stopped,
 )
-from judgeboard.store.tables import Job
+from judgeboard.store.tables import Job, Run
 from judgeboard.text import counted
 
 _log = logging.getLogger("judgeboard.jobs")
@@ -141,7 +140,7 @@ class RejudgeJob(Work):
             run = get_run(connection, job.run_id)
             if run.state is not RunState.RUNNING or run.why_stopped is not None:
                 return None
-            version = get_version(connection, run.version_id or 0)
+            version = get_version(connection, run.judge_version_id or 0)
         begun = Begun(self._store, version, run)
         return Opened(begun, method, job.filter["concurrency"], self._cost_left(job, run))
 
@@ -234,7 +233,7 @@ class RejudgeJob(Work):
         with self._store.reading() as connection:
             return any(each.startswith(f"{process}-") for each in live_workers(connection))
 
-    def _left(self, run: StoredRun, outstanding: Outstanding, most: int) -> list[int]:
+    def _left(self, run: Run, outstanding: Outstanding, most: int) -> list[int]:
         """Return the next answers that are to be judged, none that is enqueued already."""
         known = outstanding.ids | outstanding.held_ids
         while most and self._passes < PASSES:
@@ -260,7 +259,7 @@ class RejudgeJob(Work):
                 self._passes, self._after = PASSES if all_asked else self._passes + 1, None
         return []
 
-    def _cost_left(self, job: Job, run: StoredRun) -> int | None:
+    def _cost_left(self, job: Job, run: Run) -> int | None:
         limit: float | None = job.filter["max_cost"]
         if limit is None:
             return None

@@ -31,8 +31,8 @@ from judgeboard.store.judging_rules import (
 )
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.rules import get_rule, update_rule
-from judgeboard.store.runs import NOWHERE, Counts, StoredRun
-from judgeboard.store.tables import JudgingRule
+from judgeboard.store.runs import NOWHERE, Counts
+from judgeboard.store.tables import JudgingRule, Run
 from judgeboard.store.traces import inputs_to_judge
 
 RECENT_SECONDS = (
@@ -103,7 +103,7 @@ class RuleJob(Work):
     def __init__(self, store: Store, key: str) -> None:
         super().__init__(store, key)
         self._looks: _Looks | None = None
-        self._run: StoredRun | None = None  # the run of the day, while it is running
+        self._run: Run | None = None  # the run of the day, while it is running
         self._failed_in_row = 0
         self._idle_since: float | None = None
         self._try_again_at: float | None = None  # while there is a problem
@@ -307,7 +307,7 @@ class RuleJob(Work):
             run = begin_run_of_day(connection, rule, method.destination, utc_now())
         return Begun(self._store, version, run), method
 
-    def _cost_left(self, rule: JudgingRule, run: StoredRun) -> int | None:
+    def _cost_left(self, rule: JudgingRule, run: Run) -> int | None:
         if rule.max_cost is None:
             return None
         with self._store.reading() as connection:

@@ -22,6 +22,7 @@ from judgeboard.domain import StepRecord
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.own_thread import in_shared_loop
 from judgeboard.store import outages
+from judgeboard.store.runs import Counts
 
 # A step is committed within 50 ms of its arrival: a batch collects steps for this time unless the
 # line of steps is full, the commit takes the rest.
@@ -70,30 +71,6 @@ Keep = Callable[[S], Awaitable[bool]]
 Work = Callable[[T, Keep[S]], Awaitable[None]]
 
 
-@dataclass(slots=True)
-class Tally:
-    """The counts of a run so far; ``cost_micro`` is None as soon as one call's cost is unknown."""
-
-    ok: int = 0
-    unparsable: int = 0
-    refused: int = 0
-    error: int = 0
-    cost_micro: int | None = 0
-
-    @property
-    def asked(self) -> int:
-        """Number of all steps."""
-        return self.ok + self.unparsable + self.refused + self.error
-
-    def add(self, record: StepRecord) -> None:
-        """Count one step."""
-        setattr(self, record.status.value, getattr(self, record.status.value) + 1)
-        if record.cost_micro is None:
-            self.cost_micro = None
-        elif self.cost_micro is not None:
-            self.cost_micro += record.cost_micro
-
-
 @dataclass(eq=False)
 class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
@@ -116,11 +93,11 @@ class Runner(Generic[T, S]):
     concurrency: int
     max_cost_micro: int | None = None
     spent_elsewhere: Callable[[], int] | None = None
-    on_progress: Callable[[Tally], None] | None = None
+    on_progress: Callable[[Counts], None] | None = None
     on_stop: Callable[[str, int], None] | None = None
     on_cancel: Callable[[], None] | None = None
-    tally: Tally = field(default_factory=Tally, init=False)
-    stored: int = field(default=0, init=False)  # of the steps in the tally
+    counts: Counts = field(default_factory=Counts, init=False)
+    stored: int = field(default=0, init=False)  # of the counted steps
     stopped_because: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -143,7 +120,7 @@ class Runner(Generic[T, S]):
             if self.on_stop is not None:
                 self.on_stop(why, self._in_flight)
 
-    async def run(self) -> Tally:
+    async def run(self) -> Counts:
         """Run until no task is left or the run is stopped (also by a 401, 403 or 404). All steps are stored then."""
         self._check_cost()
         writer = asyncio.create_task(self._store_as_it_comes())
@@ -166,7 +143,7 @@ class Runner(Generic[T, S]):
             self._closing = True
             self._something_waits.set()
             await writer
-        return self.tally
+        return self.counts
 
     async def _produce(self) -> None:
         while self.stopped_because is None:
@@ -195,7 +172,7 @@ class Runner(Generic[T, S]):
                 self._something_waits.set()
 
     async def _keep(self, step: S) -> bool:
-        self.tally.add(step.record)
+        self.counts += Counts.of_step(step.record)
         self._waiting.append(step)
         self._something_waits.set()
         self._most_waiting = (
@@ -211,7 +188,7 @@ class Runner(Generic[T, S]):
 
     @property
     def _has_room(self) -> bool:
-        return self.tally.asked - self.stored <= self._most_waiting
+        return self.counts.asked - self.stored <= self._most_waiting
 
     async def _may_start(self) -> bool:
         if self.max_cost_micro is not None and self.spent_elsewhere is not None:
@@ -222,9 +199,10 @@ class Runner(Generic[T, S]):
     def _check_cost(self) -> None:
         if self.max_cost_micro is None:
             return
-        if self.tally.cost_micro is None:
+        cost_micro = self.counts.total_cost_micro
+        if cost_micro is None:
             self.stop("a call's cost is unknown")
-        elif self.tally.cost_micro + self._elsewhere >= self.max_cost_micro:
+        elif cost_micro + self._elsewhere >= self.max_cost_micro:
             self.stop(COST_LIMIT)
 
     async def _store_as_it_comes(self) -> None:
@@ -242,7 +220,7 @@ class Runner(Generic[T, S]):
             if self._has_room:
                 self._room.set()
             if self.on_progress is not None:
-                self.on_progress(self.tally)
+                self.on_progress(self.counts)
 
     async def _store(self, batch: list[S], ended: list[T]) -> None:
         for pause in (*outages.TRY_AGAIN_SECONDS, None):

@@ -9,10 +9,10 @@ from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.clock import utc_now
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import batches, insert_or_skip, record_of, rows_with
-from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, RESPONSE
+from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, RESPONSE, StoredVersion
 from judgeboard.text import storable_or_none
 
 SCORE = COMPARISON_SCORE

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, select
 
 from judgeboard.domain import EXPECTED
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import CURRENT_OF_VERSION
-from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE
+from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE, StoredVersion
 
 NEWEST_VERDICTS = 20
 """The criteria of a judge version are those of this many newest verdicts."""

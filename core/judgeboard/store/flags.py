@@ -56,7 +56,6 @@ from judgeboard.flags.rules import (
     SUPREME_DISAGREES,
 )
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
-from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse, dimension_scores
 from judgeboard.store.responses import asked_day
 from judgeboard.store.reviews import is_current, mark_leading_flags
@@ -73,6 +72,7 @@ from judgeboard.store.tables import (
     REVIEW_FLAG,
     RUN,
     VERSION,
+    version_title,
 )
 
 # The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may

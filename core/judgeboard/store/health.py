@@ -30,7 +30,7 @@ from judgeboard.store.events import LATEST, EventFilter, latest_events
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.responses import last_logged_id
 from judgeboard.store.runs import RESUMABLE
 from judgeboard.store.statements import (
@@ -58,6 +58,7 @@ from judgeboard.store.tables import (
     SETTING,
     STEP_TABLES,
     VERSION,
+    StoredVersion,
 )
 
 # Requests to judges, of all methods.

@@ -23,7 +23,6 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
-from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from, dimension_scores
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.responses import response_of
@@ -44,6 +43,7 @@ from judgeboard.store.tables import (
     REVIEW_FLAG,
     REVIEWER,
     VERSION,
+    version_title,
 )
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 import os
 import secrets
 import socket
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -263,9 +262,6 @@ def lock_run(connection: Connection, run_id: int) -> None:
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
 
 
-_SUMS = (*Status, "cost_micro", "unpriced")
-
-
 def add_to_share(
     connection: Connection,
     run_id: int,
@@ -274,24 +270,14 @@ def add_to_share(
     now: datetime,
 ) -> None:
     """Add judgments to the share of a worker; call it in the transaction that stores them."""
-    sums: Counter[str] = Counter()
-    for record in records:
-        sums.update(
-            {
-                record.status: 1,
-                "cost_micro": record.cost_micro or 0,
-                "unpriced": int(record.cost_micro is None),
-            }
-        )
-    row = {str(name): sums[name] for name in _SUMS}
+    counts = sum(map(Counts.of_step, records), Counts())
+    share = counts.by_status | {"unpriced": counts.unpriced, "cost_micro": counts.cost_micro or 0}
     first = plain_insert(connection, RUN_SHARE).values(
-        row | {"run_id": run_id, "executor_id": executor_id}
+        share | {"run_id": run_id, "executor_id": executor_id, "last_at": now}
     )
-    more = {name: RUN_SHARE.c[name] + count for name, count in row.items()} | {"last_at": now}
+    more = {name: RUN_SHARE.c[name] + count for name, count in share.items()} | {"last_at": now}
     key = ["run_id", "executor_id"]
-    connection.execute(
-        first.values(last_at=now).on_conflict_do_update(index_elements=key, set_=more)
-    )
+    connection.execute(first.on_conflict_do_update(index_elements=key, set_=more))
 
 
 def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
@@ -340,7 +326,8 @@ def shared_counts(connection: Connection, *run_ids: int) -> tuple[Counts, dateti
 
     Reads one row per worker, not the judgments. Tokens are left out.
     """
-    sums = (func.coalesce(func.sum(RUN_SHARE.c[str(name)]), 0).label(str(name)) for name in _SUMS)
+    names = (*map(str, Status), "unpriced", "cost_micro")
+    sums = (func.coalesce(func.sum(RUN_SHARE.c[name]), 0).label(name) for name in names)
     query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(
         RUN_SHARE.c.run_id.in_(run_ids)
     )

@@ -4,7 +4,6 @@ import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
@@ -12,13 +11,21 @@ from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, UnknownName
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import columns_of, insert_or_skip
-from judgeboard.store.tables import EVENT, JUDGMENT, RUN, SETTING, VERSION
+from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.tables import (
+    EVENT,
+    JUDGMENT,
+    RUN,
+    SETTING,
+    VERSION,
+    StoredVersion,
+    version_title,
+)
 
 MOST_NAMED = 8
 
 
-def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
+def closest(which: str, versions: Sequence[StoredVersion]) -> str:
     """Return at most 8 of these versions as text; the versions with the closest names come first."""
     names = list(dict.fromkeys(version.name for version in versions))
     close = _closest_names(which, names)
@@ -29,7 +36,7 @@ def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
     return ", ".join(listed[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
+def closest_of_all(which: str, versions: Sequence[StoredVersion]) -> str:
     """Return the available versions as text: those with a similar name, otherwise the first of all versions."""
     if not versions:
         return "no judge has judged yet: `judgeboard judge --judge lexical`"
@@ -52,33 +59,10 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVersion:
-    """A judge version as stored: immutable, ``number`` counts from 1 within its name."""
-
-    id: int
-    name: str
-    number: int
-    kind: str
-    model: str | None
-    params: dict[str, Any]
-    prompt: str | None
-    scale: str
-    fingerprint: str
-    created_at: datetime
-
-    @property
-    def title(self) -> str:
-        """The title: "rag v3"."""
-        return version_title(self.name, self.number)
-
-
-_VERSIONS = select(*columns_of(StoredVersion, VERSION))
-
-
-def version_title(name: str, number: int) -> str:
-    """Return the title of a judge version: "rag v3"."""
-    return f"{name} v{number}"
+def version_titles(connection: Connection) -> dict[int, str]:
+    """Return the titles of all judge versions by id."""
+    query = select(VERSION.c.id, VERSION.c.name, VERSION.c.number)
+    return {id_: version_title(name, number) for id_, name, number in connection.execute(query)}
 
 
 def ensure_version(
@@ -101,40 +85,39 @@ def ensure_version(
         )
         # The insert is skipped if another process stored this version or number meanwhile: then try
         # again.
-        connection.execute(
-            insert_or_skip(connection, VERSION),
-            {
-                **asdict(version),
-                "number": connection.execute(last).scalar_one() + 1,
-                "prompt_hash": None if version.prompt is None else prompt_hash(version.prompt),
-                "fingerprint": address,
-                "created_at": now or utc_now(),
-            },
+        new = StoredVersion(
+            **asdict(version),
+            number=connection.execute(last).scalar_one() + 1,
+            prompt_hash=None if version.prompt is None else prompt_hash(version.prompt),
+            fingerprint=address,
+            created_at=now or utc_now(),
         )
+        connection.execute(insert_or_skip(connection, VERSION), new.model_dump(exclude={"id"}))
 
 
 def find_version(connection: Connection, address: str) -> StoredVersion | None:
     """Return the version with a fingerprint, or None."""
-    row = connection.execute(_VERSIONS.where(VERSION.c.fingerprint == address)).one_or_none()
-    return None if row is None else StoredVersion(*row)
+    query = select(StoredVersion).where(VERSION.c.fingerprint == address)
+    return next(iter(rows_of(connection, query)), None)
 
 
 def list_versions(
     connection: Connection, ids: Select[tuple[int]] | None = None
 ) -> list[StoredVersion]:
     """Return all judge versions, or the versions whose ids a query selects, sorted by name and number."""
-    query = _VERSIONS if ids is None else _VERSIONS.where(VERSION.c.id.in_(ids))
-    versions = (StoredVersion(*row) for row in connection.execute(query))
-    return sorted(versions, key=lambda version: (version.name, version.number))
+    query = select(StoredVersion)
+    if ids is not None:
+        query = query.where(VERSION.c.id.in_(ids))
+    return sorted(rows_of(connection, query), key=lambda version: (version.name, version.number))
 
 
 def get_version(connection: Connection, which: int | str) -> StoredVersion:
     """Return a version by id, fingerprint (8 digits or more), title ("rag v3") or name (newest), or raise NotFound."""
     if isinstance(which, int):
-        row = connection.execute(_VERSIONS.where(VERSION.c.id == which)).one_or_none()
-        if row is None:
+        rows = rows_of(connection, select(StoredVersion).where(VERSION.c.id == which))
+        if not rows:
             raise NotFound(f"no judge version {which}")
-        return StoredVersion(*row)
+        return rows[0]
     versions = list_versions(connection)
     named = [version for version in versions if which in {version.name, version.title}]
     if named:

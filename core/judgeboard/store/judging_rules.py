@@ -23,7 +23,6 @@ from judgeboard.domain import RuleState, RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.jobs import shared_counts, wake_workers
-from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import next_by_id
 from judgeboard.store.rules import update_rule
 from judgeboard.store.runs import (
@@ -31,7 +30,6 @@ from judgeboard.store.runs import (
     Counts,
     Destination,
     Selection,
-    StoredRun,
     get_run,
     insert_run,
     mark_running,
@@ -45,6 +43,8 @@ from judgeboard.store.tables import (
     RUN,
     VERSION,
     JudgingRule,
+    Run,
+    version_title,
 )
 
 
@@ -226,7 +226,7 @@ def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[
     ]
 
 
-def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> StoredRun | None:
+def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> Run | None:
     """Return the run of a rule and its judge on the day (UTC) of ``now``, None before its first answer."""
     of_judge = RUN.c.judge_version_id == rule.judge_version_id
     runs = _runs(connection, rule, RUN.c.started_at >= _midnight(now), of_judge)
@@ -235,7 +235,7 @@ def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> Stor
 
 def begin_run_of_day(
     connection: Connection, rule: JudgingRule, destination: Destination, now: datetime
-) -> StoredRun:
+) -> Run:
     """Return the run of a rule on the day of ``now`` and mark it as running; the first call makes the run.
 
     A rule has one run per day and judge, because its limits are per day. The run stores the
@@ -252,18 +252,16 @@ def begin_run_of_day(
         mark_running(connection, run, destination)
         return run
     question = {"where": rule.filter.as_dict(), "mode": PLAIN.value, "up_to": 0, "rule": rule.id}
-    return insert_run(
-        connection,
-        {
-            "kind": "judge",
-            "judge_version_id": rule.judge_version_id,
-            "filter": question | {"rate": rule.rate, "rates": rule.rates},
-            "actor": rule.by,
-            "selected": 0,
-            "started_at": now,
-            **destination._asdict(),
-        },
+    first = Run(
+        kind="judge",
+        judge_version_id=rule.judge_version_id,
+        filter=question | {"rate": rule.rate, "rates": rule.rates},
+        actor=rule.by,
+        selected=0,
+        started_at=now,
+        **destination._asdict(),
     )
+    return insert_run(connection, first)
 
 
 def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -30,7 +30,7 @@ from judgeboard.store.filter_conditions import (
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.reviews import is_current
-from judgeboard.store.runs import AskCounts, Counts
+from judgeboard.store.runs import Counts
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
@@ -75,18 +75,6 @@ class DayCounts:
     open_answers: int
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeDay(AskCounts):
-    """Counts of a judge on a UTC day; ``cost_micro`` sums the known costs.
-
-    ``unpriced`` counts the judgments of unknown cost.
-    """
-
-    day: date
-    cost_micro: int | None = None
-    unpriced: int = 0
-
-
 def count_open_flags(connection: Connection, *, before: datetime | None = None) -> int:
     """Return the number of open flags, or of those that were raised before a time."""
     query = select(func.count()).select_from(FLAG).where(OPEN)
@@ -122,25 +110,25 @@ def day_counts(
     return counts
 
 
-def judge_days(connection: Connection, judge: str, days: Sequence[date]) -> list[JudgeDay]:
-    """Return the counts of a judge, all versions together, on consecutive days."""
-    index = _day_index(JUDGMENT.c.created_at, days).label("day_index")
+def judge_counts(connection: Connection, judge: str, since: date) -> Counts:
+    """Return the counts of a judge, all versions together, since the start of a UTC day."""
     versions = select(VERSION.c.id).where(VERSION.c.name == judge)
-    cost_micro = JUDGMENT.c.cost_micro
-    query = (
-        select(index, JUDGMENT.c.status, func.count(), func.sum(cost_micro), func.count(cost_micro))
-        .where(JUDGMENT.c.judge_version_id.in_(versions), JUDGMENT.c.created_at >= _start(days[0]))
-        .group_by(_INDEX, JUDGMENT.c.status)
+    query = select(*_OF_STATUS).where(
+        JUDGMENT.c.judge_version_id.in_(versions), JUDGMENT.c.created_at >= _start(since)
     )
-    counted: list[dict[str, int]] = [{} for _ in days]
-    rows = connection.execute(by_index(query, JUDGMENT, "ix_judgment_created"))
-    for at, status, n, cost, priced in rows:
-        today = counted[at]
-        today[status] = n
-        today["unpriced"] = today.get("unpriced", 0) + n - priced
-        if cost is not None:
-            today["cost_micro"] = today.get("cost_micro", 0) + int(cost)
-    return [JudgeDay(day, **today) for day, today in zip(days, counted, strict=True)]
+    counts = Counts()
+    grouped = by_index(query.group_by(JUDGMENT.c.status), JUDGMENT, "ix_judgment_created")
+    for status, calls, priced, cost in connection.execute(grouped):
+        counts += Counts.of_status(status, calls, priced=priced, cost_micro=int(cost or 0))
+    return counts
+
+
+_OF_STATUS = (
+    JUDGMENT.c.status,
+    func.count(),
+    func.count(JUDGMENT.c.cost_micro),
+    func.sum(JUDGMENT.c.cost_micro),
+)
 
 
 def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]:
@@ -302,20 +290,12 @@ class Overview:
 
     days: tuple[DayCounts, ...]
     judge: str | None
-    judged: tuple[JudgeDay, ...]
+    judged: Counts
 
     @property
     def today(self) -> DayCounts:
         """The counts of the last day."""
         return self.days[-1]
-
-
-def sum_of_days(days: Sequence[JudgeDay]) -> JudgeDay:
-    """Return the sums of one or more days, with the last day's date."""
-    costs = [day.cost_micro for day in days if day.cost_micro is not None]
-    names = (*days[-1].by_status, "unpriced")
-    sums = {name: sum(getattr(day, name) for day in days) for name in names}
-    return JudgeDay(day=days[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 
 
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
@@ -325,7 +305,7 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
     return Overview(
         days=tuple(day_counts(connection, reviewer_id, days)),
         judge=judge,
-        judged=() if judge is None else tuple(judge_days(connection, judge, days)),
+        judged=Counts() if judge is None else judge_counts(connection, judge, days[0]),
     )
 
 
@@ -372,21 +352,16 @@ def count_graders(connection: Connection) -> list[Grader]:
 
 def count_judgments(connection: Connection) -> dict[int, Counts]:
     """Return the counts and costs of judgments of logged answers by judge version; every ask and repeat counts."""
-    keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
-    sums = func.count(), func.count(JUDGMENT.c.cost_micro), func.sum(JUDGMENT.c.cost_micro)
-    query = (
-        select(*keys, *sums).join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
-    )
-    counted: dict[int, Counter[str]] = {}
-    for version_id, status, n, priced, cost in connection.execute(query.group_by(*keys)):
-        counts = counted.setdefault(version_id, Counter())
-        counts.update({status: n, "unpriced": n - priced, "cost_micro": int(cost or 0)})
-    return {
-        id_: replace(
-            Counts.of(counts), cost_micro=counts["cost_micro"], unpriced=counts["unpriced"]
-        )
-        for id_, counts in counted.items()
-    }
+    version = JUDGMENT.c.judge_version_id
+    logged = RESPONSE.c.id == JUDGMENT.c.response_id
+    query = select(version, *_OF_STATUS).join(RESPONSE, logged).where(LOGGED)
+    counts: dict[int, Counts] = {}
+    for version_id, status, calls, priced, cost in connection.execute(
+        query.group_by(version, JUDGMENT.c.status)
+    ):
+        of_status = Counts.of_status(status, calls, priced=priced, cost_micro=int(cost or 0))
+        counts[version_id] = counts.get(version_id, Counts()) + of_status
+    return counts
 
 
 def count_tied(connection: Connection) -> dict[int, int]:

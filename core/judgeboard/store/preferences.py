@@ -32,7 +32,6 @@ from judgeboard.store.grades import (
     known_keys,
     owner_of,
 )
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, is_current
 from judgeboard.store.statements import (
     TextColumn,
@@ -51,6 +50,7 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEWER,
+    StoredVersion,
 )
 from judgeboard.text import iso_z
 

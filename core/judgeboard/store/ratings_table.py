@@ -8,9 +8,8 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, literal, or_, se
 from judgeboard.domain import NOTES
 from judgeboard.formats.files import Column, ColumnType
 from judgeboard.store.export import ROW_KEY, ExportTable, read_chunks
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import is_current, is_test
-from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, StoredVersion
 
 RATINGS = "ratings"
 _GRADE = (

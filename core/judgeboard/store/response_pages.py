@@ -30,7 +30,7 @@ from judgeboard.store.filters import (
     metadata_field,
     metadata_path,
 )
-from judgeboard.store.judge_versions import list_versions, version_title
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.metadata import (
     as_stored,
@@ -52,7 +52,7 @@ from judgeboard.store.statements import (
     read_columns,
     record_of,
 )
-from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
+from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION, version_title
 
 # The expression of the index. Answers without a time come first in it, and last if the newest
 # answers come first.

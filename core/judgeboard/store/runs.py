@@ -1,7 +1,6 @@
 """Runs of judges, methods and imports: selection, start and continuation, state and counts."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     exists,
     func,
     insert,
@@ -20,16 +18,25 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import RunState, Status
+from judgeboard.domain import RunState, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, from_dict
-from judgeboard.store.judge_versions import StoredVersion, refuse_retired, version_title
+from judgeboard.store.judge_versions import refuse_retired
 from judgeboard.store.responses import last_response_id, next_by_id
-from judgeboard.store.statements import NOT_OK, any_row, record_of
-from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN, STEP_TABLES, VERSION
+from judgeboard.store.statements import NOT_OK, any_row, rows_of
+from judgeboard.store.tables import (
+    ANCHOR_JUDGMENT,
+    JUDGMENT,
+    RESPONSE,
+    RUN,
+    STEP_TABLES,
+    VERSION,
+    Run,
+    StoredVersion,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,31 +187,6 @@ RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPE
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRun:
-    """A run; ``selection`` is None for imports and for methods other than judging.
-
-    ``question`` is the stored selection of any method, as JSON values. ``selected`` is the number
-    of steps at the start; the run did not reach ``selected`` minus the asked steps.
-    """
-
-    id: int
-    kind: str
-    version_id: int | None
-    version_title: str | None
-    selection: Selection | None
-    selected: int | None
-    actor: str
-    endpoint_host: str | None
-    provider: str | None
-    base_url: str | None
-    started_at: datetime
-    finished_at: datetime | None
-    state: RunState
-    why_stopped: str | None
-    question: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Counts(AskCounts):
     """Counts, costs (None if none is known) and tokens of a run; ``unpriced`` counts judgments of unknown cost."""
 
@@ -212,6 +194,48 @@ class Counts(AskCounts):
     unpriced: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+    @classmethod
+    def of_step(cls, record: StepRecord) -> Self:
+        """Return the count and the cost of one step."""
+        cost_micro = record.cost_micro
+        return cls(
+            **{record.status.value: 1}, cost_micro=cost_micro, unpriced=int(cost_micro is None)
+        )
+
+    @classmethod
+    def of_status(
+        cls,
+        status: Status,
+        calls: int,
+        *,
+        priced: int,
+        cost_micro: int | None,
+        prompt_tokens: int = 0,
+        completion_tokens: int = 0,
+    ) -> Self:
+        """Return the counts of calls with one status, of which ``priced`` calls have a known cost."""
+        return cls(
+            **{status.value: calls},
+            cost_micro=cost_micro if priced else None,
+            unpriced=calls - priced,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+        )
+
+    def __add__(self, other: Self) -> Self:
+        """Return the sum of both counts and of their known costs."""
+        costs = [each.cost_micro for each in (self, other) if each.cost_micro is not None]
+        return type(self)(
+            ok=self.ok + other.ok,
+            unparsable=self.unparsable + other.unparsable,
+            refused=self.refused + other.refused,
+            error=self.error + other.error,
+            cost_micro=sum(costs) if costs else None,
+            unpriced=self.unpriced + other.unpriced,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
 
     @property
     def total_cost_micro(self) -> int | None:
@@ -228,7 +252,7 @@ def start_or_continue_run(
     limit: int | None = None,
     actor: str,
     destination: Destination = NOWHERE,
-) -> StoredRun:
+) -> Run:
     """Continue the unfinished run of the same judge version and selection, or start a new one.
 
     A run over failed or all responses continues with the same responses. If the log has grown, a
@@ -265,7 +289,7 @@ def start_or_continue_method_run(
     *,
     actor: str,
     destination: Destination = NOWHERE,
-) -> StoredRun:
+) -> Run:
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
     ``question`` has the JSON values that define the selection. Its frontier (``up_to``) is not
@@ -282,18 +306,16 @@ def start_or_continue_method_run(
     if unfinished is not None:
         return resume_run(connection, unfinished.id, actor, destination)
     stored, count = selected() if callable(selected) else (dict(question), selected)
-    return insert_run(
-        connection,
-        {
-            "kind": kind,
-            "judge_version_id": version.id,
-            "filter": stored,
-            "actor": actor,
-            "selected": count,
-            "started_at": utc_now(),
-            **destination._asdict(),
-        },
+    run = Run(
+        kind=kind,
+        judge_version_id=version.id,
+        filter=stored,
+        actor=actor,
+        selected=count,
+        started_at=utc_now(),
+        **destination._asdict(),
     )
+    return insert_run(connection, run)
 
 
 def run_kind(mode: str) -> str:
@@ -303,19 +325,14 @@ def run_kind(mode: str) -> str:
 
 def unfinished_run(
     connection: Connection, version_id: int, kind: str, question: Selection | Mapping[str, Any]
-) -> StoredRun | None:
+) -> Run | None:
     """Return the run that the same command would continue, or None."""
     wanted = _comparable(_as_json(question) if isinstance(question, Selection) else question)
-    same_judge = (RUN.c.judge_version_id == version_id) & (RUN.c.kind == kind)
-    unfinished = (
-        select(RUN.c.id, RUN.c.filter)
-        .where(same_judge, RUN.c.state.in_(RESUMABLE))
-        .order_by(RUN.c.id.desc())
+    unfinished = select(Run).where(
+        RUN.c.judge_version_id == version_id, RUN.c.kind == kind, RUN.c.state.in_(RESUMABLE)
     )
-    for run_id, stored in connection.execute(unfinished):
-        if _comparable(stored) == wanted:
-            return get_run(connection, run_id)
-    return None
+    runs = rows_of(connection, unfinished.order_by(RUN.c.id.desc()))
+    return next((run for run in runs if _comparable(run.filter) == wanted), None)
 
 
 def resume_run(
@@ -323,7 +340,7 @@ def resume_run(
     run_id: int,
     actor: str | None = None,
     destination: Destination = NOWHERE,
-) -> StoredRun:
+) -> Run:
     """Mark a run as running again and return it; ``actor`` is by default the person who started it.
 
     If its texts go to another host from now on, both hosts are stored.
@@ -334,7 +351,7 @@ def resume_run(
     return run
 
 
-def mark_running(connection: Connection, run: StoredRun, destination: Destination) -> None:
+def mark_running(connection: Connection, run: Run, destination: Destination) -> None:
     """Store that a run continues, and where its texts go now."""
     again: dict[str, Any] = {
         "state": RunState.RUNNING.value,
@@ -350,10 +367,12 @@ def mark_running(connection: Connection, run: StoredRun, destination: Destinatio
     connection.execute(update(RUN).where(RUN.c.id == run.id).values(again))
 
 
-def last_asked_run(connection: Connection, version_id: int) -> StoredRun | None:
+def last_asked_run(connection: Connection, version_id: int) -> Run | None:
     """Return the newest run of a judge version that sent texts to an endpoint, None if there is none."""
-    asked = _RUNS.where(RUN.c.judge_version_id == version_id, RUN.c.endpoint_host.is_not(None))
-    return next(iter(_read(connection, asked.order_by(RUN.c.id.desc()).limit(1))), None)
+    asked = select(Run).where(
+        RUN.c.judge_version_id == version_id, RUN.c.endpoint_host.is_not(None)
+    )
+    return next(iter(rows_of(connection, asked.order_by(RUN.c.id.desc()).limit(1))), None)
 
 
 def start_import_run(
@@ -363,18 +382,16 @@ def start_import_run(
     now: datetime | None = None,
     *,
     import_batch_id: int | None = None,
-) -> StoredRun:
+) -> Run:
     """Start and return a run for the verdicts of a file. Earlier versions stored no ``import_batch_id``."""
-    started = now or utc_now()
-    row = {
-        "kind": IMPORT,
-        "judge_version_id": version.id,
-        "filter": {},
-        "actor": actor,
-        "started_at": started,
-    }
-    row["import_batch_id"] = import_batch_id
-    return insert_run(connection, row)
+    run = Run(
+        kind=IMPORT,
+        judge_version_id=version.id,
+        actor=actor,
+        started_at=now or utc_now(),
+        import_batch_id=import_batch_id,
+    )
+    return insert_run(connection, run)
 
 
 def run_of_today(
@@ -386,7 +403,7 @@ def run_of_today(
     actor: str,
     destination: Destination = NOWHERE,
     now: datetime | None = None,
-) -> StoredRun:
+) -> Run:
     """Return today's run (UTC) of verdicts that an actor makes or sends one by one; start it if there is none.
 
     It is done at once, because no answer waits in it. ``question`` tells runs of the same kind
@@ -394,31 +411,28 @@ def run_of_today(
     """
     now = now or utc_now()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    same = (
-        *(
-            RUN.c.kind == kind,
-            RUN.c.judge_version_id == version.id,
-            RUN.c.actor == actor,
-            RUN.c.started_at >= today,
-        ),
-        *(RUN.c.state == RunState.DONE.value, RUN.c.endpoint_host == destination.endpoint_host),
+    same = select(Run).where(
+        RUN.c.kind == kind,
+        RUN.c.judge_version_id == version.id,
+        RUN.c.actor == actor,
+        RUN.c.started_at >= today,
+        RUN.c.state == RunState.DONE.value,
+        RUN.c.endpoint_host == destination.endpoint_host,
     )
-    for run_id, stored in connection.execute(
-        select(RUN.c.id, RUN.c.filter).where(*same).order_by(RUN.c.id)
-    ):
-        if _comparable(stored) == _comparable(question):
-            return get_run(connection, run_id)
-    row = {
-        "kind": kind,
-        "judge_version_id": version.id,
-        "filter": dict(question),
-        "actor": actor,
-        "started_at": now,
-    }
-    run = insert_run(connection, row | destination._asdict())
-    finish_run(
-        connection, run.id, RunState.DONE, now=now + timedelta(microseconds=1)
-    )  # its end is after its start
+    for run in rows_of(connection, same.order_by(RUN.c.id)):
+        if _comparable(run.filter) == _comparable(question):
+            return run
+    new = Run(
+        kind=kind,
+        judge_version_id=version.id,
+        filter=dict(question),
+        actor=actor,
+        started_at=now,
+        **destination._asdict(),
+    )
+    run = insert_run(connection, new)
+    # The end of the run is after its start.
+    finish_run(connection, run.id, RunState.DONE, now=now + timedelta(microseconds=1))
     return get_run(connection, run.id)
 
 
@@ -446,36 +460,35 @@ def set_why_stopped(connection: Connection, run_id: int, why: str | None) -> Non
 
 def select_asks(
     connection: Connection,
-    run: StoredRun,
+    run: Run,
     *,
     after_id: int | None = None,
     among: Collection[int] | None = None,
     limit: int,
 ) -> list[tuple[int, int]]:
     """Return the next responses by id that this run has to judge, each with the number of its ask (0 first)."""
-    if run.selection is None or run.version_id is None:
+    selection, version_id = selection_of(run), run.judge_version_id
+    if selection is None or version_id is None:
         return []
-    conditions = unasked(connection, run.version_id, run.selection, run.id)
+    conditions = unasked(connection, version_id, selection, run.id)
     conditions += [] if among is None else [RESPONSE.c.id.in_(among)]
-    query = select(RESPONSE.c.id, next_ask_number(run.version_id, run.selection)).where(*conditions)
+    query = select(RESPONSE.c.id, next_ask_number(version_id, selection)).where(*conditions)
     rows = connection.execute(next_by_id(query, after_id, limit=limit))
     return [(id_, ask) for id_, ask in rows]
 
 
-def get_run(connection: Connection, run_id: int) -> StoredRun:
+def get_run(connection: Connection, run_id: int) -> Run:
     """Return a run, or raise NotFound."""
-    runs = _read(connection, _RUNS.where(RUN.c.id == run_id))
+    runs = rows_of(connection, select(Run).where(RUN.c.id == run_id))
     if not runs:
         raise NotFound(f"no run {run_id}")
     return runs[0]
 
 
-def running_runs(connection: Connection, version_ids: Collection[int]) -> list[StoredRun]:
+def running_runs(connection: Connection, version_ids: Collection[int]) -> list[Run]:
     """Return the runs of these judge versions that are running, also those that a killed process has left so."""
-    return _read(
-        connection,
-        _RUNS.where(RUN.c.state == RunState.RUNNING.value, RUN.c.judge_version_id.in_(version_ids)),
-    )
+    of_versions = RUN.c.judge_version_id.in_(version_ids)
+    return rows_of(connection, select(Run).where(RUN.c.state == RunState.RUNNING, of_versions))
 
 
 def is_run_of(connection: Connection, run_id: int, version_id: int) -> bool:
@@ -491,91 +504,78 @@ def list_runs(
     actor: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-) -> list[StoredRun]:
+) -> list[Run]:
     """Return runs with ids below ``before_id``, newest first: those of ``actor`` that began in the time."""
-    query = _RUNS if before_id is None else _RUNS.where(RUN.c.id < before_id)
+    query = select(Run)
+    if before_id is not None:
+        query = query.where(RUN.c.id < before_id)
     if actor is not None:
         query = query.where(RUN.c.actor == actor)
     if since is not None:
         query = query.where(RUN.c.started_at >= since)
     if until is not None:
         query = query.where(RUN.c.started_at <= until)
-    return _read(connection, query.order_by(RUN.c.id.desc()).limit(limit))
+    return rows_of(connection, query.order_by(RUN.c.id.desc()).limit(limit))
 
 
-def runs_since(connection: Connection, since: datetime) -> list[StoredRun]:
+def runs_since(connection: Connection, since: datetime) -> list[Run]:
     """Return the runs that started at ``since`` or later, newest first, without those of imported verdicts."""
-    query = _RUNS.where(RUN.c.started_at >= since, RUN.c.kind != IMPORT)
-    return _read(connection, query.order_by(RUN.c.id.desc()))
+    query = select(Run).where(RUN.c.started_at >= since, RUN.c.kind != IMPORT)
+    return rows_of(connection, query.order_by(RUN.c.id.desc()))
 
 
 def run_counts(
     connection: Connection, run_ids: Collection[int], *, since: datetime | None = None
 ) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` leaves out calls that were stored before."""
-    counted: dict[int, Counter[str]] = {run_id: Counter() for run_id in run_ids}
+    counts = {run_id: Counts() for run_id in run_ids}
     for steps in (JUDGMENT, *STEP_TABLES):
-        sums = (
+        keys = steps.c.run_id, steps.c.status
+        of_runs = select(
+            *keys,
             func.count(),
             func.count(steps.c.cost_micro),
-            func.coalesce(func.sum(steps.c.cost_micro), 0),
-            func.coalesce(func.sum(steps.c.prompt_tokens), 0),
-            func.coalesce(func.sum(steps.c.completion_tokens), 0),
-        )
-        of_runs = select(steps.c.run_id, steps.c.status, *sums).where(steps.c.run_id.in_(run_ids))
+            func.sum(steps.c.cost_micro),
+            func.sum(steps.c.prompt_tokens),
+            func.sum(steps.c.completion_tokens),
+        ).where(steps.c.run_id.in_(run_ids))
         of_runs = of_runs if since is None else of_runs.where(steps.c.created_at >= since)
-        for run_id, status, *n in connection.execute(
-            of_runs.group_by(steps.c.run_id, steps.c.status)
+        for run_id, status, calls, priced, cost, prompt, completion in connection.execute(
+            of_runs.group_by(*keys)
         ):
-            counted[run_id].update({status: n[0], **dict(zip(_SUMS, map(int, n), strict=True))})
-    return {
-        run_id: replace(
-            Counts.of(counts),
-            cost_micro=counts["cost_micro"] if counts["priced"] else None,
-            unpriced=counts["steps"] - counts["priced"],
-            prompt_tokens=counts["prompt_tokens"],
-            completion_tokens=counts["completion_tokens"],
-        )
-        for run_id, counts in counted.items()
-    }
-
-
-_SUMS = ("steps", "priced", "cost_micro", "prompt_tokens", "completion_tokens")
-_RUNS = select(RUN, VERSION.c.name, VERSION.c.number).join_from(
-    RUN, VERSION, VERSION.c.id == RUN.c.judge_version_id, isouter=True
-)
-
-
-def _read(connection: Connection, query: Select[Any]) -> list[StoredRun]:
-    return [
-        record_of(
-            StoredRun,
-            row,
-            version_id=row.judge_version_id,
-            version_title=None if row.name is None else version_title(row.name, row.number),
-            selection=Selection(
-                from_dict(row.filter["where"]),
-                ask_mode(row.filter["mode"]),
-                row.filter.get("limit"),
-                row.filter["up_to"],
+            counts[run_id] += Counts.of_status(
+                status,
+                calls,
+                priced=priced,
+                cost_micro=int(cost or 0),
+                prompt_tokens=int(prompt or 0),
+                completion_tokens=int(completion or 0),
             )
-            if "mode" in row.filter
-            else None,
-            question=row.filter,
-        )
-        for row in connection.execute(query)
-    ]
+    return counts
 
 
-def insert_run(connection: Connection, row: dict[str, Any]) -> StoredRun:
-    """Store a new running run and return it."""
+def insert_run(connection: Connection, run: Run) -> Run:
+    """Store a new run and return it."""
     inserted = connection.execute(
-        insert(RUN).returning(RUN.c.id), row | {"state": RunState.RUNNING.value}
-    )
-    run = get_run(connection, inserted.scalar_one())
-    details = {"run": run.id, "kind": run.kind, "version": run.version_id, "selected": run.selected}
+        insert(RUN).returning(RUN.c.id), run.model_dump(exclude={"id"})
+    ).scalar_one()
+    details = {
+        "run": inserted,
+        "kind": run.kind,
+        "version": run.judge_version_id,
+        "selected": run.selected,
+    }
     record_event(connection, "start_run", run.actor, details=details, now=run.started_at)
-    return run
+    return get_run(connection, inserted)
+
+
+def selection_of(run: Run) -> Selection | None:
+    """Return what a run judges; None for imports and for methods other than judging."""
+    stored = run.filter
+    if "mode" not in stored:
+        return None
+    mode, limit = ask_mode(stored["mode"]), stored.get("limit")
+    return Selection(from_dict(stored["where"]), mode, limit, stored["up_to"])
 
 
 def _as_json(selection: Selection) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, or_, select
 
-from judgeboard.store.judge_versions import version_title
+from judgeboard.store.judge_versions import version_titles
+from judgeboard.store.runs import Counts
 from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import LOGGED, OPEN
 from judgeboard.store.tables import (
@@ -72,12 +73,7 @@ def count_all_judgments(connection: Connection) -> Sequence[JudgmentCount]:
     rows = connection.execute(
         grouped
     ).all()  # before the titles: a version may be added between the two queries
-    titles = {
-        id_: version_title(name, number)
-        for id_, name, number in connection.execute(
-            select(VERSION.c.id, VERSION.c.name, VERSION.c.number)
-        )
-    }
+    titles = version_titles(connection)
     return [
         JudgmentCount(titles[id_], status, n, n - priced, int(cost))
         for id_, status, n, priced, cost in rows
@@ -94,39 +90,27 @@ def method_costs(connection: Connection) -> dict[str, int]:
     }
 
 
-class MethodCost(NamedTuple):
-    """The known cost of calls other than judgments, in millionths, and the number of calls of unknown cost."""
-
-    cost_micro: int
-    unpriced: int
-
-
-def method_costs_since(connection: Connection, since: datetime) -> dict[str, MethodCost]:
+def method_costs_since(connection: Connection, since: datetime) -> dict[str, Counts]:
     """Return the cost of comparisons, audits, generated answers and other calls since a time, by the run's judge."""
-    costs: dict[str, MethodCost] = {}
+    costs: dict[str, Counts] = {}
     for steps in STEP_TABLES:
-        sums = (
-            func.count(),
-            func.count(steps.c.cost_micro),
-            func.coalesce(func.sum(steps.c.cost_micro), 0),
-        )
         # The runs first: a table of steps has an index of its runs, and none of its times.
         running = (
             or_(RUN.c.finished_at.is_(None), RUN.c.finished_at >= since),
             RUN.c.kind != "import",
         )
         run_ids = connection.execute(select(RUN.c.id).where(*running)).scalars().all()
+        keys = VERSION.c.name, steps.c.status
+        cost_micro = steps.c.cost_micro
         query = (
-            select(VERSION.c.name, *sums)
+            select(*keys, func.count(), func.count(cost_micro), func.sum(cost_micro))
             .join_from(steps, RUN, RUN.c.id == steps.c.run_id)
             .join(VERSION, VERSION.c.id == RUN.c.judge_version_id)
             .where(steps.c.run_id.in_(run_ids), steps.c.created_at >= since)
         )
-        for name, calls, priced, cost in connection.execute(query.group_by(VERSION.c.name)):
-            before = costs.get(name, MethodCost(0, 0))
-            costs[name] = MethodCost(
-                before.cost_micro + int(cost), before.unpriced + calls - priced
-            )
+        for name, status, calls, priced, cost in connection.execute(query.group_by(*keys)):
+            of_status = Counts.of_status(status, calls, priced=priced, cost_micro=int(cost or 0))
+            costs[name] = costs.get(name, Counts()) + of_status
     return costs
 
 

@@ -17,7 +17,6 @@ from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagChanges, flag_new, reconciling, update_flags
 from judgeboard.store.grades import Restoring
 from judgeboard.store.jobs import wake_workers
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import (
     NewJudgment,
     ResponseState,
@@ -40,7 +39,7 @@ from judgeboard.store.responses import (
 )
 from judgeboard.store.settings import primary_judge, rules_in_force
 from judgeboard.store.statements import batches, rows_of
-from judgeboard.store.tables import IMPORT_BATCH, RESPONSE, ImportBatch
+from judgeboard.store.tables import IMPORT_BATCH, RESPONSE, ImportBatch, StoredVersion
 from judgeboard.store.traces import take_feedback
 from judgeboard.text import storable
 

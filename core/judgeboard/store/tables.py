@@ -199,9 +199,15 @@ class UserFeedback(Stored, table=True):
 FEEDBACK = table_of(UserFeedback)
 
 
-class JudgeVersion(Stored, table=True):
+def version_title(name: str, number: int) -> str:
+    """Return the title of a judge version: "rag v3"."""
+    return f"{name} v{number}"
+
+
+class StoredVersion(Stored, table=True):
     """A judge with its exact configuration; `number` counts within its name (rag v3)."""
 
+    __tablename__ = "judge_version"  # JudgeVersion is a version that need not be stored
     has_hidden_rows = False
 
     name: str
@@ -209,10 +215,10 @@ class JudgeVersion(Stored, table=True):
     scale: str
     fingerprint: str
     number: int
-    model: str | None
-    prompt: str | None
-    prompt_hash: str | None
-    params: JsonData = column(JsonValue, default_factory=dict)
+    model: str | None = column(default=None)
+    prompt: str | None = column(default=None)
+    prompt_hash: str | None = column(default=None)
+    params: dict[str, Any] = column(JsonValue, default_factory=dict)
     created_at: datetime = column(Utc)
 
     __table_args__ = (
@@ -220,8 +226,13 @@ class JudgeVersion(Stored, table=True):
         UniqueConstraint("name", "number"),
     )
 
+    @property
+    def title(self) -> str:
+        """The title: "rag v3"."""
+        return version_title(self.name, self.number)
 
-VERSION = table_of(JudgeVersion)
+
+VERSION = table_of(StoredVersion)
 
 
 class Run(Stored, table=True):
@@ -231,19 +242,21 @@ class Run(Stored, table=True):
 
     kind: str = column(comment="judge, rejudge, import or the name of a method.")
     judge_version_id: int | None = column(BigId, refers="judge_version", index=True)
-    filter: JsonData = column(JsonValue, default_factory=dict)
+    filter: dict[str, Any] = column(JsonValue, default_factory=dict)
     actor: str
-    endpoint_host: str | None = column(changes=True)
-    selected: int | None = column(changes=True)
+    endpoint_host: str | None = column(default=None, changes=True)
+    selected: int | None = column(default=None, changes=True)
     started_at: datetime = column(Utc)
-    finished_at: datetime | None = column(Utc, changes=True)
+    finished_at: datetime | None = column(Utc, default=None, changes=True)
     state: RunState = column(one_of(RunState, "state"), default=RunState.RUNNING, changes=True)
-    why_stopped: str | None = column(changes=True)
-    provider: str | None = column(changes=True)
+    why_stopped: str | None = column(default=None, changes=True)
+    provider: str | None = column(default=None, changes=True)
     base_url: str | None = column(
-        changes=True, comment="Address of the judge's endpoint, without user, password and query."
+        default=None,
+        changes=True,
+        comment="Address of the judge's endpoint, without user, password and query.",
     )
-    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
+    import_batch_id: int | None = column(BigId, refers="import_batch", default=None, exported=False)
 
 
 RUN = table_of(Run)

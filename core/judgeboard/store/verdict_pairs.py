@@ -8,11 +8,20 @@ from sqlalchemy import Connection, FromClause, Select, exists, func, select
 
 from judgeboard.domain import Status, WhyDiffers
 from judgeboard.errors import NotFound
-from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.responses import ANSWER, QUESTION
 from judgeboard.store.reviews import Review, find_reviews, has_grade, is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, batches
-from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, RUN, VERSION
+from judgeboard.store.tables import (
+    CURRENT,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW,
+    RUN,
+    VERSION,
+    StoredVersion,
+    version_title,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import GradedReviews, Grades, grade_columns, with_scores
-from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import (
@@ -45,6 +44,7 @@ from judgeboard.store.tables import (
     REVIEW_SCORE,
     REVIEWER,
     VERSION,
+    version_title,
 )
 
 if TYPE_CHECKING:

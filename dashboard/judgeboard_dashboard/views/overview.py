@@ -40,7 +40,7 @@ from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.open_flags import answers_done_by, open_counts
-from judgeboard.store.overview import Overview, quadrant, sum_of_days
+from judgeboard.store.overview import Overview, quadrant
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard.store.tables import Reviewer
@@ -441,7 +441,7 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
     changes = [each for each in further_changes(shares, alarms) if change_words(each)]
     for place, change in enumerate(changes):
         _problem("Change.", change, "Open the trend", TREND, key=f"change_{place}")
-    unusable = unusable_note(sum_of_days(state.judged))
+    unusable = unusable_note(state.judged)
     if unusable is not None and state.judge is not None:
         replies = responses(RowFilter(statuses=tuple(FAILED), judge=state.judge))
         _problem(

@@ -11,7 +11,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import METADATA, RowFilter, describe, metadata_condition
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.label_schemas import own_label_choices
 from judgeboard.store.listing import LinePage
 from judgeboard.store.metadata import MetadataField, metadata_fields, metadata_of, shown_value
@@ -128,7 +128,7 @@ def responses() -> None:
     bulk_outcome()
     with reading() as connection:
         choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
-        titles = {version.id: version.title for version in list_versions(connection)}
+        titles = version_titles(connection)
         known = choices.metadata
         columns = _columns(known)
         sorts = {name: order.words for name, order in ORDERS.items()} | _metadata_orders(

@@ -12,9 +12,16 @@ from judgeboard.reports.costs import costs, costs_notes, costs_table
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import get_version
+from judgeboard.store.judge_versions import get_version, version_titles
 from judgeboard.store.run_steps import RunProblem, run_problems
-from judgeboard.store.runs import Counts, StoredRun, last_verdicts, list_runs, run_counts
+from judgeboard.store.runs import (
+    Counts,
+    last_verdicts,
+    list_runs,
+    run_counts,
+    selection_of,
+)
+from judgeboard.store.tables import Run
 from judgeboard.text import money
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import page, reading, store
@@ -33,7 +40,8 @@ NOT_OK = ("error", "refused", "unparsable")
 class RunLine:
     """A run with its counts at the time ``now``; ``heard_at`` is the time of its latest verdict."""
 
-    run: StoredRun
+    run: Run
+    judge: str | None
     counts: Counts
     heard_at: datetime | None
     now: datetime
@@ -51,7 +59,7 @@ class RunLine:
     @property
     def can_continue(self) -> bool:
         """Whether a job would go on with it: not with the run of a rule, which has no last answer, nor with a limit."""
-        selection = self.run.selection
+        selection = selection_of(self.run)
         if self.run.state is not RunState.STOPPED or selection is None:
             return False
         return selection.up_to > 0 and selection.limit is None
@@ -75,7 +83,7 @@ class RunLine:
 RUN_COLUMNS: Columns[RunLine] = {
     Column("Run", "integer", width=45): lambda line: line.run.id,
     Column("Kind", width=66): lambda line: line.run.kind,
-    Column("Judge version", width=120): lambda line: line.run.version_title,
+    Column("Judge version", width=120): lambda line: line.judge,
     Column("State", width=85): lambda line: line.run.state.value,
     Column("Asked", "count", width=60): lambda line: line.counts.asked,
     Column("Ok", "count", width=60): lambda line: line.counts.ok,
@@ -130,10 +138,14 @@ def _lines(limit: int) -> list[RunLine]:
     with reading() as connection:
         stored_runs = list_runs(connection, limit=limit)
         counts = run_counts(connection, [run.id for run in stored_runs])
+        titles = version_titles(connection)
         heard = last_verdicts(
             connection, [run.id for run in stored_runs if run.state is RunState.RUNNING]
         )
-    return [RunLine(run, counts[run.id], heard.get(run.id), now) for run in stored_runs]
+    return [
+        RunLine(run, titles.get(run.judge_version_id or 0), counts[run.id], heard.get(run.id), now)
+        for run in stored_runs
+    ]
 
 
 def _jobs(lines: list[RunLine]) -> None:
@@ -173,8 +185,8 @@ def _problems(line: RunLine) -> None:
         targets = [_example_rows(each) for each in problems]
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
         table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
-    if run.version_id is not None:
-        _buttons(line, run.version_id)
+    if run.judge_version_id is not None:
+        _buttons(line, run.judge_version_id)
 
 
 def _example_rows(run_problem: RunProblem) -> Rows:
@@ -189,22 +201,22 @@ def _example_rows(run_problem: RunProblem) -> Rows:
 
 def _buttons(line: RunLine, version_id: int) -> None:
     """Show the button that asks this version again about answers of the run, and those that open the answers."""
-    run = line.run
+    run, selection = line.run, selection_of(line.run)
     if run.kind == "rejudge" and line.counts.ok:
         open_button("Show changes", Rows("verdicts", {"run": str(run.id)}), key="run_changes")
     if line.failed:
         failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
         open_button("Open answers without a verdict", responses(failed), key="run_open")
-    if run.selection is None or run.kind == "anchors" or not permitted(Action.REJUDGE_MANY):
+    if selection is None or run.kind == "anchors" or not permitted(Action.REJUDGE_MANY):
         return
     if line.failed or line.can_continue:
         with reading() as connection:
             version = get_version(connection, version_id)
-        mode = "failed" if line.failed else run.selection.mode
+        mode = "failed" if line.failed else selection.mode
         command = "judgeboard judge --rejudge failed"
         judge_in_job(
             version,
-            run.selection.where,
+            selection.where,
             mode,
             key="run",
             verb="Retry",

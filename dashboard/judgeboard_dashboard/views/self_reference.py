@@ -33,8 +33,8 @@ from judgeboard.store.comparisons import (
     latest_comparisons,
     pair_heads,
 )
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import last_rows, load_pairs
+from judgeboard.store.tables import StoredVersion
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.texts import comparison_words

@@ -14,9 +14,10 @@ from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
 from judgeboard.reports.trends import corrected_table, evidence_notes, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.filters import METADATA, OWN_LABEL
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.session import change_words, page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,

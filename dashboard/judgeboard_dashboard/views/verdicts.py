@@ -13,7 +13,7 @@ from judgeboard.measure.samples import judging_version
 from judgeboard.measure.verdict_changes import Compared, ComparisonPage, Direction, comparison_page
 from judgeboard.measure.versus import compare_versions
 from judgeboard.reports.verdict_changes import COUNTS, change_table
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.listing import LinePage
 from judgeboard.store.runs import get_run, run_counts
 from judgeboard.store.verdict_pairs import (
@@ -67,8 +67,9 @@ def _run(run_id: int) -> None:
     with reading() as connection:
         run = get_run(connection, run_id)
         usable = run_counts(connection, [run.id])[run.id].ok
-    label = f"Run {run.id} of {run.version_title}, compared with earlier verdicts"
-    chip(label, partial(go, run=None, new=run.version_title), key="chosen_run")
+        title = version_titles(connection).get(run.judge_version_id or 0)
+    label = f"Run {run.id} of {title}, compared with earlier verdicts"
+    chip(label, partial(go, run=None, new=title), key="chosen_run")
     if _requested(usable):
         _changes(lambda connection: pairs_of_run(connection, run_id), {"run": [str(run_id)]})
 
@@ -183,7 +184,7 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
 
 def _two_verdicts(change: Compared, texts: PairTexts) -> None:
     with reading() as connection:
-        titles = {version.id: version.title for version in list_versions(connection)}
+        titles = version_titles(connection)
     sides = []
     for name, verdict, reasoning in (
         ("Old", change.pair.old, texts.old_reasoning),

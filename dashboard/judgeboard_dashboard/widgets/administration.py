@@ -21,9 +21,9 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.judge_versions import Retired, StoredVersion
+from judgeboard.store.judge_versions import Retired
 from judgeboard.store.responses import external_ids
-from judgeboard.store.tables import Event, Reviewer
+from judgeboard.store.tables import Event, Reviewer, StoredVersion
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (

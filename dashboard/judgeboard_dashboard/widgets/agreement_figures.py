@@ -38,7 +38,7 @@ from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
 from judgeboard.text import day_words
 from judgeboard_dashboard.session import stacking_columns

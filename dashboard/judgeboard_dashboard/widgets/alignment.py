@@ -7,7 +7,7 @@ from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.alignment.candidate_prompts import CRITERIA
 from judgeboard.methods.alignment.run import AlignmentPage, accept_candidate, alignment_page
 from judgeboard.stats.paired import Conclusion
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store

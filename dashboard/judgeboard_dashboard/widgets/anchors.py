@@ -11,8 +11,8 @@ from judgeboard.methods.anchors.report import (
     stored_anchors,
 )
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.runs import AskMode
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.navigation import item

@@ -10,7 +10,7 @@ from judgeboard.methods.audits.report import (
     done_audits,
     rates_table,
 )
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose, switch

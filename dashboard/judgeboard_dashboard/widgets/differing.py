@@ -21,8 +21,7 @@ from judgeboard.measure.disagreement import (
 )
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import explain_difference
-from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.tables import Reviewer
+from judgeboard.store.tables import Reviewer, StoredVersion
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import (

@@ -27,10 +27,11 @@ from judgeboard.store.filters import (
     metadata_condition,
     parse_where,
 )
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.metadata import MetadataField
 from judgeboard.store.response_pages import ResponseFacets, response_facets
 from judgeboard.store.responses import last_logged_id
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import current_query, problem, reading
 from judgeboard_dashboard.widgets.texts import capital, caption, rule_words
@@ -501,7 +502,7 @@ def filter_sentence(where: RowFilter) -> str:
     if where.judge_version is None:
         return describe(where)
     with reading() as connection:
-        return describe(where, {version.id: version.title for version in list_versions(connection)})
+        return describe(where, version_titles(connection))
 
 
 def choose(

@@ -3,7 +3,7 @@
 from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
 from judgeboard.methods.juries.run import stored_jury_report
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading

@@ -14,8 +14,8 @@ from judgeboard.measure.sample import log_revision
 from judgeboard.measure.trend import Trend, trend
 from judgeboard.store.clock import utc_now
 from judgeboard.store.health import record_mark
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import signal_counts
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.session import kept_until_new_rows
 
 

@@ -22,9 +22,9 @@ from judgeboard.runs.jobs import (
 from judgeboard.settings.model import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import NO_QUESTION
 from judgeboard.store.runs import AskMode
+from judgeboard.store.tables import StoredVersion
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted

@@ -5,7 +5,7 @@ from judgeboard.errors import NotFound
 from judgeboard.judges.kinds import calls_host
 from judgeboard.measure.agreement_result import left_out_words
 from judgeboard.methods.repeats.run import version_report
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading

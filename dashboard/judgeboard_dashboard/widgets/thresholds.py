@@ -30,7 +30,7 @@ from judgeboard.reports.thresholds import (
     trade_off_table,
 )
 from judgeboard.stats.detection import Tenth
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, problem, reading
 from judgeboard_dashboard.widgets.charts.scores import (

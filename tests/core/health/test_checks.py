@@ -18,22 +18,21 @@ from judgeboard.methods.control_answers.run import CONTROL_KINDS
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 
 RAG = StoredVersion(
-    1,
-    "rag",
-    3,
-    "rag",
-    "gpt-4o-mini",
-    {"temperature": 0},
-    None,
-    "",
-    "f" * 64,
-    datetime(2026, 1, 1, tzinfo=UTC),
+    id=1,
+    name="rag",
+    number=3,
+    kind="rag",
+    model="gpt-4o-mini",
+    params={"temperature": 0},
+    scale="",
+    fingerprint="f" * 64,
+    created_at=datetime(2026, 1, 1, tzinfo=UTC),
 )
-RECORDED = replace(RAG, name="GPT-4/CoT", kind="replay", model=None, params={})
-BASELINE = replace(RAG, name="lexical", kind="lexical", model=None, params={})
+RECORDED = RAG.changed(name="GPT-4/CoT", kind="replay", model=None, params={})
+BASELINE = RAG.changed(name="lexical", kind="lexical", model=None, params={})
 
 
 def check(name: str, version: StoredVersion = RAG, **known: Any) -> Check:
@@ -113,7 +112,7 @@ def test_a_version_that_made_few_calls_is_named_as_the_reason() -> None:
 
 
 def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
-    jury = replace(RAG, name="jury", kind="jury", model=None)
+    jury = RAG.changed(name="jury", kind="jury", model=None)
     for name in ("family", "self_enhancement", "weaker", "self_consistency", "position"):
         result = check(name, jury, generators={"gpt-4": 40})
         assert not result.applies
@@ -143,7 +142,7 @@ def test_a_judge_of_the_generators_family_is_warned_of_with_its_share() -> None:
 
 
 def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -> None:
-    house = replace(RAG, model="house-judge")
+    house = RAG.changed(model="house-judge")
     unknown = check("family", house, generators={"gpt-4o": 9})
     assert numbers(unknown, "family_unknown") == {"model": "house-judge"}
     assert numbers(check("family", generators={"house-model": 9}), "families_unknown") == {
@@ -154,7 +153,7 @@ def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -
 
 
 def test_a_judge_of_an_unknown_family_is_warned_of_answers_of_its_own_model() -> None:
-    house = replace(RAG, model="house-judge")
+    house = RAG.changed(model="house-judge")
     result = check("family", house, generators={"House-Judge": 30, "gpt-4o": 60, "house-model": 10})
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.3, 100)
     assert codes(result) == ["judges_own_answers"]
@@ -170,7 +169,7 @@ def test_a_judge_known_to_be_smaller_is_warned_of() -> None:
     result = check("weaker", generators={"gpt-4o": 40, "gpt-4o-mini": 20, "house-model": 9})
     assert (result.state, result.statistic.n) == (State.WARNING, 60)
     assert result.statistic.value == pytest.approx(2 / 3)
-    seven = replace(RAG, model="llama-2-7b-chat")
+    seven = RAG.changed(model="llama-2-7b-chat")
     assert check("weaker", seven, generators={"llama-2-70b-chat": 9}).state is State.WARNING
     assert check("weaker", seven, generators={"smollm2-135m": 9}).state is State.NOT_MEASURED
     assert check("weaker", seven, generators={"qwen2.5-3b": 9}).state is State.OK
@@ -550,7 +549,7 @@ def test_a_judge_asked_in_one_order_has_no_position() -> None:
     assert codes(rag) == ["judges_single_answers"]
     assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard test health pairwise")
     half = OrderVerdicts(np.zeros(50, dtype=int), np.where(np.arange(50) < 20, 0, NONE))
-    pairwise = replace(RAG, kind="pairwise")
+    pairwise = RAG.changed(kind="pairwise")
     assert (
         numbers(check("position", pairwise, pairs={"overall": half}), "few_pairs_in_both_orders")[
             "n"
@@ -575,7 +574,7 @@ def test_unsteady_repeats_are_warned_of_with_the_temperature() -> None:
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.7, 100)
     assert result.response_ids == tuple(range(30))
     assert codes(result) == ["equal_repeats", "temperature_zero", "single_verdict_unreliable"]
-    warm = replace(RAG, params={"temperature": 0.7})
+    warm = RAG.changed(params={"temperature": 0.7})
     at = numbers(check("self_consistency", warm, repeats=repeats(same)), "temperature")
     assert at == {"temperature": 0.7}
     assert check("self_consistency", repeats=repeats(same[-60:])).state is State.OK
@@ -674,8 +673,8 @@ def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
 
 
 def test_a_command_names_the_judge_as_it_was_asked() -> None:
-    named = replace(
-        RAG, name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True}
+    named = RAG.changed(
+        name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True}
     )
     command = check("truncated", named).command or ""
     assert command == (
@@ -685,23 +684,23 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     )
     assert "--kinds truncated --judge rag" in (check("truncated").command or "")
     assert "--prompt" not in (
-        check("truncated", replace(RAG, prompt=load_prompt("rag").text)).command or ""
+        check("truncated", RAG.changed(prompt=load_prompt("rag").text)).command or ""
     )
     assert "--prompt FILE" in (
-        check("truncated", replace(RAG, prompt="My own prompt")).command or ""
+        check("truncated", RAG.changed(prompt="My own prompt")).command or ""
     )
     assert "--judge" not in (check("truncated", RECORDED).command or "")
     assert codes(check("truncated", RECORDED)) == ["no_control_answers", "import_control_verdicts"]
-    jury = replace(RAG, name="jury", kind="jury", model=None)
+    jury = RAG.changed(name="jury", kind="jury", model=None)
     assert (check("collapse", jury).command or "") == "judgeboard compare judges A B C"
     members = {"members": ["0123456789abcdef", "fedcba9876543210"]}
-    combine = check("collapse", replace(jury, params=members)).command
+    combine = check("collapse", jury.changed(params=members)).command
     assert combine == "judgeboard compare judges 0123456789ab fedcba987654"
-    made = check("truncated", replace(jury, name="three")).command or ""
+    made = check("truncated", jury.changed(name="three")).command or ""
     # That would measure another judge.
     assert "--judge rag" not in made
     assert made.endswith("&& judgeboard compare judges A B C --name three")
-    repeats = replace(jury, kind="repeats", params={"members": ["f00"]})
+    repeats = jury.changed(kind="repeats", params={"members": ["f00"]})
     assert check("truncated", repeats).command == "judgeboard test health f00"
-    pairwise = replace(RAG, name="pairwise", kind="pairwise")
+    pairwise = RAG.changed(name="pairwise", kind="pairwise")
     assert (check("truncated", pairwise).command or "").endswith("--judge rag --model gpt-4o-mini")

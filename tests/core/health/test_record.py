@@ -43,10 +43,14 @@ from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.health import ValueCounts, count_mended
-from judgeboard.store.judge_versions import StoredVersion, ensure_version, list_versions
+from judgeboard.store.judge_versions import (
+    ensure_version,
+    list_versions,
+)
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import StoredVersion
 from judging_log import by_number, rag, store_answers
 
 

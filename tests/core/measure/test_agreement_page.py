@@ -18,7 +18,7 @@ from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.stats.estimates import more_pairs
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 
 MONDAY = 20_458  # 5 January 2026
 

@@ -8,7 +8,8 @@ from judgeboard.measure.agreement_page import agreement_page
 from judgeboard.measure.cells import Cell, answers_in, cell_names, cell_words
 from judgeboard.measure.choice import By, CountedGrades
 from judgeboard.measure.ratings import PairSource
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.tables import StoredVersion
 
 
 @pytest.fixture

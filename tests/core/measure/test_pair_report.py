@@ -22,7 +22,7 @@ from judgeboard.measure.result import Result
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 from pair_log import add_pairs, people_say, record
 
 

@@ -11,7 +11,7 @@ from judgeboard.measure.agreement import agreement_of, every_judge
 from judgeboard.measure.agreement_result import AgreementResult, judge_statistics
 from judgeboard.measure.choice import AgreementChoice, CountedGrades, GradeName
 from judgeboard.measure.ratings import AnswerRatings, PairSource
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 
 
 def row_of(

@@ -28,12 +28,11 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.grades import GradedReviews
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.queues import new_queue
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.strata import JudgedAnswers
-from judgeboard.store.tables import CHANGE, RESPONSE
+from judgeboard.store.tables import CHANGE, RESPONSE, StoredVersion
 from judgeboard.store.triggers import MOST_CHANGES
 from judgeboard.store.verdicts import CurrentVerdicts, matching_answers
 

@@ -46,10 +46,10 @@ from judgeboard.stats.thresholds import DELTA, labels_to_pass
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
-from judgeboard.store.tables import CURRENT, FLAG, RESPONSE
+from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, StoredVersion
 
 
 def judged(

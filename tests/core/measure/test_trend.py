@@ -17,8 +17,8 @@ from judgeboard.measure.trend import Trend, trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, alarm_limits
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.filters import MeasureName
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
+from judgeboard.store.tables import StoredVersion
 from judgeboard.text import utc_day
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days

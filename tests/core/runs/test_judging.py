@@ -472,7 +472,7 @@ def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store: Store) -> 
     async def pipeline() -> JudgingSummary:
         lexical = make_judge("lexical")
         return await judge_pending_async(
-            sqlite_store, lexical, on_progress=lambda tally, of: told.append((tally.asked, of))
+            sqlite_store, lexical, on_progress=lambda counts, of: told.append((counts.asked, of))
         )
 
     assert asyncio.run(pipeline()).ok == 5

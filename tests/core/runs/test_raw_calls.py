@@ -1,7 +1,6 @@
 """The raw call of a judgment: its prompt is rebuilt by the code that sends it, or not at all."""
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def test_the_prompt_is_the_one_that_was_sent(
         item = judge_inputs(connection, [response_id])[response_id]
     assert list(raw.messages) == first
     assert raw.note is None
-    changed = replace(version, prompt="Another prompt.", fingerprint="0" * 64)
+    changed = version.changed(prompt="Another prompt.", fingerprint="0" * 64)
     with store.reading() as connection:
         # A version of another release is not guessed.
         assert sent_messages(connection, changed, item) == ()

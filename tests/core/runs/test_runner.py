@@ -80,10 +80,10 @@ def good(_row: int) -> Verdict:
 def test_every_row_is_asked_once_and_stored() -> None:
     rows, judge = Rows(1000), ScriptedJudge(good)
     runner = Runner(asking(judge), rows.read, rows.write, concurrency=16)
-    tally = asyncio.run(runner.run())
+    counts = asyncio.run(runner.run())
     assert sorted(step.task.item.response_id for step in rows.stored) == list(range(1000))
     assert sorted(judge.asked) == list(range(1000))
-    assert (tally.asked, tally.ok, tally.cost_micro) == (1000, 1000, 10_000)
+    assert (counts.asked, counts.ok, counts.cost_micro) == (1000, 1000, 10_000)
 
 
 def test_no_more_calls_are_in_flight_than_asked_for() -> None:
@@ -262,9 +262,9 @@ def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_
 
     rows = Rows(100)
     runner = Runner(three_steps, rows.read, rows.write, concurrency=4, max_cost_micro=600)
-    tally = asyncio.run(runner.run())
+    counts = asyncio.run(runner.run())
     assert 60 <= len(rows.stored) <= 63
-    assert tally.asked == len(rows.stored)
+    assert counts.asked == len(rows.stored)
     for row in range(100):
         repeats = [one.task.repeat for one in rows.stored if one.task.item.response_id == row]
         assert repeats == list(range(len(repeats)))

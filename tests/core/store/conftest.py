@@ -17,11 +17,11 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import StoredResponses, store_judgments, store_responses
-from judgeboard.store.tables import CURRENT, FLAG
+from judgeboard.store.tables import CURRENT, FLAG, StoredVersion
 from queue_case import QueueCase, queue_case
 from stored_rows import rows_of
 

@@ -23,7 +23,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
-from judgeboard.store.overview import count_log, overview, quadrant, signal_counts, sum_of_days
+from judgeboard.store.overview import count_log, overview, quadrant, signal_counts
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
 from queue_case import QueueCase
@@ -142,7 +142,7 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     with case.store.reading() as connection:
         result = overview(connection, None, datetime.now(UTC).date())
     assert result.judge == "rag"
-    judged = sum_of_days(result.judged)
+    judged = result.judged
     assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (
         5,
         2,
@@ -157,7 +157,7 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
 def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
     case.say(case.version(), case.answer(), groundedness=1.0)
     with case.store.reading() as connection:
-        judged = sum_of_days(overview(connection, None, datetime.now(UTC).date()).judged)
+        judged = overview(connection, None, datetime.now(UTC).date()).judged
     assert (judged.asked, judged.cost_micro, judged.unpriced) == (1, None, 1)
 
 

@@ -28,17 +28,18 @@ from judgeboard.store.run_steps import RunProblem, run_problems
 from judgeboard.store.runs import (
     AskMode,
     Counts,
-    StoredRun,
     finish_run,
     get_run,
     list_runs,
     run_counts,
     select_asks,
+    selection_of,
     start_import_run,
     start_or_continue_method_run,
     start_or_continue_run,
 )
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import Run
 from query_plans import steps_of
 
 OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
@@ -50,22 +51,22 @@ def version(case):
     return case.version()
 
 
-def start(case, version, **options) -> StoredRun:
+def start(case, version, **options) -> Run:
     with case.store.writing() as connection:
         return start_or_continue_run(connection, version, actor="test", **options)
 
 
-def finish(case, run: StoredRun, state: RunState = RunState.DONE, why: str | None = None) -> None:
+def finish(case, run: Run, state: RunState = RunState.DONE, why: str | None = None) -> None:
     with case.store.writing() as connection:
         finish_run(connection, run.id, state, why_stopped=why)
 
 
-def asks(case, run: StoredRun, *, after_id: int = 0, limit: int = 100) -> list[tuple[int, int]]:
+def asks(case, run: Run, *, after_id: int = 0, limit: int = 100) -> list[tuple[int, int]]:
     with case.store.reading() as connection:
         return select_asks(connection, run, after_id=after_id, limit=limit)
 
 
-def add(case, version, run: StoredRun, verdicts: dict[tuple[int, int], Verdict]) -> None:
+def add(case, version, run: Run, verdicts: dict[tuple[int, int], Verdict]) -> None:
     items = [
         NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()
     ]
@@ -80,7 +81,7 @@ def test_a_plain_run_asks_what_this_version_was_never_asked(case, version) -> No
     add(case, version, first, {(a, 0): ERROR})
     finish(case, first)
     run = start(case, version)
-    assert (run.selected, run.state, run.version_title) == (2, RunState.RUNNING, "rag v1")
+    assert (run.selected, run.state, run.judge_version_id) == (2, RunState.RUNNING, version.id)
     assert asks(case, run) == [(b, 0), (c, 0)]
     assert asks(case, run, after_id=b, limit=1) == [(c, 0)]
     other = case.version(t=1)
@@ -170,7 +171,7 @@ def test_a_limit_is_part_of_the_selection(case, version) -> None:
     for name in "abc":
         case.answer(name)
     run = start(case, version, limit=2)
-    assert (run.selected, run.selection.limit) == (2, 2)
+    assert (run.selected, selection_of(run).limit) == (2, 2)
     assert start(case, version, limit=9).selected == 3
 
 
@@ -192,7 +193,7 @@ def test_the_filter_narrows_what_is_asked(case, version) -> None:
     sql = case.answer("b", query_type="sql")
     run = start(case, version, where=RowFilter(query_types=("sql",)))
     assert (run.selected, asks(case, run)) == (1, [(sql, 0)])
-    assert run.selection.where == RowFilter(query_types=("sql",))
+    assert selection_of(run).where == RowFilter(query_types=("sql",))
 
 
 @on_sqlite
@@ -225,7 +226,7 @@ def test_runs_are_listed_newest_first(case, version) -> None:
         imported = get_run(connection, ids[-1])
         assert select_asks(connection, imported, limit=10) == []
     assert [run.id for run in (*newest, *older)] == ids[::-1]
-    assert (imported.kind, imported.selection) == ("import", None)
+    assert (imported.kind, selection_of(imported)) == ("import", None)
 
 
 @on_sqlite

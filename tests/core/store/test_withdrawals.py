@@ -34,7 +34,7 @@ from judgeboard.receiving.keys import create_key
 from judgeboard.store import withdrawals
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import responses_named
 from judgeboard.store.runs import start_import_run
@@ -47,6 +47,7 @@ from judgeboard.store.tables import (
     REVIEWER,
     TRACE,
     WITHDRAWN_ROW,
+    StoredVersion,
 )
 from judgeboard.store.withdrawals import ImportUndo, get_batch, plan_undo
 from sent_traces import receiving

@@ -16,7 +16,8 @@ from judgeboard.reports.lead_questions import pace_note, unusable_note
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.overview import DayCounts, JudgeDay, Overview
+from judgeboard.store.overview import DayCounts, Overview
+from judgeboard.store.runs import Counts
 from judgeboard.store.tables import FLAG, TRACE
 from judgeboard_dashboard.views.overview import (
     decided_words,
@@ -43,7 +44,7 @@ def case(
 ) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), "rag", (JudgeDay(DAY),))
+    return Overview(tuple(days), "rag", Counts())
 
 
 @pytest.fixture
@@ -322,12 +323,12 @@ def test_the_pace_is_said_where_the_queue_gets_shorter(
 
 
 def test_the_judges_replies_add_up() -> None:
-    judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14)
+    judged = Counts(ok=2973, unparsable=21, refused=4, error=14)
     unusable = unusable_note(judged)
     assert unusable is not None
     assert (unusable.values["share"], unusable.values["kinds"]) == (
         share_intervals(39, 3012)[0],
         ["21 unparsable", "4 refused", "14 error"],
     )
-    assert unusable_note(JudgeDay(DAY, ok=3)) is None
-    assert unusable_note(JudgeDay(DAY)) is None
+    assert unusable_note(Counts(ok=3)) is None
+    assert unusable_note(Counts()) is None

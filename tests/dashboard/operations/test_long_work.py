@@ -13,6 +13,7 @@ from judgeboard.store.jobs import add_to_share
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.runs import finish_run, insert_run
 from judgeboard.store.storing import finish_batch, start_batch, store_responses
+from judgeboard.store.tables import Run
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.long_work import FirstSeen
 
@@ -28,14 +29,10 @@ def start(store: Store, *, asked: int, ago: timedelta = timedelta(), kind: str =
     now = utc_now() - ago
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag", model="m"))
-        row = {
-            "kind": kind,
-            "judge_version_id": version.id,
-            "filter": {},
-            "actor": "Mara",
-            "selected": 700,
-        }
-        run = insert_run(connection, row | {"started_at": now})
+        begun = Run(
+            kind=kind, judge_version_id=version.id, actor="Mara", selected=700, started_at=now
+        )
+        run = insert_run(connection, begun)
         add_to_share(connection, run.id, "worker", [StepRecord(Status.OK)] * asked, now)
     return run.id
 

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 from html import unescape
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +15,8 @@ from judgeboard.measure.notes import note
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.runs import Counts
+from judgeboard.store.tables import Run
 from judgeboard_dashboard.views.runs import RunLine
 
 NOW = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
@@ -149,13 +150,7 @@ def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent() -> None:
     assert _line(1, state=RunState.DONE).why is None
 
 
-def _line(asked: int, **run: Any) -> RunLine:
-    given = {
-        "kind": "judge",
-        "state": RunState.DONE,
-        "why_stopped": None,
-        "started_at": NOW - timedelta(minutes=5),
-    }
-    stored: Any = SimpleNamespace(**(given | run))
-    counts: Any = SimpleNamespace(asked=asked)
-    return RunLine(stored, counts, None, NOW)
+def _line(asked: int, *, state: RunState = RunState.DONE, **columns: Any) -> RunLine:
+    began = NOW - timedelta(minutes=5)
+    run = Run(id=1, kind="judge", actor="me", started_at=began, state=state, **columns)
+    return RunLine(run, "rag v1", Counts(ok=asked), None, NOW)

@@ -13,9 +13,9 @@ from judgeboard.domain import JudgeVersion, Role
 from judgeboard.people.roster import add_person, list_people
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.settings import SETTING_KEYS, setting_origins, thresholds
-from judgeboard.store.tables import FLAG
+from judgeboard.store.tables import FLAG, StoredVersion
 from judgeboard_dashboard.widgets.administration import param_lines
 
 
@@ -185,7 +185,17 @@ def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Sto
 def test_parameters_that_differ_come_first() -> None:
     def version(number: int, **params: object) -> StoredVersion:
         at = datetime(2026, 3, 2, tzinfo=UTC)
-        return StoredVersion(number, "rag", number, "rag", "m", params, None, "scale", "f", at)
+        return StoredVersion(
+            id=number,
+            name="rag",
+            number=number,
+            kind="rag",
+            model="m",
+            params=params,
+            scale="scale",
+            fingerprint="f",
+            created_at=at,
+        )
 
     lines = param_lines(
         version(1, temperature=0, domain="a"), version(2, temperature=0, claims=True)

@@ -31,9 +31,9 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import RunOptions, ask_each, require_price
 from judgeboard.runs.runner import INTERRUPTED, Answered
 from judgeboard.settings.model import Cuts
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import Review
 from judgeboard.store.strata import BAD, GOOD, UNUSABLE
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard.text import MAX_NAME, shortened
 

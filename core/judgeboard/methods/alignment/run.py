@@ -49,12 +49,15 @@ from judgeboard.store.alignments import (
     stored_looks,
 )
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version
+from judgeboard.store.judge_versions import (
+    ensure_version,
+    get_version,
+)
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import batches, rows_with
 from judgeboard.store.strata import BAD, GOOD, UNUSABLE
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import RESPONSE, StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts, person_reviews
 from judgeboard.text import counted
 

@@ -26,7 +26,8 @@ from judgeboard.stats.arrays import AnyArray
 from judgeboard.stats.estimates import percent, unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import count_verdicts
 
 CAUGHT, MISSED = "wrong, marked wrong", "wrong, not marked"

@@ -41,12 +41,13 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.judgment_reviews import NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.responses import judge_inputs, last_logged_id
 from judgeboard.store.run_steps import LatestAsk, latest_asks
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import batches
+from judgeboard.store.tables import StoredVersion
 
 NAME = "supreme"
 
@@ -257,7 +258,7 @@ class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
         return question, len(self.open_asks(connection, version, self._drawn))
 
     def items(self, begun: Begun) -> dict[TaskKey, AuditedJudgment]:
-        up_to = begun.run.question["up_to"]
+        up_to = begun.run.filter["up_to"]
         return {self._key(each): each for each in self._drawn if each.response_id <= up_to}
 
     def _key(self, audited: AuditedJudgment) -> TaskKey:

@@ -55,12 +55,12 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.grades import GROUNDED, HALLUCINATED, LABELS
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     ensure_version,
     get_version,
     refuse_retired,
 )
 from judgeboard.store.pairs import matching_pairs
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
 
 

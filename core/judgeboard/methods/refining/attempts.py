@@ -18,10 +18,11 @@ from judgeboard.runs.generation import total_cost
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.reviewers import reviewer_names
-from judgeboard.store.runs import StoredRun, get_run
+from judgeboard.store.runs import get_run
 from judgeboard.store.statements import record_of
-from judgeboard.store.tables import JUDGMENT, RESPONSE, Reviewer
+from judgeboard.store.tables import JUDGMENT, RESPONSE, Reviewer, Run
 
 MOST_RUNS = 20
 
@@ -124,7 +125,7 @@ def _sequence(
         run_id=run.id,
         subject=subject,
         method=method,
-        judge=run.version_title or "",
+        judge=version_titles(connection).get(run.judge_version_id or 0, ""),
         at=run.started_at,
         attempts=tuple(attempts),
         passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
@@ -152,8 +153,8 @@ def _original(
     return [record_of(ShownAttempt, row, number=0, kept=kept) for row in connection.execute(query)]
 
 
-def _rule(run: StoredRun) -> RefineRule:
-    rule = run.question.get("rule", {})
+def _rule(run: Run) -> RefineRule:
+    rule = run.filter.get("rule", {})
     return RefineRule(
         **{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule}
     )

@@ -36,9 +36,9 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
 from judgeboard.store.statements import record_of
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.traces import keep_unchanged
 from judgeboard.text import storable
 
@@ -500,7 +500,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             attempts = queries.stored_attempts(connection, run.id)
             ids = (
                 external_ids(connection, [int(subject) for subject in attempts])
-                if "where" in run.question
+                if "where" in run.filter
                 else {}
             )
             calls = queries.count_calls(connection, run.id)
@@ -564,7 +564,7 @@ class _RefineLogged(_RefineMethod):
 
     def _selection_of(self, begun: Begun) -> queries.RefineSelection:
         runs = (*self._selection.runs, begun.run.id)
-        return replace(self._selection, runs=runs, up_to=begun.run.question["up_to"])
+        return replace(self._selection, runs=runs, up_to=begun.run.filter["up_to"])
 
 
 class _RefinePrompts(_RefineMethod):

@@ -31,10 +31,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.generations import NewGeneration, judged_answers, store_generations
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import Origin, last_logged_id
 from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import StoredVersion
 
 
 class Outcome(StrEnum):
@@ -409,4 +409,4 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
         )
 
     def _selection_of(self, begun: Begun) -> queries.ReflectSelection:
-        return replace(self._selection, run_id=begun.run.id, up_to=begun.run.question["up_to"])
+        return replace(self._selection, run_id=begun.run.id, up_to=begun.run.filter["up_to"])

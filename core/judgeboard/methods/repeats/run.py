@@ -38,7 +38,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import (
-    StoredVersion,
     ensure_version,
     get_version,
     list_versions,
@@ -48,6 +47,7 @@ from judgeboard.store.judge_versions import (
 from judgeboard.store.responses import last_logged_id
 from judgeboard.store.run_steps import count_missing, missing_repeats, next_answers
 from judgeboard.store.statements import record_of
+from judgeboard.store.tables import StoredVersion
 from judgeboard.store.traces import inputs_to_judge
 from judgeboard.store.verdicts import by_repeat, repeated_answers
 
@@ -95,7 +95,7 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
         return question, count_missing(connection, version.id, self._repeats, self._where, up_to)
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        read = partial(next_answers, where=self._where, up_to=begun.run.question["up_to"])
+        read = partial(next_answers, where=self._where, up_to=begun.run.filter["up_to"])
         # Repeat 0 is the plain verdict, so it has the key that a plain run gives it.
         parts = ["", *map(str, range(1, self._repeats))]
         return (TaskKey(key.item_id, part) for key in id_keys(begun.store, read) for part in parts)

@@ -10,10 +10,10 @@ from sqlalchemy import Connection, func, select
 from judgeboard.domain import Preference, Status, StepRecord
 from judgeboard.methods.self_reference.tables import SAMPLE
 from judgeboard.store.clock import utc_now
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
-from judgeboard.store.tables import PAIR
+from judgeboard.store.tables import PAIR, StoredVersion
 from judgeboard.text import storable_or_none
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})

@@ -26,7 +26,8 @@ from judgeboard.runs.method import RunAccount
 from judgeboard.store import comparisons
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.tables import StoredVersion
 
 
 class Loaded(NamedTuple):

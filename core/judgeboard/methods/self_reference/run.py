@@ -50,9 +50,9 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
+from judgeboard.store.tables import StoredVersion
 
 
 def make_self_reference_judge(k: int | None = None, **chosen: object) -> SelfReferenceJudge:

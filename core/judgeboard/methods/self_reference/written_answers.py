@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Unpack
 
-from judgeboard.domain import RunState, Status
+from judgeboard.domain import RunState
 from judgeboard.judges.pairwise import solution_form
 from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.judges.replies import lettered, letters_of
@@ -15,7 +15,8 @@ from judgeboard.llm.provider import is_own_host
 from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
 from judgeboard.runs.generation import Messages
 from judgeboard.runs.method import RunAccount, RunOptions, ask_each, require_price
-from judgeboard.runs.runner import INTERRUPTED, Answered, Tally, blocking
+from judgeboard.runs.runner import INTERRUPTED, Answered, blocking
+from judgeboard.store.runs import Counts
 
 UNREADABLE = "an answer whose conclusion cannot be read"
 NO_ANSWER = "a call without an answer"
@@ -110,7 +111,7 @@ async def write_answers_async(
     finally:
         await generator.endpoint.aclose()
     written = WrittenPairs(
-        _account(generator.endpoint, runner.tally, runner.stopped_because, 2 * len(pairs))
+        _account(generator.endpoint, runner.counts, runner.stopped_because, 2 * len(pairs))
     )
     for place, pair in enumerate(pairs):
         row = _row(
@@ -129,18 +130,19 @@ write_answers = blocking(write_answers_async)
 
 
 def _account(
-    endpoint: ModelEndpoint, tally: Tally, why_stopped: str | None, calls: int
+    endpoint: ModelEndpoint, counts: Counts, why_stopped: str | None, calls: int
 ) -> RunAccount:
-    if tally.asked == calls:
+    cost_micro = counts.total_cost_micro
+    if counts.asked == calls:
         why_stopped = None  # the stop came after the last call
     ended = {None: RunState.DONE, INTERRUPTED: RunState.INTERRUPTED}
     return RunAccount(
-        not_reached=calls - tally.asked,
-        cost=None if tally.cost_micro is None else tally.cost_micro / 1_000_000,
+        not_reached=calls - counts.asked,
+        cost=None if cost_micro is None else cost_micro / 1_000_000,
         own_endpoint=is_own_host(endpoint.host),
         state=ended.get(why_stopped, RunState.STOPPED),
         why_stopped=why_stopped,
-        **{status.value: getattr(tally, status.value) for status in Status},
+        **counts.by_status,
     )
 
 

@@ -10,10 +10,9 @@ from sqlalchemy import Connection, Row, Select, func, select
 from judgeboard.domain import DimensionScore, ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN, SuiteCase
-from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with
-from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, VERSION, version_title
 
 
 class SuiteCaseName(NamedTuple):

@@ -29,9 +29,9 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.runs import StoredRun, start_or_continue_method_run
+from judgeboard.store.runs import start_or_continue_method_run
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import Run, StoredVersion
 
 HOW = "model:NAME, python:module:function or source:NAME"
 
@@ -178,7 +178,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._baseline = baseline
         self._suite_run_id = 0
 
-    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
+    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> Run:
         suite, candidate = self._suite, self._candidate
         if self._baseline is not None:  # refuse a missing baseline before any call
             names = {"name": suite.name, "candidate": candidate.name}

@@ -42,11 +42,11 @@ from judgeboard.runs.jobs import flags_at_stake
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import AskMode, finish_run, start_or_continue_run
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION, StoredVersion
 from judging_log import runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 from stored_rows import rows_of

@@ -33,11 +33,11 @@ from judgeboard.methods.repeats.command import repeats_lines
 from judgeboard.methods.repeats.run import judge_repeats, repeats_report
 from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, VERSION, StoredVersion
 from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 

@@ -22,7 +22,7 @@ from judgeboard.methods.self_reference.scores import (
     items_of,
     tuned_part,
 )
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.tables import StoredVersion
 
 A, B, TIE = Preference
 RIGHT, WRONG, SPLIT = (
@@ -48,7 +48,15 @@ def of(*made: Item) -> Items:
     return items_of([replace(each, pair_id=place) for place, each in enumerate(made)], 5)
 
 
-VERSION = StoredVersion(1, "j", 1, "ssr", None, {}, None, "", "", datetime(2026, 1, 1, tzinfo=UTC))
+VERSION = StoredVersion(
+    id=1,
+    name="j",
+    number=1,
+    kind="ssr",
+    scale="",
+    fingerprint="",
+    created_at=datetime(2026, 1, 1, tzinfo=UTC),
+)
 
 
 def result(*made: Item) -> SelfReferenceResult:
