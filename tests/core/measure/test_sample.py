@@ -3,7 +3,7 @@
 import json
 import random
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -322,7 +322,7 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
     rules = new_queue(
         "blind", RowFilter(query_types=("marker",)), order=QueueOrder.OLDEST, blind_judge=True
     )
-    create_queue(store, replace(rules, flagged_only=False, max_items=2), by=lead, assigned=(mara,))
+    create_queue(store, rules.changed(flagged_only=False, max_items=2), by=lead, assigned=(mara,))
 
     def types(viewer: int | None) -> list[str]:
         with Seen(store, viewer).reading() as connection:
