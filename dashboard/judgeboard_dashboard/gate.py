@@ -67,7 +67,18 @@ def let_in() -> bool:
             )
             return False
         _plain(invitation)
-        _sign_in_buttons()
+        with st.container(key="sign_in", horizontal=True, gap="small"):
+            for name in sign_in().providers:
+                label = "Sign in" if name is None else f"Sign in with {as_label(name)}"
+                st.button(
+                    label,
+                    key=f"sign_in_{name or 'default'}",
+                    type="primary",
+                    icon=":material/login:",
+                    on_click=start_sign_in,
+                    args=(name,),
+                    wrap=False,
+                )
     return False
 
 
@@ -138,18 +149,3 @@ def _plain(*sentences: str) -> None:
     show(
         tag("div", *(tag("div", sentence) for sentence in sentences), cls="jb-empty", role="status")
     )
-
-
-def _sign_in_buttons() -> None:
-    with st.container(key="sign_in", horizontal=True, gap="small"):
-        for name in sign_in().providers:
-            label = "Sign in" if name is None else f"Sign in with {as_label(name)}"
-            st.button(
-                label,
-                key=f"sign_in_{name or 'default'}",
-                type="primary",
-                icon=":material/login:",
-                on_click=start_sign_in,
-                args=(name,),
-                wrap=False,
-            )

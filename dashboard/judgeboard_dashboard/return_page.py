@@ -25,15 +25,13 @@ _PAGE = re.compile(r"/[\w-]*(\?[\w.~%+&=-]*)?", re.ASCII)
 def start_sign_in(provider: str | None) -> None:
     """Send the browser to an identity provider (None: the one without a name). It returns to the current page."""
     login = generate_login_redirect_url(provider or "default")
-    leave_for(f"{login}&{urlencode({PARAMETER: _current_page()})}")
-
-
-def _current_page() -> str:
     path = urlsplit(st.context.url or "").path.removeprefix(sign_in().prefix)
     page = checked_page("/" + path.strip("/"))
     query = urlencode(current_query(), doseq=True)
     with_query = f"{page}?{query}"
-    return with_query if query and checked_page(with_query) == with_query else page
+    leave_for(
+        f"{login}&{urlencode({PARAMETER: (with_query if query and checked_page(with_query) == with_query else page)})}"
+    )
 
 
 def checked_page(page: str) -> str:

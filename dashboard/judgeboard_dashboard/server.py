@@ -277,7 +277,15 @@ def serve(
     )
     sys.stdout.flush()
     if host not in LOOPBACK:
-        sys.stderr.write(_open_to_others(host, signed_in=asked.asked))
+        names = ", ".join(sorted(_own_names(host) - set(LOOPBACK)))
+        lines = [
+            f"Other machines reach it at: {names}. To allow another name, such as a proxy's, add --allow-host NAME."
+        ]
+        if not asked.asked:
+            lines.append(
+                "Sign-in is off: everyone who opens it may do everything (see docs/how-to/teams.md)."
+            )
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
     # Streamlit warns if options are set after they were read, and sign_in() has read them.
     logging.getLogger("streamlit.config").addFilter(
         lambda record: "option section was" not in record.getMessage()
@@ -367,18 +375,6 @@ def _own_names(host: str) -> set[str]:
         outward.connect((_ELSEWHERE, 9))
         names.add(outward.getsockname()[0])
     return names
-
-
-def _open_to_others(host: str, *, signed_in: bool) -> str:
-    names = ", ".join(sorted(_own_names(host) - set(LOOPBACK)))
-    lines = [
-        f"Other machines reach it at: {names}. To allow another name, such as a proxy's, add --allow-host NAME."
-    ]
-    if not signed_in:
-        lines.append(
-            "Sign-in is off: everyone who opens it may do everything (see docs/how-to/teams.md)."
-        )
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _why_not(host: str, port: int, error: OSError) -> str:

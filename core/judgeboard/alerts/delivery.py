@@ -85,7 +85,37 @@ def send(destination: str, message: Message) -> None:
         for name, part in message.items()
     }
     if webhook is not None:
-        _post(webhook, json.dumps(BODIES[kind](message)).encode(), message["id"])
+        body = json.dumps(BODIES[kind](message)).encode()
+        message_id = message["id"]
+        headers: dict[bytes | str, bytes | str] = {
+            "content-type": "application/json",
+            "user-agent": "judgeboard",
+            "idempotency-key": message_id,
+        }
+        if webhook.username is not None:
+            login = f"{unquote(webhook.username)}:{unquote(webhook.password or '')}".encode()
+            headers["authorization"] = f"Basic {base64.b64encode(login).decode()}"
+        bare = webhook._replace(netloc=webhook.netloc.rpartition("@")[2], fragment="").geturl()
+        limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), _TIMEOUT_S)}
+        try:
+            # httpcore, because httpx writes whole addresses to the log, follows proxies and resolves
+            # names itself.
+            with (
+                httpcore.ConnectionPool(network_backend=_CheckedNetwork()) as pool,
+                pool.stream(
+                    "POST", bare, headers=headers, content=body, extensions=limits
+                ) as reply,
+            ):
+                status = reply.status
+        except httpcore.TimeoutException:
+            raise NotSent(f"the webhook did not answer within {_TIMEOUT_S:.0f} s") from None
+        except httpcore.NetworkError as error:
+            raise NotSent(f"the webhook cannot be reached: {error}") from None
+        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
+            raise NotSent(f"the webhook cannot be used: {type(error).__name__}") from None
+        if not 200 <= status < 300:  # the body of the reply is not shown: it may repeat the address
+            why = "; redirects are not followed" if 300 <= status < 400 else ""
+            raise NotSent(f"the webhook answered {status}{why}")
     elif kind == "email":
         _send_mail(value, message)
     else:
@@ -202,36 +232,6 @@ class _CheckedNetwork(httpcore.SyncBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure or NotSent("the host name of the webhook has no address")
-
-
-def _post(address: SplitResult, body: bytes, message_id: str) -> None:
-    headers: dict[bytes | str, bytes | str] = {
-        "content-type": "application/json",
-        "user-agent": "judgeboard",
-        "idempotency-key": message_id,
-    }
-    if address.username is not None:
-        login = f"{unquote(address.username)}:{unquote(address.password or '')}".encode()
-        headers["authorization"] = f"Basic {base64.b64encode(login).decode()}"
-    bare = address._replace(netloc=address.netloc.rpartition("@")[2], fragment="").geturl()
-    limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), _TIMEOUT_S)}
-    try:
-        # httpcore, because httpx writes whole addresses to the log, follows proxies and resolves
-        # names itself.
-        with (
-            httpcore.ConnectionPool(network_backend=_CheckedNetwork()) as pool,
-            pool.stream("POST", bare, headers=headers, content=body, extensions=limits) as reply,
-        ):
-            status = reply.status
-    except httpcore.TimeoutException:
-        raise NotSent(f"the webhook did not answer within {_TIMEOUT_S:.0f} s") from None
-    except httpcore.NetworkError as error:
-        raise NotSent(f"the webhook cannot be reached: {error}") from None
-    except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
-        raise NotSent(f"the webhook cannot be used: {type(error).__name__}") from None
-    if not 200 <= status < 300:  # the body of the reply is not shown: it may repeat the address
-        why = "; redirects are not followed" if 300 <= status < 400 else ""
-        raise NotSent(f"the webhook answered {status}{why}")
 
 
 def _send_mail(to: str, message: Message) -> None:

@@ -156,22 +156,18 @@ def checks(file: Path | None) -> None:
     if file is None:
         _list_checks()
     else:
-        _store_checks(file)
+        from judgeboard.flags.checks import named_checks
+        from judgeboard.people.roster import change_settings
+        from judgeboard.settings.model import LONGEST_CHECKS
+        from judgeboard.text import file_text
 
-
-def _store_checks(file: Path) -> None:
-    from judgeboard.flags.checks import named_checks
-    from judgeboard.people.roster import change_settings
-    from judgeboard.settings.model import LONGEST_CHECKS
-    from judgeboard.text import file_text
-
-    text = file_text(file, most=LONGEST_CHECKS)
-    change_settings(options.open_store(), {"checks": text}, options.actor())
-    names = [each.name for each in named_checks(text)]
-    options.show(
-        {"checks": names},
-        [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"],
-    )
+        text = file_text(file, most=LONGEST_CHECKS)
+        change_settings(options.open_store(), {"checks": text}, options.actor())
+        names = [each.name for each in named_checks(text)]
+        options.show(
+            {"checks": names},
+            [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"],
+        )
 
 
 def _list_checks() -> None:

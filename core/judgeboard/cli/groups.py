@@ -70,7 +70,18 @@ class Command(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with -h and --help last."""
         *params, whole = super().get_params(ctx)
-        return [*params, _short_option(), whole]
+        return [
+            *params,
+            click.Option(
+                [SHORT],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_print_short,
+                help="Show a short help and exit.",
+            ),
+            whole,
+        ]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then those that it shares with others, by group."""
@@ -99,7 +110,13 @@ class Command(click.Command):
             if param in OPTION_GROUPS:
                 groups[OPTION_GROUPS[param]] = None
             elif record is not None and record[1]:
-                records.append((record[0], _first_sentence(record[1])))
+                # The first sentence of a help, without defaults and what follows a colon in
+                # brackets.
+                text = record[1]
+                sentence = re.split(
+                    r"(?<=[.])\s|\s\(default|\s\(see|\s{2}\[", " ".join(text.split()), maxsplit=1
+                )[0]
+                records.append((record[0], sentence if sentence.endswith(".") else f"{sentence}."))
         if records:
             with formatter.section("Options"):
                 formatter.write_dl(records, col_max=24)
@@ -124,29 +141,10 @@ def _typed(context: click.Context) -> str:
     return " ".join(names)
 
 
-def _short_option() -> click.Option:
-    return click.Option(
-        [SHORT],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_print_short,
-        help="Show a short help and exit.",
-    )
-
-
 def _print_short(context: click.Context, _option: click.Parameter, asked: bool) -> None:
     if asked and not context.resilient_parsing and isinstance(context.command, Command):
         click.echo(context.command.short_help_text(context))
         context.exit()
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a help, without defaults and what follows a colon in brackets."""
-    sentence = re.split(
-        r"(?<=[.])\s|\s\(default|\s\(see|\s{2}\[", " ".join(text.split()), maxsplit=1
-    )[0]
-    return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def load_command(name: str, place: Place) -> click.Command | None:

@@ -471,9 +471,14 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
 
     rejected = [row for row in summary.first_rejected if not row.differs]
     turned = other_way(summary.labels) if in_other_words(summary.labels) else None
+    counts = {"new": summary.new, "unchanged": summary.unchanged, "rejected": summary.rejected}
+    rare = {"differing": summary.differing, "feedback added": summary.feedback_added}
+    counts |= {name: n for name, n in rare.items() if n}
+    rows = counted(summary.rows, "row" if summary.kind == "responses" else KINDS[summary.kind].noun)
+    numbers = ", ".join(f"{n:,} {name}" for name, n in counts.items())
     return [
         *(["dry run: nothing is stored"] if summary.dry_run else []),
-        _counts(summary),
+        f"{summary.file}: {rows} of {summary.format}: {numbers}",
         *(f"  {label}: {value}" for label, value in summary.facts.items()),
         *_columns(summary, file),
         *(f"  {message}" for message in summary.messages),
@@ -485,15 +490,6 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
         *([f"  earlier import: {summary.older_file}"] if summary.older_file else []),
         *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
     ]
-
-
-def _counts(summary: "ImportSummary") -> str:
-    counts = {"new": summary.new, "unchanged": summary.unchanged, "rejected": summary.rejected}
-    rare = {"differing": summary.differing, "feedback added": summary.feedback_added}
-    counts |= {name: n for name, n in rare.items() if n}
-    rows = counted(summary.rows, "row" if summary.kind == "responses" else KINDS[summary.kind].noun)
-    numbers = ", ".join(f"{n:,} {name}" for name, n in counts.items())
-    return f"{summary.file}: {rows} of {summary.format}: {numbers}"
 
 
 def _columns(summary: "ImportSummary", file: str) -> list[str]:

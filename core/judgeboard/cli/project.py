@@ -46,7 +46,22 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     if path.exists():
         raise BadInput(f"{path} exists already: edit it, or remove it first")
     logs = [_log(file) for file in files]
-    text = "\n".join([HEAD, _settings(), *_source_lines(source, logs), EXAMPLES])
+    # The settings and judges of a new file. The judge main is a comment if there is no key for a
+    # model.
+    from judgeboard.settings.model import provider_address, provider_key
+
+    known = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
+    model = EXAMPLE_MODELS[known[0] if known else "openai"]
+    text = "\n".join(
+        [
+            HEAD,
+            SETTINGS.format(
+                primary="main" if known else "lexical", mark="" if known else "# ", model=model
+            ),
+            *_source_lines(source, logs),
+            EXAMPLES,
+        ]
+    )
     write_whole(path, lambda file: file.write(f"{text.rstrip()}\n".encode()), private=False)
     is_typed = (
         click.get_current_context().get_parameter_source("config") is ParameterSource.COMMANDLINE
@@ -98,17 +113,6 @@ primary_judge = "{primary}"  # pages, trends and flag rules use this judge
 [judges.lexical]  # word overlap: works offline and costs nothing
 kind = "lexical"
 """
-
-
-def _settings() -> str:
-    """Return the settings and judges of a new file. The judge main is a comment if there is no key for a model."""
-    from judgeboard.settings.model import provider_address, provider_key
-
-    known = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
-    model = EXAMPLE_MODELS[known[0] if known else "openai"]
-    return SETTINGS.format(
-        primary="main" if known else "lexical", mark="" if known else "# ", model=model
-    )
 
 
 EXAMPLES = """\

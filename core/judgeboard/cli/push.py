@@ -15,7 +15,6 @@ from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
     from judgeboard.store.tools import What
-    from judgeboard.tools.pull import PullResult
     from judgeboard.tools.push import PushResult
 
     class PushKeywords(TypedDict):
@@ -133,7 +132,21 @@ def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKe
     missing items again.
     """
     if tool is None:
-        return _show_states()
+        from judgeboard.store.tools import target_states
+
+        with options.seen(options.open_store()).reading() as connection:
+            states = target_states(connection)
+        lines = []
+        for state in states:
+            refused = f", {state.refused:,} refused (last: {state.error})" if state.refused else ""
+            lines.append(
+                f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}"
+            )
+        options.show(
+            {"targets": states},
+            lines or ["Nothing was sent yet. To send scores: `judgeboard push phoenix`"],
+        )
+        return 0
     from judgeboard.tools.push import REFUSED_AGAIN_S, push
 
     store = options.open_store()
@@ -165,24 +178,6 @@ def _lines(result: "PushResult") -> list[str]:
         f"refused: {counted(count, 'item')}: {reason}" for reason, count in result.refused.items()
     ]
     return lines + ([f"stopped: {result.stopped}"] if result.stopped else [])
-
-
-def _show_states() -> int:
-    from judgeboard.store.tools import target_states
-
-    with options.seen(options.open_store()).reading() as connection:
-        states = target_states(connection)
-    lines = []
-    for state in states:
-        refused = f", {state.refused:,} refused (last: {state.error})" if state.refused else ""
-        lines.append(
-            f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}"
-        )
-    options.show(
-        {"targets": states},
-        lines or ["Nothing was sent yet. To send scores: `judgeboard push phoenix`"],
-    )
-    return 0
 
 
 @options.command(
@@ -244,11 +239,6 @@ def pull_command(
             actor=options.actor(),
             progress=lambda traces: update(completed=traces),
         )
-    options.show(result, _pull_lines(result))
-    return 1 if result.rejected or result.stopped else 0
-
-
-def _pull_lines(result: "PullResult") -> list[str]:
     words = {"responses": "answers", "verdicts": "verdicts", "grades": "grades"}
     new = ", ".join(f"{result.new[kind]:,} {word}" for kind, word in words.items())
     new += f", {result.new['feedback']:,} feedback"
@@ -262,4 +252,5 @@ def _pull_lines(result: "PullResult") -> list[str]:
         f"not used: {counted(count, 'item')}: {reason} (for example trace {result.examples[reason]})"
         for reason, count in sorted(result.rejected.items(), key=lambda item: -item[1])
     ]
-    return lines + ([f"stopped: {result.stopped}"] if result.stopped else [])
+    options.show(result, lines + ([f"stopped: {result.stopped}"] if result.stopped else []))
+    return 1 if result.rejected or result.stopped else 0

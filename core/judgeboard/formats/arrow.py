@@ -1,7 +1,7 @@
 """Arrow streams and files, as Hugging Face's `datasets` (and so ragas) saves tables."""
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +44,17 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 def _opened(source: ByteSource) -> Any:
     file: Any = source.seekable()
     size = file.seek(0, 2)
-    if _unpacked(file) > size + MOST_PAGES:
+    # How many bytes the compressed buffers have unpacked: PyArrow unpacks a batch whole. Ends at
+    # the start.
+    file.seek(0)
+    total, before = 0, b""
+    while len(piece := before + file.read(1 << 20)) > len(before):
+        words = np.frombuffer(piece, dtype="<i8", count=len(piece) // 8)
+        codecs = np.flatnonzero(np.isin(words[1:] & 0xFFFFFFFF, _CODECS))
+        total += int(np.maximum(words[codecs], 0).clip(max=1 << 40).sum())
+        before = words[-1:].tobytes()
+    file.seek(0)
+    if total > size + MOST_PAGES:
         raise BadInput(
             f"{source.name} unpacks to far more than its own size: save it without compression"
         )
@@ -61,16 +71,3 @@ def _batches(reader: Any) -> Iterator[Any]:
     for batch in whole:
         for start in range(0, batch.num_rows, BATCH_ROWS):
             yield batch.slice(start, BATCH_ROWS)
-
-
-def _unpacked(file: BinaryIO) -> int:
-    """Return how many bytes the compressed buffers have unpacked: PyArrow unpacks a batch whole. Ends at the start."""
-    file.seek(0)
-    total, before = 0, b""
-    while len(piece := before + file.read(1 << 20)) > len(before):
-        words = np.frombuffer(piece, dtype="<i8", count=len(piece) // 8)
-        codecs = np.flatnonzero(np.isin(words[1:] & 0xFFFFFFFF, _CODECS))
-        total += int(np.maximum(words[codecs], 0).clip(max=1 << 40).sum())
-        before = words[-1:].tobytes()
-    file.seek(0)
-    return total

@@ -58,7 +58,15 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
         try:
             with see(store).reading() as connection:
                 answers, open_flags = count_log(connection), count_open_flags(connection)
-            yield _file_finding(store)
+            integrity = check_integrity(store.engine)
+            # Of a file, an unfinished check is no good news. A server without the extension is as most
+            # servers are.
+            ok = not integrity.faults and (integrity.complete or not store.is_sqlite)
+            fix = damaged(store.engine.url) if store.is_sqlite else "restore a backup"
+            value = "; ".join(integrity.faults) or integrity.reason or "no fault"
+            yield Finding(
+                ok=ok, what="integrity", value=value, fix=fix if integrity.faults else None
+            )
             yield from _hash_findings(store)
             yield from _settings_findings(store)
         except DamagedDatabase as error:
@@ -74,16 +82,6 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
             what="no answers yet",
             fix="`judgeboard import FILE`, or `judgeboard quickstart`",
         )
-
-
-def _file_finding(store: Store) -> Finding:
-    integrity = check_integrity(store.engine)
-    # Of a file, an unfinished check is no good news. A server without the extension is as most
-    # servers are.
-    ok = not integrity.faults and (integrity.complete or not store.is_sqlite)
-    fix = damaged(store.engine.url) if store.is_sqlite else "restore a backup"
-    value = "; ".join(integrity.faults) or integrity.reason or "no fault"
-    return Finding(ok=ok, what="integrity", value=value, fix=fix if integrity.faults else None)
 
 
 def _hash_findings(store: Store) -> Iterator[Finding]:

@@ -10,7 +10,6 @@ from judgeboard.health.calls import import_log, with_families
 from judgeboard.health.models import ModelTable, model_table
 from judgeboard.health.record import (
     Check,
-    GradedAnswers,
     JudgeRecord,
     not_applicable,
     not_measured,
@@ -19,7 +18,7 @@ from judgeboard.health.record import (
 from judgeboard.judges.kinds import calls_host
 from judgeboard.measure.notes import Note, note
 from judgeboard.settings.model import load_settings
-from judgeboard.stats.arrays import BoolArray, grouping
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import MIN_PAIRS, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import difference_of_means
@@ -132,7 +131,10 @@ def self_enhancement(record: JudgeRecord) -> Check:
         )
     most: tuple[str, Estimate] | None = None
     for measure, graded in record.graded.items():
-        mine, others = _sides(record, graded, own)
+        families = [record.models.family(model) for model in graded.model_names]
+        is_own = np.array([each == own for each in families], dtype=np.bool_)
+        is_known = np.array([each is not None for each in families], dtype=np.bool_)
+        mine, others = is_own[graded.models], (is_known & ~is_own)[graded.models]
         rows = mine | others
         if not graded.same:
             continue
@@ -201,13 +203,6 @@ def _without_models(
     if any((*record.generators, *graded_models)):
         return None
     return not_measured(name, import_log("generator_model"), note("generators_unknown"))
-
-
-def _sides(record: JudgeRecord, graded: GradedAnswers, own: str) -> tuple[BoolArray, BoolArray]:
-    families = [record.models.family(model) for model in graded.model_names]
-    is_own = np.array([each == own for each in families], dtype=np.bool_)
-    is_known = np.array([each is not None for each in families], dtype=np.bool_)
-    return is_own[graded.models], (is_known & ~is_own)[graded.models]
 
 
 def _first(models: Iterable[str]) -> list[str]:

@@ -229,13 +229,21 @@ def read_record(
     if known is None:
         counts = health.value_counts(connection, version.id)
         written = health.judged_generators(connection, version.id)
+        verdicts = load_comparisons(connection, [version.id], condition=PLAIN)
+        one_order = is_one_order(version, verdicts)
+        by_aspect: dict[str, list[BothOrders]] = {}
+        for verdict in verdicts:
+            by_aspect.setdefault(verdict.aspect, []).append(verdict)
         known = JudgeRecord(
             version=version,
             models=models,
             generators=written or health.compared_generators(connection, version.id),
             levels={name: levels_of(name, of_name) for name, of_name in counts.items()},
             scored=health.scored_lengths(connection, version.id),
-            pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
+            pairs={
+                aspect: order_verdicts(rows, one_order=one_order)
+                for aspect, rows in by_aspect.items()
+            },
             repeats=_repeats(connection, version),
             feedback=health.scored_feedback(connection, version.id),
             asked=health.asked_by_status(connection, version.id),
@@ -243,9 +251,30 @@ def read_record(
             mended=health.count_mended(connection, version.id),
             costs=health.cost_sums(connection, version.id),
         )
+    source = PairSource(connection)
+    graded: dict[str, GradedAnswers] = {}
+    for grade in GRADES:
+        pairs = source.pairs(version.id, grade)
+        # A label that is derived from groundedness adds nothing to groundedness.
+        pairs = pairs.at(~pairs.cut)
+        if pairs.n:
+            n, pairs = (
+                pairs.n,
+                pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade))),
+            )
+            judge, people = (  # a label is 1 (grounded) or 0, as its position is
+                side if grade == "label" else pairs.scale.named(side).astype(np.float64)
+                for side in (pairs.judge, pairs.people)
+            )
+            with_facts = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
+            graded[grade] = replace(with_facts, graded=n)
+    for grade in (grade for grade in GRADES if grade not in graded):
+        other = _by_other_grade(connection, source, version, grade)
+        if other is not None:
+            graded[grade] = other
     return replace(
         known,
-        graded=_graded(connection, version),
+        graded=graded,
         controls=health.control_rows(connection, version.id),
         logged=count_log(connection),
     )
@@ -321,31 +350,6 @@ def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -
     )
 
 
-def _graded(connection: Connection, version: StoredVersion) -> dict[str, GradedAnswers]:
-    source = PairSource(connection)
-    graded: dict[str, GradedAnswers] = {}
-    for grade in GRADES:
-        pairs = source.pairs(version.id, grade)
-        # A label that is derived from groundedness adds nothing to groundedness.
-        pairs = pairs.at(~pairs.cut)
-        if pairs.n:
-            n, pairs = (
-                pairs.n,
-                pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade))),
-            )
-            judge, people = (  # a label is 1 (grounded) or 0, as its position is
-                side if grade == "label" else pairs.scale.named(side).astype(np.float64)
-                for side in (pairs.judge, pairs.people)
-            )
-            with_facts = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
-            graded[grade] = replace(with_facts, graded=n)
-    for grade in (grade for grade in GRADES if grade not in graded):
-        other = _by_other_grade(connection, source, version, grade)
-        if other is not None:
-            graded[grade] = other
-    return graded
-
-
 def _by_other_grade(
     connection: Connection, source: PairSource, version: StoredVersion, measure: GradeName
 ) -> GradedAnswers | None:
@@ -386,14 +390,6 @@ def _with_facts(
 ) -> GradedAnswers:
     lengths, models = health.answer_facts(connection, response_ids)
     return GradedAnswers(judge, people, lengths, groups, models.codes, models.names)
-
-
-def _pairs(version: StoredVersion, verdicts: list[BothOrders]) -> Mapping[str, OrderVerdicts]:
-    one_order = is_one_order(version, verdicts)
-    by_aspect: dict[str, list[BothOrders]] = {}
-    for verdict in verdicts:
-        by_aspect.setdefault(verdict.aspect, []).append(verdict)
-    return {aspect: order_verdicts(rows, one_order=one_order) for aspect, rows in by_aspect.items()}
 
 
 class KeptRecords:

@@ -204,7 +204,25 @@ class PairImport(RecordedImport[ImportedPair]):
             )
         if verdicts and judge is None:
             raise Unusable("judge", "a verdict without a judge: give the column judge")
-        return ImportedPair(pair, judge, verdicts, _raws(cells), people)
+        # The raw texts by order. ``raw`` is an object with the keys ab and ba, or one text for both
+        # orders.
+        raw = cells.get("raw")
+        if isinstance(raw, dict) and raw.keys() <= set(Shown):
+            raws = {Shown(shown): json_text(value) for shown, value in raw.items()}
+        else:
+            raws = dict.fromkeys(Shown, json_text(raw))
+        raws |= {
+            shown: json_text(cells.get(name))
+            for name, shown in _RAWS.items()
+            if cells.get(name) is not None
+        }
+        return ImportedPair(
+            pair,
+            judge,
+            verdicts,
+            {shown: text for shown, text in raws.items() if text is not None},
+            people,
+        )
 
     def store(
         self, connection: Connection, records: Sequence[ImportedPair], now: datetime
@@ -370,21 +388,6 @@ def models_in(cells: Cells) -> dict[str, Preference]:
         if (name := cells.name(field)) is not None
     }
     return names if len(names) == len(sides) else {}
-
-
-def _raws(cells: Cells) -> dict[Shown, str]:
-    """Return the raw texts by order. ``raw`` is an object with the keys ab and ba, or one text for both orders."""
-    raw = cells.get("raw")
-    if isinstance(raw, dict) and raw.keys() <= set(Shown):
-        raws = {Shown(shown): json_text(value) for shown, value in raw.items()}
-    else:
-        raws = dict.fromkeys(Shown, json_text(raw))
-    raws |= {
-        shown: json_text(cells.get(name))
-        for name, shown in _RAWS.items()
-        if cells.get(name) is not None
-    }
-    return {shown: text for shown, text in raws.items() if text is not None}
 
 
 def _options(cells: Cells) -> tuple[str, ...] | None:

@@ -286,9 +286,18 @@ def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
         return listed + (look.words > _PASSAGE) if listed or is_text else None
     if ours in _OF_GENERATOR and not _JUDGES.union(_PEOPLE).isdisjoint(words):
         return None
+    texts = [
+        str(value).strip()
+        for value in look.values
+        if isinstance(value, str | int) and not isinstance(value, bool)
+    ]
     fits, fit = {
         "external_id": (
-            _are_ids(look.values) and not _OTHER_IDS.intersection(words),
+            (
+                len(texts) == len(look.values)
+                and all(len(text) <= _LONGEST_ID and len(text.split()) == 1 for text in texts)
+            )
+            and not _OTHER_IDS.intersection(words),
             2.0 if all(_CODE.fullmatch(str(value)) for value in look.values) else 1.0,
         ),
         "asked_at": (look.times > 0.8, 2.0),
@@ -300,17 +309,6 @@ def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
         "query_type": (_are_names(look), 0.0),
     }.get(ours, (True, 0.0))
     return fit if fits else None
-
-
-def _are_ids(values: Sequence[Any]) -> bool:
-    texts = [
-        str(value).strip()
-        for value in values
-        if isinstance(value, str | int) and not isinstance(value, bool)
-    ]
-    return len(texts) == len(values) and all(
-        len(text) <= _LONGEST_ID and len(text.split()) == 1 for text in texts
-    )
 
 
 def _are_names(look: _Look) -> bool:

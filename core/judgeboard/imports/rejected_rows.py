@@ -45,7 +45,7 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
             return
         try:
             if self._file is None:
-                if not _replaceable(self.path):
+                if not (not self.path.is_file() or _start_of(self.path) in {b"", _START}):
                     self.problem = f"{self.path} is not a file of rejected rows: choose another with --rejected PATH"
                     return
                 self._file = open(self.path, "w", encoding="utf-8", opener=owner_only)  # noqa: SIM115
@@ -55,11 +55,6 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
 
     def _unwritten(self, error: OSError) -> str:
         return f"the rejected rows cannot be written to {self.path} ({error.strerror}): use --rejected PATH"
-
-
-def _replaceable(path: Path) -> bool:
-    """Whether the path may be written: it is no regular file, is empty, or is a file of rejected rows."""
-    return not path.is_file() or _start_of(path) in {b"", _START}
 
 
 def is_rejected_file(path: Path) -> bool:

@@ -114,25 +114,6 @@ FORMULA = 2
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
 
-def _reasoning(
-    tally: Overlap, passages: tuple[str, ...] | None, *, no_question: bool, is_cut: bool
-) -> str:
-    missing = list(dict.fromkeys(word.written for word in tally.missing))
-    facts = {
-        "Method": "word overlap",
-        "Passages": "not logged" if passages is None else "" if passages else "none",
-        "Words found": f"{tally.words - len(tally.missing)} of {tally.words}" if passages else "",
-        "Not found": ", ".join(missing[:MOST_NAMED]) if passages else "",
-        "Question words repeated": "no question"
-        if no_question
-        else f"{tally.query_covered * 100:.0f} %",
-        "Says that something was not found": "yes" if tally.not_found_sentences else "",
-        "Stops in the middle of a sentence": "yes" if tally.cut_off else "",
-        "Compared": f"first {LONGEST_READ:,} characters" if is_cut else "",
-    }
-    return ". ".join(f"{label}: {value}" for label, value in facts.items() if value)
-
-
 def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -> Verdict:
     """Judge one answer by its words alone (methods: offline judges, ``lexical``).
 
@@ -148,11 +129,25 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
     if not query and passages is None:
         return Verdict(status=Status.ERROR, error=NO_QUESTION)
     is_cut = max(len(query), len(answer)) > LONGEST_READ or read != (passages or ())
+    no_question = not query
+    missing = list(dict.fromkeys(word.written for word in tally.missing))
+    facts = {
+        "Method": "word overlap",
+        "Passages": "not logged" if passages is None else "" if passages else "none",
+        "Words found": f"{tally.words - len(tally.missing)} of {tally.words}" if passages else "",
+        "Not found": ", ".join(missing[:MOST_NAMED]) if passages else "",
+        "Question words repeated": "no question"
+        if no_question
+        else f"{tally.query_covered * 100:.0f} %",
+        "Says that something was not found": "yes" if tally.not_found_sentences else "",
+        "Stops in the middle of a sentence": "yes" if tally.cut_off else "",
+        "Compared": f"first {LONGEST_READ:,} characters" if is_cut else "",
+    }
     return Verdict(
         status=Status.OK,
         groundedness=None if passages is None else tally.groundedness,
         quality=tally.quality if query else None,
-        reasoning=_reasoning(tally, passages, no_question=not query, is_cut=is_cut),
+        reasoning=". ".join(f"{label}: {value}" for label, value in facts.items() if value),
         cost_micro=0,
         latency_ms=0,
     )

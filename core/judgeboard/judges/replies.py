@@ -263,25 +263,6 @@ _THOUGHT = re.compile(
 )
 
 
-def _without_thoughts(text: str) -> str:
-    """Return a reply without the thoughts of a model.
-
-    An end without a start hides what stands before it. Nothing is left of a reply whose thoughts do
-    not end.
-    """
-    parts: list[str] = []
-    at = depth = 0
-    for tag in _THOUGHT.finditer(text):
-        if tag["final"] or (tag["ends"] and depth == 0):
-            parts, at, depth = [], tag.end(), 0
-        elif tag["ends"]:
-            depth, at = depth - 1, tag.end()
-        else:
-            parts += [text[at : tag.start()]] if depth == 0 else []
-            depth += 1
-    return "" if depth else "".join([*parts, text[at:]]).strip()
-
-
 # Words that withdraw, quote or refuse the values before them.
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|actually|correction|on second thought|injection|refuse|deserves|changed?|incorrect\W{0,3}0"
@@ -368,7 +349,18 @@ class Form:
             mends.add("wrapper")
         objects = [*self._objects([content], mends)]
         if not objects:
-            spoken = _without_thoughts(text)
+            # A reply without the thoughts of a model.
+            parts: list[str] = []
+            at = depth = 0
+            for tag in _THOUGHT.finditer(text):
+                if tag["final"] or (tag["ends"] and depth == 0):
+                    parts, at, depth = [], tag.end(), 0
+                elif tag["ends"]:
+                    depth, at = depth - 1, tag.end()
+                else:
+                    parts += [text[at : tag.start()]] if depth == 0 else []
+                    depth += 1
+            spoken = "" if depth else "".join([*parts, text[at:]]).strip()
             pieces = [*objects_in(spoken)]
             ends, starts = (
                 [0, *(each.end for each in pieces)],

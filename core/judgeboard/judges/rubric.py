@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from judgeboard.judges.judge import (
     ModelJudge,
 )
 from judgeboard.judges.prompt import (
-    Prompt,
     added_sections,
     chat,
     example_params,
@@ -71,11 +69,8 @@ def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
     total = rubric.overall(given)
     if total is not None:
         scores.append(DimensionScore(OVERALL, total, SCALE))
-    return Reading(ScoredRubric(tuple(scores), _note(list(rubric.weights), given, others)), notes)
-
-
-def _note(names: Sequence[str], values: Mapping[str, int], others: Sequence[str]) -> str | None:
-    missing = [name for name in names if name not in values]
+    names = list(rubric.weights)
+    missing = [name for name in names if name not in given]
     unknown = [shortened(name, 60) for name in others]
     parts = []
     if missing:
@@ -83,7 +78,7 @@ def _note(names: Sequence[str], values: Mapping[str, int], others: Sequence[str]
     if unknown:
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
         parts.append(f"Not of this rubric: {', '.join(unknown[:_MOST_NAMED])}{more}.")
-    return " ".join(parts) or None
+    return Reading(ScoredRubric(tuple(scores), " ".join(parts) or None), notes)
 
 
 class RubricJudge(ModelJudge):
@@ -119,7 +114,23 @@ class RubricJudge(ModelJudge):
         super().__init__(endpoint, named, params=params)
         self.rubric = rubric
         self._schema = _form(rubric).schema  # reasons come before scores
-        self._instructions = _instructions(self._prompt, rubric, field)
+        sections = self._prompt.sections
+        names = [dimension.name for dimension in rubric.dimensions]
+        middle = {each.name: each.values[len(each.levels) // 2] for each in rubric.dimensions}
+        entries = {name: {"reasoning": "…", "score": score} for name, score in middle.items()}
+        example = json.dumps(entries, ensure_ascii=False)
+        usual = all(each.ordered and each.scale == SCALE for each in rubric.dimensions)
+        self._instructions = [
+            fill(sections["Role"], domain=field),
+            sections["Scale" if usual else "Own scales"],
+            *(_words(dimension) for dimension in rubric.dimensions),
+            sections["Reference"],
+            sections["Passages"],
+            *([examples_part(rubric.examples)] if rubric.examples else []),
+            fill(
+                sections["Reply"], fields=", ".join(f'"{name}"' for name in names), example=example
+            ),
+        ]
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the scores of ``item``."""
@@ -146,24 +157,6 @@ class RubricJudge(ModelJudge):
                     asked.tokens, [(each.name, levels[each.name], before)], low=low, high=high
                 )
         return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *expected))
-
-
-def _instructions(prompt: Prompt, rubric: Rubric, domain: str) -> list[str]:
-    sections = prompt.sections
-    names = [dimension.name for dimension in rubric.dimensions]
-    middle = {each.name: each.values[len(each.levels) // 2] for each in rubric.dimensions}
-    entries = {name: {"reasoning": "…", "score": score} for name, score in middle.items()}
-    example = json.dumps(entries, ensure_ascii=False)
-    usual = all(each.ordered and each.scale == SCALE for each in rubric.dimensions)
-    return [
-        fill(sections["Role"], domain=domain),
-        sections["Scale" if usual else "Own scales"],
-        *(_words(dimension) for dimension in rubric.dimensions),
-        sections["Reference"],
-        sections["Passages"],
-        *([examples_part(rubric.examples)] if rubric.examples else []),
-        fill(sections["Reply"], fields=", ".join(f'"{name}"' for name in names), example=example),
-    ]
 
 
 def _words(dimension: Dimension) -> str:

@@ -80,21 +80,6 @@ _UNSPACED = re.compile(rf"[{_THAI_TO_KHMER}{_KANA_AND_HAN}]+")
 _THOUSANDS = re.compile(r",\d{3}$")
 
 
-def _number(written: str) -> str:
-    """Return one key for 1,200 and 1200.0. A single comma is decimal unless exactly three digits follow it."""
-    commas, points = written.count(","), written.count(".")
-    if commas and points:
-        decimal = max(written.rfind(","), written.rfind("."))
-        whole, fraction = re.sub(r"[.,]", "", written[:decimal]), written[decimal + 1 :]
-    elif commas + points == 1 and (points or not _THOUSANDS.search(written)):
-        whole, _, fraction = written.replace(",", ".").partition(".")
-    else:
-        whole, fraction = re.sub(r"[.,]", "", written), ""
-    fraction = fraction.rstrip("0")
-    whole = whole.lstrip("0") or "0"
-    return f"{whole}.{fraction}" if fraction else whole
-
-
 _ENDINGS = ("ing", "ed", "es", "ly", "s", "e")
 
 
@@ -106,7 +91,19 @@ def _folded(written: str) -> str:
 def _keys(written: str) -> tuple[str, ...]:
     """Return the keys of one token: none for a stop word, several for text in a script without spaces."""
     if written[0].isdigit():
-        return (_number(written),)
+        # One key for 1,200 and 1200.0. A single comma is decimal unless exactly three digits follow
+        # it.
+        commas, points = written.count(","), written.count(".")
+        if commas and points:
+            decimal = max(written.rfind(","), written.rfind("."))
+            whole, fraction = re.sub(r"[.,]", "", written[:decimal]), written[decimal + 1 :]
+        elif commas + points == 1 and (points or not _THOUSANDS.search(written)):
+            whole, _, fraction = written.replace(",", ".").partition(".")
+        else:
+            whole, fraction = re.sub(r"[.,]", "", written), ""
+        fraction = fraction.rstrip("0")
+        whole = whole.lstrip("0") or "0"
+        return (f"{whole}.{fraction}" if fraction else whole,)
     folded = _folded(written)
     if (
         not folded

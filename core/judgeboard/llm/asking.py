@@ -117,14 +117,10 @@ async def ask(
         replied = replace(
             replied, record=replace(replied.record, attempts=first.attempts + second.attempts)
         )
-    return replace(replied, record=_with_totals(replied.record, endpoint))
-
-
-def _with_totals(record: StepRecord, endpoint: ModelEndpoint) -> StepRecord:
     price = endpoint.price
-    replies = [attempt for attempt in record.attempts if attempt.status in _REPLIES]
-    sent = _total(attempt.prompt_tokens for attempt in record.attempts)
-    received = _total(attempt.completion_tokens for attempt in record.attempts)
+    replies = [attempt for attempt in replied.record.attempts if attempt.status in _REPLIES]
+    sent = _total(attempt.prompt_tokens for attempt in replied.record.attempts)
+    received = _total(attempt.completion_tokens for attempt in replied.record.attempts)
     is_free = (
         price == FREE and endpoint.host is not None
     )  # what a user's function costs is not known
@@ -132,13 +128,16 @@ def _with_totals(record: StepRecord, endpoint: ModelEndpoint) -> StepRecord:
         None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies
     )
     return replace(
-        record,
-        prompt_tokens=sent,
-        completion_tokens=received,
-        cost_micro=price.cost_micro(sent or 0, received or 0)
-        if price is not None and counted
-        else None,
-        latency_ms=_total(attempt.latency_ms for attempt in record.attempts),
+        replied,
+        record=replace(
+            replied.record,
+            prompt_tokens=sent,
+            completion_tokens=received,
+            cost_micro=price.cost_micro(sent or 0, received or 0)
+            if price is not None and counted
+            else None,
+            latency_ms=_total(attempt.latency_ms for attempt in replied.record.attempts),
+        ),
     )
 
 

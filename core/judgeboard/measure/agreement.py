@@ -179,7 +179,30 @@ def agreement_of(
         elif choice.of == "judges":
             result = _judges(choice, source)
         else:
-            result = _JudgeFigures(choice, source, _judge_version(choice, source)).whole(of_slices)
+            known = list(source.versions)
+            if choice.judge_versions:
+                named = choice.judge_versions[0]
+                try:
+                    version = choose_version(
+                        source.connection, named, known, "judged what people graded too"
+                    )
+                except NotFound:
+                    version = get_version(source.connection, named)
+                    source.compared(
+                        version
+                    )  # raises NotFound without verdicts on pairs; without rating pairs n is 0
+            elif known:
+                version = known[0]
+            else:
+                if isinstance(source, AnswerRatings):
+                    reason = nothing_to_compare(source.source, None, source.grade)
+                    if reason.code != "nothing_in_common":
+                        raise NotFound(reason.text)
+                raise NotFound(
+                    f"no judge version has a verdict on {choice.things} that people graded; ties do "
+                    "not count: see the page Conflicts. To see which answers to label: `judgeboard labels rate`"
+                )
+            result = _JudgeFigures(choice, source, version).whole(of_slices)
     return replace(result, about=replace(result.about, where=choice.counted.where.as_dict()))
 
 
@@ -578,33 +601,6 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     if asked.counted.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={})
-
-
-def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
-    known = list(source.versions)
-    if choice.judge_versions:
-        named = choice.judge_versions[0]
-        try:
-            version = choose_version(
-                source.connection, named, known, "judged what people graded too"
-            )
-        except NotFound:
-            version = get_version(source.connection, named)
-            source.compared(
-                version
-            )  # raises NotFound without verdicts on pairs; without rating pairs n is 0
-    elif known:
-        version = known[0]
-    else:
-        if isinstance(source, AnswerRatings):
-            reason = nothing_to_compare(source.source, None, source.grade)
-            if reason.code != "nothing_in_common":
-                raise NotFound(reason.text)
-        raise NotFound(
-            f"no judge version has a verdict on {choice.things} that people graded; ties do not count: see the page "
-            "Conflicts. To see which answers to label: `judgeboard labels rate`"
-        )
-    return version
 
 
 def _correlated(

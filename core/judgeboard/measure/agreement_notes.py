@@ -335,34 +335,34 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
     # Grades of the same answers under different names
     by_people, by_judge = ({names[side] for names in dimensions} for side in (0, 1))
     if not dimensions:
-        by_people, by_judge = _grades_of_both(source, version)
+        # What people and the judge (None: any) gave on the answers that both graded, under whatever
+        # name.
+        judged = current_verdicts(
+            source.connection,
+            of_reviewed=True,
+            version_ids=None if version is None else {version.id},
+        )
+        reviews: dict[str, GradedReviews] = {
+            **dict.fromkeys(GRADES, source.reviews),
+            **{
+                name: graded_reviews(source.connection, name)
+                for name in dimensions_scored(source.connection)
+            },
+        }
+        people = {
+            name: each.response_ids[is_given(column_of(each, name))]
+            for name, each in reviews.items()
+        }
+        common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
+        of_both = judged.at(common)
+        by_people, by_judge = (
+            {
+                name
+                for name, of_people in people.items()
+                if np.isin(of_people, of_both.response_ids).any()
+            },
+            {str(name) for name in GRADES if is_given(column_of(of_both, name)).any()},
+        )
     if by_people and by_judge and not by_people & by_judge:
         return note("other_names", people=sorted(by_people), judge=sorted(by_judge))
     return note("nothing_in_common")
-
-
-def _grades_of_both(source: PairSource, version: StoredVersion | None) -> tuple[set[str], set[str]]:
-    """Return what people and the judge (None: any) gave on the answers that both graded, under whatever name."""
-    judged = current_verdicts(
-        source.connection, of_reviewed=True, version_ids=None if version is None else {version.id}
-    )
-    reviews: dict[str, GradedReviews] = {
-        **dict.fromkeys(GRADES, source.reviews),
-        **{
-            name: graded_reviews(source.connection, name)
-            for name in dimensions_scored(source.connection)
-        },
-    }
-    people = {
-        name: each.response_ids[is_given(column_of(each, name))] for name, each in reviews.items()
-    }
-    common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
-    of_both = judged.at(common)
-    return (
-        {
-            name
-            for name, of_people in people.items()
-            if np.isin(of_people, of_both.response_ids).any()
-        },
-        {str(name) for name in GRADES if is_given(column_of(of_both, name)).any()},
-    )

@@ -11,7 +11,7 @@ from judgeboard.measure.cells import cell_names, cell_places
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource, RatingPairs
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.issues import modes_of_answers
 from judgeboard.store.reviews import Review
@@ -115,10 +115,17 @@ def disagreement_page(
         )
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
     shown = order[:limit]
+    axis = cell_names(grade)
+    k = len(axis)
+    cells = cell_places(pairs.scale, pairs.people) * k + cell_places(pairs.scale, pairs.judge)
+    counts, far = (
+        np.bincount(inside, minlength=k * k).reshape(k, k).tolist()
+        for inside in (cells, cells[apart])
+    )
     return DisagreementPage(
         note("differ", answers=pairs.n, kind=kind, harsh=harsh),
         gap,
-        _picture(grade, pairs, apart),
+        Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far))),
         _rows(
             source.connection,
             version_id,
@@ -192,14 +199,3 @@ def _rows(
         )
         for response_id, judge_grade, people_grade, apart in columns
     )
-
-
-def _picture(grade: GradeName, pairs: RatingPairs, apart: BoolArray) -> Picture:
-    axis = cell_names(grade)
-    k = len(axis)
-    cells = cell_places(pairs.scale, pairs.people) * k + cell_places(pairs.scale, pairs.judge)
-    counts, far = (
-        np.bincount(inside, minlength=k * k).reshape(k, k).tolist()
-        for inside in (cells, cells[apart])
-    )
-    return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))

@@ -213,7 +213,16 @@ def _of_spans(
     texts = answer_texts(connection, ids)
     characters, words, of_words = [], [], []
     for response_id, people, group in zip(ids, items, groups.tolist(), strict=True):
-        characters.append([_characters(spans) for spans in people])
+        characters.append(
+            [
+                frozenset(
+                    (span["type"], span.get("passage", 0), at)
+                    for span in spans
+                    for at in range(span["start"], span["end"])
+                )
+                for spans in people
+            ]
+        )
         of_answer = texts[response_id]
         on_passages = any("passage" in span for spans in people for span in spans)
         for number, text in enumerate(
@@ -238,11 +247,3 @@ def _of_spans(
         "span_f1": span_f1(characters, groups),
         "word_alpha": set_alpha(words, np.array(of_words, dtype=np.int64)),
     }
-
-
-def _characters(spans: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int, int]]:
-    return frozenset(
-        (span["type"], span.get("passage", 0), at)
-        for span in spans
-        for at in range(span["start"], span["end"])
-    )

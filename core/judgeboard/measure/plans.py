@@ -175,7 +175,20 @@ def plan_labels(
     the two versions that are compared. Raises BadInput if ``reach`` is not between 0 and 1, no
     answer matches, or the number of versions does not fit.
     """
-    _check_request(question, reach, versions)
+    if question not in get_args(Question):
+        raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
+    if not EXACT < reach < 1:
+        raise BadInput(
+            f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}"
+        )
+    if question == "judges" and len(versions) != 2:
+        raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
+    if question != "judges" and len(versions) > 1:
+        raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
+    if question in OF_JUDGE and not versions:
+        raise BadInput(
+            f"a plan for {question} needs a judge: make judgments with `judgeboard judge` first"
+        )
     both = (
         BothJudged(connection, (versions[0], versions[1]), where) if question == "judges" else None
     )
@@ -218,23 +231,6 @@ def plan_labels(
         _plan(each, sources[0], rows, where) if both is None else _for_judges(each, both, rows)
         for each, rows in zip(starts, inside.values(), strict=True)
     )
-
-
-def _check_request(question: Question, reach: float, versions: Sequence[StoredVersion]) -> None:
-    if question not in get_args(Question):
-        raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
-    if not EXACT < reach < 1:
-        raise BadInput(
-            f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}"
-        )
-    if question == "judges" and len(versions) != 2:
-        raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
-    if question != "judges" and len(versions) > 1:
-        raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
-    if question in OF_JUDGE and not versions:
-        raise BadInput(
-            f"a plan for {question} needs a judge: make judgments with `judgeboard judge` first"
-        )
 
 
 def plans_for_rate(
@@ -287,7 +283,43 @@ def _plan(
         return plan_of_rate(goal, source.sample(rows), where)
     if goal.question in OF_JUDGE:
         pilot = _pilot(judged_sample(source, rows))
-        return _completed(goal, _for_judge(goal, pilot), pilot, where)
+        # Plan for the kappa or the agreement of the judge.
+        sample = pilot.sample
+        known = None
+        figure: AgreementFigure = "agreement" if goal.question == "agreement" else "kappa"
+        # Without a label in a part of the answers, the others tell nothing of a figure in all answers.
+        if pilot.is_known and not sample.has_gap:
+            known = labels_to_narrow(figure, sample, goal.reach, goal.target)
+        if (
+            known is not None
+            and known.shows == 0
+            and (goal.target == "app" or pilot.n < pilot.answers)
+        ):
+            known = None  # all labels or all verdicts are alike: they do not tell how much the figure varies
+        if known is None:
+            deviation = 1.0 if figure == "kappa" else _WIDEST_OF_SHARE
+            of_these = pilot.answers if goal.target == "these" else None
+            needed = labels_for_kappa(goal.reach, deviation, answers=of_these)
+            there = 0 if sample.has_gap else pilot.n
+            more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
+            shows = goal.reach * math.sqrt(max(needed / pilot.answers, 1.0))
+        else:
+            more, shows, effect = known.more, known.shows, known.design_effect
+        return _completed(
+            goal,
+            PlanNeed(
+                answers=pilot.answers,
+                labelled=pilot.n,
+                more=more,
+                shows=shows,
+                share=pilot.share if pilot.is_known else None,
+                explained=pilot.explained if pilot.is_known else None,
+                design_effect=effect,
+                is_rough=known is not None and known.is_rough,
+            ),
+            pilot,
+            where,
+        )
     return plan_result(goal, _for_versions(goal, _pilot(source.sample(rows))))
 
 
@@ -418,37 +450,6 @@ def _narrow_enough(goal: PlanGoal, pilot: _Pilot) -> float | None:
         return None
     half = (of_rate.high - of_rate.low) / 2
     return half if half <= goal.reach else None
-
-
-def _for_judge(goal: PlanGoal, pilot: _Pilot) -> PlanNeed:
-    """Plan for the kappa or the agreement of the judge."""
-    sample = pilot.sample
-    known = None
-    figure: AgreementFigure = "agreement" if goal.question == "agreement" else "kappa"
-    # Without a label in a part of the answers, the others tell nothing of a figure in all answers.
-    if pilot.is_known and not sample.has_gap:
-        known = labels_to_narrow(figure, sample, goal.reach, goal.target)
-    if known is not None and known.shows == 0 and (goal.target == "app" or pilot.n < pilot.answers):
-        known = None  # all labels or all verdicts are alike: they do not tell how much the figure varies
-    if known is None:
-        deviation = 1.0 if figure == "kappa" else _WIDEST_OF_SHARE
-        of_these = pilot.answers if goal.target == "these" else None
-        needed = labels_for_kappa(goal.reach, deviation, answers=of_these)
-        there = 0 if sample.has_gap else pilot.n
-        more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
-        shows = goal.reach * math.sqrt(max(needed / pilot.answers, 1.0))
-    else:
-        more, shows, effect = known.more, known.shows, known.design_effect
-    return PlanNeed(
-        answers=pilot.answers,
-        labelled=pilot.n,
-        more=more,
-        shows=shows,
-        share=pilot.share if pilot.is_known else None,
-        explained=pilot.explained if pilot.is_known else None,
-        design_effect=effect,
-        is_rough=known is not None and known.is_rough,
-    )
 
 
 def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Result:

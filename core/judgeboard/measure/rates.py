@@ -286,7 +286,20 @@ class _Measure:
         if has_bounds and sample.has_gap:
             limits = self._bounds(sample, inside)
         elif has_bounds and share.value is not None and _many_undecided(sample):
-            limits = _undecided_bounds(sample)
+            # The rate if all answers that people did not decide are good, and if all of them are
+            # bad.
+            low, high = (
+                rate(
+                    [
+                        Stratum(each.answers, each.labelled + undecided, each.bad + bad * undecided)
+                        for each, undecided in zip(
+                            sample.counts, sample.undecided.tolist(), strict=True
+                        )
+                    ]
+                ).value
+                for bad in (0, 1)
+            )
+            limits = low or 0.0, high or 0.0
 
         # Where few labels decide the value, the interval alone is shown.
         ends, too_few = _lopsided_ends(share), part_with_too_few_labels(sample)
@@ -576,20 +589,6 @@ _ERRS_OTHERWISE = (
 def _many_undecided(sample: SampledLabels) -> bool:
     undecided = int(sample.undecided.sum())
     return undecided > _MOST_UNDECIDED * (len(sample.response_ids) + undecided)
-
-
-def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
-    """Return the rate if all answers that people did not decide are good, and if all of them are bad."""
-    low, high = (
-        rate(
-            [
-                Stratum(each.answers, each.labelled + undecided, each.bad + bad * undecided)
-                for each, undecided in zip(sample.counts, sample.undecided.tolist(), strict=True)
-            ]
-        ).value
-        for bad in (0, 1)
-    )
-    return low or 0.0, high or 0.0
 
 
 def answers_of(where: RowFilter) -> str:

@@ -519,11 +519,20 @@ class LabelledAnswers:
         picked = self.picked[at].astype(np.int64)
         split = np.where(self.usable[at], verdict if self.grade == "label" else GOOD, UNUSABLE)
         split = split if by_verdicts is None else by_verdicts[classes.one]
-        draws = _missed_draws(
-            [each[at] for each in (*self._could_be_drawn, *drawn_from)],
-            in_random_order & labelled,
-            n,
-        )
+        # For each class of ``n`` answers a number of the samples that these could not be drawn in,
+        # 0: none.
+        could_be_drawn = [each[at] for each in (*self._could_be_drawn, *drawn_from)]
+        reviewed = in_random_order & labelled
+        draws = np.zeros(len(reviewed), dtype=np.int64)
+        for could in could_be_drawn:
+            share = float(n @ (reviewed & could)) / max(int(n @ could), 1)
+            if (1 - share) ** int(n @ ~could) <= _LEFT_OUT_BY_CHANCE:
+                draws = 2 * draws + ~could
+                occurring = np.bincount(draws) > 0
+                occurring[0] = (
+                    True  # the number of answers that no draw missed, also if there are none
+                )
+                draws = (np.cumsum(occurring) - 1)[draws]
         names, strata = _numbered(
             draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES
         )
@@ -729,25 +738,6 @@ def _summed_with_hidden(
         np.concatenate([sampled, np.zeros(hidden, dtype=np.bool_)]),
         values,
     )
-
-
-def _missed_draws(
-    could_be_drawn: Sequence[BoolArray], reviewed: BoolArray, n: IntArray
-) -> IntArray:
-    """Return for each class of ``n`` answers a number of the samples that these could not be drawn in, 0: none.
-
-    A draw does not count if it missed so few answers that a sample as large as those ``reviewed``
-    among the others would often leave all of them out.
-    """
-    numbers = np.zeros(len(reviewed), dtype=np.int64)
-    for could in could_be_drawn:
-        share = float(n @ (reviewed & could)) / max(int(n @ could), 1)
-        if (1 - share) ** int(n @ ~could) <= _LEFT_OUT_BY_CHANCE:
-            numbers = 2 * numbers + ~could
-            occurring = np.bincount(numbers) > 0
-            occurring[0] = True  # the number of answers that no draw missed, also if there are none
-            numbers = (np.cumsum(occurring) - 1)[numbers]
-    return numbers
 
 
 def _numbered(codes: AnyArray, most: int) -> tuple[IntArray, IntArray]:

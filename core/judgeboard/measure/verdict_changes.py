@@ -135,19 +135,8 @@ def comparison_page(
     all pairs.
     """
     source = PairSource(connection)
-    comparison = compare(pairs, _people(source, pairs), source.cuts)
-    rows = [row for row in comparison.rows if direction is None or row.direction is direction]
-    shown = tuple(rows[offset : None if limit is None else offset + limit])
-    return ComparisonPage(
-        comparison, len(rows), shown, pair_texts(connection, [row.pair for row in shown])
-    )
-
-
-def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:
-    """Return people's sides: from the majority label, or else from the mean groundedness, cut like a judge's.
-
-    An answer on which the labels of people tie has no side.
-    """
+    # People's sides: from the majority label, or else from the mean groundedness, cut like a
+    # judge's.
     labelled = person_grades(source.reviews, "label").response_ids
     labels, scores = source.people("label"), source.people("groundedness")
     types = {pair.response_id: pair.query_type for pair in pairs}
@@ -162,4 +151,13 @@ def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]
         zip(scores.response_ids[without_label].tolist(), below[without_label].tolist(), strict=True)
     )
     sides |= zip(labels.response_ids.tolist(), bad.tolist(), strict=True)
-    return {response_id: Side.BAD if is_bad else Side.GOOD for response_id, is_bad in sides.items()}
+    comparison = compare(
+        pairs,
+        {response_id: Side.BAD if is_bad else Side.GOOD for response_id, is_bad in sides.items()},
+        source.cuts,
+    )
+    rows = [row for row in comparison.rows if direction is None or row.direction is direction]
+    shown = tuple(rows[offset : None if limit is None else offset + limit])
+    return ComparisonPage(
+        comparison, len(rows), shown, pair_texts(connection, [row.pair for row in shown])
+    )

@@ -79,7 +79,24 @@ def compare_versions(
         )
     both = BothJudged(connection, versions)
     both.loaded.check_nothing_hidden("a comparison of versions")
-    return both.compare(within, left_out=_left_out(connection, both))
+    # Count the answers with grades that are not compared.
+    ties = (
+        both.loaded.sample(both.rows, by_group=False).left_out.get("ties", 0)
+        if len(both.rows)
+        else 0
+    )
+    graded = people_values(graded_reviews(connection), SCALES["label"]).response_ids
+    made = answers_of_prompts(connection, [each.id for each in both.versions])
+    labelled = [each.answers.response_ids[each.labelled] for each in (both.loaded, both.other)]
+    of_one = np.setdiff1d(np.union1d(*labelled), both.loaded.answers.response_ids[both.rows])
+    return both.compare(
+        within,
+        left_out={
+            "ties": ties,
+            **made.counts(graded),
+            "labelled_but_judged_by_one": len(np.setdiff1d(of_one, made.both)),
+        },
+    )
 
 
 class BothJudged:
@@ -190,24 +207,6 @@ class KnownChances:
         return sum(each.answers for each in counts) ** 2 / sum(
             each.answers**2 / each.labelled for each in counts
         )
-
-
-def _left_out(connection: Connection, both: BothJudged) -> dict[str, int]:
-    """Count the answers with grades that are not compared."""
-    ties = (
-        both.loaded.sample(both.rows, by_group=False).left_out.get("ties", 0)
-        if len(both.rows)
-        else 0
-    )
-    graded = people_values(graded_reviews(connection), SCALES["label"]).response_ids
-    made = answers_of_prompts(connection, [each.id for each in both.versions])
-    labelled = [each.answers.response_ids[each.labelled] for each in (both.loaded, both.other)]
-    of_one = np.setdiff1d(np.union1d(*labelled), both.loaded.answers.response_ids[both.rows])
-    return {
-        "ties": ties,
-        **made.counts(graded),
-        "labelled_but_judged_by_one": len(np.setdiff1d(of_one, made.both)),
-    }
 
 
 def compare_verdicts(

@@ -209,21 +209,21 @@ def _set(
             )
         if role is not person.role:
             if signs_in:
-                _keep_an_admin(everybody, person, role)
+                others = any(
+                    role_of(each) is Role.ADMIN for each in everybody if each.id != person.id
+                )
+                if (
+                    person.role is Role.ADMIN
+                    and role is not Role.ADMIN
+                    and not others
+                    and load_settings().admin is None
+                ):
+                    raise BadInput(
+                        f"{person.name} is the only admin: make another person admin first"
+                    )
             set_role(connection, person.id, role)
             _record(connection, kind, actor, person, role=role)
     return person.changed(role=role)
-
-
-def _keep_an_admin(everybody: list[Reviewer], person: Reviewer, role: Role) -> None:
-    others = any(role_of(each) is Role.ADMIN for each in everybody if each.id != person.id)
-    if (
-        person.role is Role.ADMIN
-        and role is not Role.ADMIN
-        and not others
-        and load_settings().admin is None
-    ):
-        raise BadInput(f"{person.name} is the only admin: make another person admin first")
 
 
 def _record(

@@ -19,11 +19,6 @@ PATIENCE_SECONDS = 5.0  # until a write begins; exporters give up after 10 s
 LONGEST_WRITE_SECONDS = 60.0  # of a transaction that has begun
 
 
-def _is_deadlock(error: Exception) -> bool:
-    """Return whether PostgreSQL ended the transaction because another process waited for it."""
-    return isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", None) == "40P01"
-
-
 class _Write(NamedTuple):
     run: Callable[[Connection], Any]
     done: Future[Any]
@@ -101,7 +96,13 @@ class Writer:
                 results = [write.run(connection) for write in writes]
         except Exception as error:  # noqa: BLE001 - it is the result of the requests
             writes = [write for write in writes if write.begin()]
-            if len(writes) == 1 or (is_outage(error) and not _is_deadlock(error)):
+            if len(writes) == 1 or (
+                is_outage(error)
+                and not (
+                    isinstance(error, OperationalError)
+                    and getattr(error.orig, "sqlstate", None) == "40P01"
+                )
+            ):
                 for write in writes:
                     write.done.set_exception(error)
             else:  # one request must not spoil those of others

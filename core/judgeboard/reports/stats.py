@@ -124,6 +124,14 @@ def stats(connection: Connection) -> Stats:
         )
         for version in list_versions(connection)
     )
+    by_rule = count_flags(connection)
+    open_graded = count_open_graded(connection)
+    nothing = dict.fromkeys(map(str, FlagState), 0)
+    rules = sorted(RULES.keys() | by_rule.keys())
+    by_rule_and_state = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
+    by_state = {
+        state: sum(states[state] for states in by_rule_and_state.values()) for state in nothing
+    }
     return Stats(
         responses=count_log(connection),
         reviews=sum(grader.reviews for grader in graders),
@@ -133,7 +141,7 @@ def stats(connection: Connection) -> Stats:
             for status in map(str, Status)
         },
         judge_versions=versions,
-        flags=_flags(count_flags(connection), count_open_graded(connection)),
+        flags=FlagCounts(by_state, by_rule_and_state, open_graded),
         graders=tuple(graders),
         agreement=tuple(
             row
@@ -280,16 +288,6 @@ def _version(
         without_groundedness=without_groundedness,
         ties=ties,
     )
-
-
-def _flags(by_rule: dict[str, dict[str, int]], open_graded: int) -> FlagCounts:
-    nothing = dict.fromkeys(map(str, FlagState), 0)
-    rules = sorted(RULES.keys() | by_rule.keys())
-    by_rule_and_state = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
-    by_state = {
-        state: sum(states[state] for states in by_rule_and_state.values()) for state in nothing
-    }
-    return FlagCounts(by_state, by_rule_and_state, open_graded)
 
 
 def _agreement(

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -106,7 +105,15 @@ def differences(reviews: Sequence[Review]) -> tuple[str, ...]:
         if values and round(max(values) - min(values), 9) >= limit:  # rounded: 0.9 - 0.5 is 0.4
             names.append(name)
     fields = sorted(
-        {name for grade in grades for name, value in grade.choices.items() if _is_category(value)}
+        {
+            name
+            for grade in grades
+            for name, value in grade.choices.items()
+            if (
+                isinstance(value, str | bool)
+                or (isinstance(value, list) and isinstance(value[0], str))
+            )
+        }
     )
     return tuple(names) + tuple(
         name
@@ -120,11 +127,6 @@ def differ_words(differ_on: Sequence[str]) -> str:
     if ALL_UNSURE in differ_on:
         return "are all unsure"
     return f"differ on {' and '.join(differ_on)}" if differ_on else ""
-
-
-def _is_category(value: Any) -> bool:
-    """Whether a value of a label schema is one or more categories, or yes or no, and not a number or a ranking."""
-    return isinstance(value, str | bool) or (isinstance(value, list) and isinstance(value[0], str))
 
 
 def _counts(review: Review) -> bool:

@@ -1,4 +1,4 @@
-"""Submissions: what a person says about a flag, an answer, an item or a review, and how it becomes a review."""
+"""Submissions: decisions and grades on a flag, an answer, an item or a review, and how each becomes a review."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -101,7 +101,7 @@ DECIDED = "You decided this item already."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a person says about one subject. `submit` stores it as a review.
+    """The decision and the grade of a person on one subject. `submit` stores them as a review.
 
     One field names the subject:
 
@@ -185,7 +185,7 @@ class Submitted:
 
 
 def submit(store: Store, submission: Submission) -> Submitted:
-    """Store what a person says as a review, and update the flags and the item that the review decides.
+    """Store a submission as a review, and update the flags and the item that the review decides.
 
     Raises:
         DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that
@@ -360,7 +360,23 @@ def _review_leased(connection: Connection, submission: Submission, token: str) -
     refusal = _refusal(connection, lease, item, queue, reviewer, submission.at)
     seen = _seen(connection, queue, item, reviewer, taken_at or submission.at)
     if refusal is not None:
-        seen = tuple(sorted({*seen, *_visible_now(connection, item, reviewer)}))
+        # What is not hidden from a reviewer now: after their lease ended, they may have looked at
+        # it.
+        hidden = hidden_of(
+            connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id
+        )
+        seen = tuple(
+            sorted(
+                {
+                    *seen,
+                    *tuple(
+                        what
+                        for what, is_hidden in ((JUDGE, hidden.judge), (PEOPLE, hidden.people))
+                        if not is_hidden
+                    ),
+                }
+            )
+        )
     blind = queue.blind_judge and JUDGE not in seen
     grade = submission.grade
     if queue.implied_labels:
@@ -586,16 +602,6 @@ def _seen(
         or has_seen(connection, reviewer.id, item.response_id or 0, what)
         or had_all_reviews(connection, item, reviewer.id)
         or leased_where_visible(connection, item, reviewer.id, what, taken_at)
-    )
-
-
-def _visible_now(connection: Connection, item: QueueItem, reviewer: Reviewer) -> tuple[str, ...]:
-    """Return what is not hidden from a reviewer now: after their lease ended, they may have looked at it."""
-    hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
-    return tuple(
-        what
-        for what, is_hidden in ((JUDGE, hidden.judge), (PEOPLE, hidden.people))
-        if not is_hidden
     )
 
 

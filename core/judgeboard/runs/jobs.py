@@ -370,7 +370,18 @@ def request_rejudge(
             job = job.changed(judge=with_last_address(connection, job.judge))
             _check_confirmed(connection, job, confirmed_host)
             lock_requests(connection)
-            _refuse_twice(connection, job)
+            # Refuse a job if the same job has not ended: both would continue the same run and make
+            # every call twice.
+            for other in unfinished_jobs(connection):
+                if other.judge == job.judge and all(
+                    other.filter[name] == job.filter[name] for name in ("where", "mode")
+                ):
+                    asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"
+                    if other.cancelled_at is not None:
+                        raise BadInput(
+                            f"{asked} and cancelled it, but it has not stopped yet: try again in a moment"
+                        )
+                    raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
             insert_job(connection, job)
             record_event(connection, "job_requested", job.actor, details={"job": job.id}, now=now)
     except BaseException:
@@ -504,20 +515,6 @@ def _check_confirmed(connection: Connection, job: Job, confirmed_host: str | Non
         return counted(count_unasked(connection, *left), "answer")
 
     check_address(connection, job.judge, answers, confirmed_host)
-
-
-def _refuse_twice(connection: Connection, job: Job) -> None:
-    """Refuse a job if the same job has not ended: both would continue the same run and make every call twice."""
-    for other in unfinished_jobs(connection):
-        if other.judge == job.judge and all(
-            other.filter[name] == job.filter[name] for name in ("where", "mode")
-        ):
-            asked = f"{other.actor} started the same job at {other.created_at:%H:%M} UTC"
-            if other.cancelled_at is not None:
-                raise BadInput(
-                    f"{asked} and cancelled it, but it has not stopped yet: try again in a moment"
-                )
-            raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
 
 
 def _state(job: Job, run: Run | None, *, continued: bool, served: bool) -> str:

@@ -76,7 +76,20 @@ def pairs_between(store: Store, a: str, b: str, *, actor: str = "library") -> Pa
                     f"no answers with source {source!r}. Import them with --source {source}."
                 )
         partners = _partners(*sides)
-        result = store_pairs(connection, [_pair(a, b, first, second) for first, second in partners])
+        result = store_pairs(
+            connection,
+            [
+                Pair(
+                    source=f"{a} / {b}",
+                    external_id=f"{first.external_id} / {second.external_id}",
+                    question=first.query,
+                    query_type=first.query_type,
+                    reference=first.reference if first.reference is not None else second.reference,
+                    sides=(first.id, second.id),
+                )
+                for first, second in partners
+            ],
+        )
         if result.new:
             record_event(connection, "make_pairs", actor, details={"new": len(result.new)})
     if result.conflicts:
@@ -139,17 +152,6 @@ def _partners(of_a: list[LogAnswer], of_b: list[LogAnswer]) -> list[tuple[LogAns
     unmatched = pair_up(of_a, lambda each, other: each.evidence_group == other.evidence_group)
     pair_up(unmatched, lambda each, other: not (each.has_passages and other.has_passages))
     return partners
-
-
-def _pair(a: str, b: str, first: LogAnswer, second: LogAnswer) -> Pair:
-    return Pair(
-        source=f"{a} / {b}",
-        external_id=f"{first.external_id} / {second.external_id}",
-        question=first.query,
-        query_type=first.query_type,
-        reference=first.reference if first.reference is not None else second.reference,
-        sides=(first.id, second.id),
-    )
 
 
 class _Order(NamedTuple):

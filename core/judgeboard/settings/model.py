@@ -544,25 +544,21 @@ def _load(
     except ValidationError as error:
         raise _refused(error, file, os.environ) from None
     if file is not None:
-        _check_files(settings, file)
+        paths: list[tuple[tuple[str, ...], Any]] = [
+            ((name,), getattr(settings, name)) for name in FILES if name in file.values
+        ]
+        for section, names in SECTION_FILES.items():
+            for title, table in getattr(settings, section).items():
+                paths += [
+                    ((section, title, name), Path(path))
+                    for name in names
+                    if (path := getattr(table, name)) is not None
+                ]
+        for keys, path in paths:
+            if isinstance(path, Path) and not path.is_file():
+                raise file.fail(f"names the file {path}, which does not exist", *keys)
     settings._file, settings._stored = file, frozenset(stored)  # noqa: SLF001 - pydantic sets them in no other way
     return settings
-
-
-def _check_files(settings: Settings, file: ProjectFile) -> None:
-    paths: list[tuple[tuple[str, ...], Any]] = [
-        ((name,), getattr(settings, name)) for name in FILES if name in file.values
-    ]
-    for section, names in SECTION_FILES.items():
-        for title, table in getattr(settings, section).items():
-            paths += [
-                ((section, title, name), Path(path))
-                for name in names
-                if (path := getattr(table, name)) is not None
-            ]
-    for keys, path in paths:
-        if isinstance(path, Path) and not path.is_file():
-            raise file.fail(f"names the file {path}, which does not exist", *keys)
 
 
 def checked_thresholds(values: Mapping[str, object]) -> Thresholds:

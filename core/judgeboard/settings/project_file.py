@@ -59,7 +59,11 @@ class ProjectFile:
         path = (
             self.path.parent.resolve() / self.path.name
         )  # a link to a confirmed file is another file
-        mark = _confirmations() / hashlib.sha256(f"{path}\0{self.text}".encode()).hexdigest()
+        # The folder with an empty file for each confirmed content of a project file.
+        config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+        mark = (Path(config).expanduser() / "judgeboard" / "confirmed") / hashlib.sha256(
+            f"{path}\0{self.text}".encode()
+        ).hexdigest()
         if not mark.exists():
             command = shlex.join(["judgeboard", "config", "--confirm", "--config", str(path)])
             raise UnconfirmedFile(
@@ -198,12 +202,6 @@ def _texts(value: object, *keys: str) -> Iterator[tuple[tuple[str, ...], str]]:
             yield from _texts(entry, *keys)
     else:
         yield keys, str(value)
-
-
-def _confirmations() -> Path:
-    """Return the folder with an empty file for each confirmed content of a project file."""
-    config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return Path(config).expanduser() / "judgeboard" / "confirmed"
 
 
 def confirm(unconfirmed: UnconfirmedFile) -> None:

@@ -12,7 +12,6 @@ from judgeboard.stats.arrays import (
     FloatArray,
     Grouping,
     IntArray,
-    MidRanks,
     grouping,
     mid_ranks,
     mid_ranks_within,
@@ -70,7 +69,13 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
     if (reason := constant_side(judge, people)) is not None:
         return unmeasured(len(judge), reason)
     x, y, n = mid_ranks(judge), mid_ranks(people), len(judge)
-    order = _order_with_all(x, y) / n
+    # For each row the number of rows in the same order on both sides, minus those in opposite
+    # order.
+    up, down = (x.levels, y.levels), (x.levels.max() - x.levels, y.levels.max() - y.levels)
+    same = _both_below(up[0], up[1]) + _both_below(down[0], down[1])
+    order = (same - _both_below(up[0], down[1]) - _both_below(down[0], up[1])).astype(
+        np.float64
+    ) / n
     tied = [each.counts[each.levels] / n for each in (x, y)]
     # For two rows drawn with replacement: how often they differ on each side, and how far both
     # sides order them alike.
@@ -84,29 +89,14 @@ def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate
     return correlation_estimate(value, influence, groups)
 
 
-def _order_with_all(x: MidRanks, y: MidRanks) -> FloatArray:
-    """Return for each row the number of rows in the same order on both sides, minus those in opposite order."""
-    up, down = (x.levels, y.levels), (x.levels.max() - x.levels, y.levels.max() - y.levels)
-    same = _both_below(up[0], up[1]) + _both_below(down[0], down[1])
-    return (same - _both_below(up[0], down[1]) - _both_below(down[0], up[1])).astype(np.float64)
-
-
 def _both_below(x: IntArray, y: IntArray) -> IntArray:
     """Return, for each row, the number of rows with a smaller x and a smaller y."""
     # Sorted by x. Rows with equal x are in descending order of y, so that none of them counts as
     # below another.
     order = np.lexsort((-y, x))
     both_below = np.empty(len(x), dtype=np.int64)
-    both_below[order] = _before_and_below(y[order])
-    return both_below
-
-
-def _before_and_below(levels: IntArray) -> IntArray:
-    """Return for each row how many rows before it have a lower level.
-
-    In blocks of 2, 4, 8, … rows, each row of the right half is looked up in the sorted left half
-    (all blocks at once).
-    """
+    # For each row how many rows before it have a lower level.
+    levels = y[order]
     n, top = len(levels), int(levels.max()) + 1
     size = 1 << (n - 1).bit_length()
     padded, lower = np.append(levels, np.full(size - n, top)), np.zeros(size, dtype=np.int64)
@@ -118,7 +108,8 @@ def _before_and_below(levels: IntArray) -> IntArray:
             np.searchsorted(np.sort(left).ravel(), right) - block * width
         )
         width *= 2
-    return lower[:n]
+    both_below[order] = lower[:n]
+    return both_below
 
 
 def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:

@@ -37,7 +37,12 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     n = len(score)
     if (reason := missing_class(bad)) is not None:
         return unmeasured(n, reason)
-    beaten = _beaten(score, bad)
+    # For each row the share of rows of the other class on the correct side of it; ties count half.
+    ranks = mid_ranks(score)
+    good_above, bad_above = (
+        ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad)
+    )
+    beaten: FloatArray = np.where(bad, good_above, 1 - bad_above)
     value = float(beaten[bad].mean())
     variance = _variance(beaten - value, bad, groups)
     if variance is None:
@@ -66,16 +71,6 @@ def missing_class(bad: BoolArray) -> str | None:
     if bad.all():
         return "people found no good answer here"
     return None if bad.any() else "people found no bad answer here"
-
-
-def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
-    """Return for each row the share of rows of the other class on the correct side of it; ties count half."""
-    ranks = mid_ranks(score)
-    good_above, bad_above = (
-        ranks.mean_above(rows.astype(np.float64)) / rows.mean() for rows in (~bad, bad)
-    )
-    beaten: FloatArray = np.where(bad, good_above, 1 - bad_above)
-    return beaten
 
 
 def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | None:

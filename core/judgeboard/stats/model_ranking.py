@@ -141,7 +141,11 @@ def win_rates(wins: FloatArray) -> FloatArray:
 def bradley_terry(wins: FloatArray, start: FloatArray | None = None) -> FloatArray:
     """Return the strength of each model, with a mean of 0, from the wins of row over column; NaN if there is none."""
     k = len(wins)
-    if not _connected(wins):
+    # Whether every model leads to every other one by a chain of wins.
+    reached: BoolArray = (wins > 0) | np.eye(len(wins), dtype=np.bool_)
+    for _ in range(len(wins).bit_length()):
+        reached = reached @ reached
+    if not bool(reached.all()):
         return np.full(k, np.nan)
     from scipy.optimize import root  # loads slowly
     from scipy.special import expit  # loads slowly
@@ -162,11 +166,3 @@ def bradley_terry(wins: FloatArray, start: FloatArray | None = None) -> FloatArr
 
     solved = root(excess, np.zeros(k) if start is None else start, jac=slopes)
     return np.asarray(solved.x - solved.x.mean()) if solved.success else np.full(k, np.nan)
-
-
-def _connected(wins: FloatArray) -> bool:
-    """Return whether every model leads to every other one by a chain of wins."""
-    reached: BoolArray = (wins > 0) | np.eye(len(wins), dtype=np.bool_)
-    for _ in range(len(wins).bit_length()):
-        reached = reached @ reached
-    return bool(reached.all())

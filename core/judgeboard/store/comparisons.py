@@ -105,7 +105,19 @@ def store_comparisons(
     )
     for some in batches(items):
         batch = {key_of(item): item for item in reversed(some)}
-        rows = [_row(version.id, run_id, item, now) for item in batch.values()]
+        rows = [
+            {
+                "pair_id": item.pair_id,
+                "judge_version_id": version.id,
+                "condition": item.condition,
+                "reference": storable_or_none(item.reference),
+                "shown": item.shown,
+                "ask": item.ask,
+                "reasoning": storable_or_none(item.reasoning),
+                **step_values(item.record, run_id, now),
+            }
+            for item in batch.values()
+        ]
         ids = {ComparisonKey(*key): id_ for *key, id_ in connection.execute(statement, rows)}
         add_aspects(connection, {id_: batch[key].preferences for key, id_ in ids.items()})
 
@@ -219,19 +231,6 @@ def _asked(
         latest[key] = ask
         preferences[aspect] = preference
     return asked
-
-
-def _row(version_id: int, run_id: int | None, item: NewComparison, now: datetime) -> dict[str, Any]:
-    return {
-        "pair_id": item.pair_id,
-        "judge_version_id": version_id,
-        "condition": item.condition,
-        "reference": storable_or_none(item.reference),
-        "shown": item.shown,
-        "ask": item.ask,
-        "reasoning": storable_or_none(item.reasoning),
-        **step_values(item.record, run_id, now),
-    }
 
 
 QUESTION_START = 300

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Connection,
     DateTime,
     Float,
-    FromClause,
     Integer,
     Row,
     Select,
@@ -437,17 +436,14 @@ def pair_items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str
             .add_columns(
                 side.c.answer.label(f"answer_{name}"),
                 side.c.generator_model.label(f"model_{name}"),
-                _logged(side, origin).label(f"response_{name}"),
+                case(
+                    (side.c.kind == ResponseKind.LOG.value, side.c.external_id),
+                    else_=origin.c.external_id,
+                ).label(f"response_{name}"),
             )
         )
     rows = connection.execute(query).mappings()
     return {row["id"]: {**row, "metadata": row["extra"] or None} for row in rows}
-
-
-def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
-    return case(
-        (side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id
-    )
 
 
 def _human(

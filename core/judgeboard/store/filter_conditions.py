@@ -248,7 +248,11 @@ def subquery_conditions(
     """Return the conditions on ``response_id`` that need other tables; each is a subquery that is evaluated once."""
     conditions: list[ColumnElement[bool]] = []
     if where.rules or where.states:
-        conditions.append(response_id.in_(_flagged(where)))
+        query = select(FLAG.c.response_id).where(*rule_conditions(where))
+        states = where.states or tuple(
+            state.value for state in FlagState if state is not FlagState.SUPERSEDED
+        )
+        conditions.append(response_id.in_(query.where(FLAG.c.state.in_(states))))
     if needs_verdict(where):
         scored = select(CURRENT.c.response_id).where(*verdict_conditions(connection, where))
         conditions.append(response_id.in_(scored))
@@ -300,14 +304,6 @@ def _reviewed(
         )
         conditions.append(response_id.in_(reviews))
     return conditions
-
-
-def _flagged(where: RowFilter) -> Select[tuple[int]]:
-    query = select(FLAG.c.response_id).where(*rule_conditions(where))
-    states = where.states or tuple(
-        state.value for state in FlagState if state is not FlagState.SUPERSEDED
-    )
-    return query.where(FLAG.c.state.in_(states))
 
 
 def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:

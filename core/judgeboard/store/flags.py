@@ -354,28 +354,7 @@ def reconciling(
         flags = stored.get(state.response.id, [])
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
         changes.append(Reconciling(state, signals, flags, result))
-    kept = _kept_flags(connection, changes)
-    if not kept:
-        return changes
-    return [
-        each._replace(
-            result=replace(
-                each.result,
-                to_supersede=tuple(id_ for id_ in each.result.to_supersede if id_ not in kept),
-            )
-        )
-        for each in changes
-    ]
-
-
-def _kept_flags(connection: Connection, changes: Sequence[Reconciling]) -> set[int]:
-    """Return the flags to supersede that stay open.
-
-    They are flags of a random sample whose answers people reviewed, also if the share is smaller
-    now: their labels are of a random sample, because these answers were drawn. And they are flags
-    of audits and of other judges, if a person chose to keep them when the current judgment was
-    made.
-    """
+    # The flags to supersede that stay open.
     gone = [(flag, each.state) for each in changes for flag in each.superseded]
     drawn = {flag.id for flag, _ in gone if flag.rule == RANDOM_SAMPLE}
     of_judges = {flag.id: state for flag, state in gone if flag.rule in OF_SEVERAL_JUDGES}
@@ -399,7 +378,17 @@ def _kept_flags(connection: Connection, changes: Sequence[Reconciling]) -> set[i
         kept |= set(
             connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), chosen)).scalars()
         )
-    return kept
+    if not kept:
+        return changes
+    return [
+        each._replace(
+            result=replace(
+                each.result,
+                to_supersede=tuple(id_ for id_ in each.result.to_supersede if id_ not in kept),
+            )
+        )
+        for each in changes
+    ]
 
 
 def count_at_stake(

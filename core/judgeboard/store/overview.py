@@ -87,7 +87,36 @@ def day_counts(
     connection: Connection, reviewer_id: int | None, days: Sequence[date]
 ) -> list[DayCounts]:
     """Return the counts of consecutive days up to now; withdrawn decisions do not count."""
-    answers, decisions = _answers(connection, days), _decisions(connection, reviewer_id, days)
+    # Count the answers flagged or decided on these days, by state (open or not), flag day and
+    # decision day.
+    decided_on = _day_index(REVIEW.c.at, days)
+    of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(
+        *_decides_since(days)
+    )
+    closed = by_index(of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at").subquery()
+    made = _day_index(FLAG.c.created_at, days)
+    touched = select(FLAG.c.response_id).where(FLAG.c.created_at >= _start(days[0]))
+    flags = (
+        select(
+            FLAG.c.response_id,
+            func.coalesce(func.min(case((OPEN, made))), func.min(made)).label("made"),
+            func.max(case((OPEN, 1), else_=0)).label("is_open"),
+        )
+        .where(
+            FLAG.c.state != FlagState.SUPERSEDED.value,
+            FLAG.c.response_id.in_(touched.union(select(closed.c.response_id))),
+        )
+        .group_by(FLAG.c.response_id)
+        .subquery()
+    )
+    until = func.coalesce(closed.c.closed, _EARLIER).label("closed")
+    rows = select(flags.c.made, flags.c.is_open, until, func.count().label("n")).select_from(
+        flags.outerjoin(closed, closed.c.response_id == flags.c.response_id)
+    )
+    answers, decisions = (
+        connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all(),
+        _decisions(connection, reviewer_id, days),
+    )
     leading = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads)
     now = connection.execute(by_index(leading, FLAG, "ix_flag_open_rule")).scalar_one()
     counts = []
@@ -129,35 +158,6 @@ _OF_STATUS = (
     func.count(JUDGMENT.c.cost_micro),
     func.sum(JUDGMENT.c.cost_micro),
 )
-
-
-def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]:
-    """Count the answers flagged or decided on these days, by state (open or not), flag day and decision day."""
-    decided_on = _day_index(REVIEW.c.at, days)
-    of_answers = select(REVIEW.c.response_id, func.max(decided_on).label("closed")).where(
-        *_decides_since(days)
-    )
-    closed = by_index(of_answers.group_by(REVIEW.c.response_id), REVIEW, "ix_review_at").subquery()
-    made = _day_index(FLAG.c.created_at, days)
-    touched = select(FLAG.c.response_id).where(FLAG.c.created_at >= _start(days[0]))
-    flags = (
-        select(
-            FLAG.c.response_id,
-            func.coalesce(func.min(case((OPEN, made))), func.min(made)).label("made"),
-            func.max(case((OPEN, 1), else_=0)).label("is_open"),
-        )
-        .where(
-            FLAG.c.state != FlagState.SUPERSEDED.value,
-            FLAG.c.response_id.in_(touched.union(select(closed.c.response_id))),
-        )
-        .group_by(FLAG.c.response_id)
-        .subquery()
-    )
-    until = func.coalesce(closed.c.closed, _EARLIER).label("closed")
-    rows = select(flags.c.made, flags.c.is_open, until, func.count().label("n")).select_from(
-        flags.outerjoin(closed, closed.c.response_id == flags.c.response_id)
-    )
-    return connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all()
 
 
 def _decisions(

@@ -90,7 +90,30 @@ class CreatedQueue:
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add everything that matches a new queue, and its random sample, up to its maximum number of items."""
     if queue.subject == PAIRS:
-        return _fill_with_pairs(connection, queue, now)
+        # Add every pair with two answers that matches the queue's filter (query type, source and
+        # external id).
+        conditions = _pair_conditions(queue.filter)
+        if queue.sort not in PAIR_ORDERS:
+            raise BadInput(f"pairs are ordered by oldest or random, not {queue.sort.value}")
+        query = (
+            select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id)
+            .where(*conditions)
+            .order_by(PAIR.c.id)
+        )
+        new = [
+            NewItem(
+                pair_id=id_,
+                position=float(id_)
+                if queue.sort is QueueOrder.OLDEST
+                else sampling_number(f"{queue.seed}:order", *key),
+                reviews_needed=reviews_needed(queue, *key),
+            )
+            for id_, *key in connection.execute(query)
+        ]
+        if queue.max_items is not None:
+            new = nsmallest(queue.max_items, new, key=lambda item: (item.position, item.pair_id))
+        insert_items(connection, queue.id, new, now)
+        return CreatedQueue(queue, len(new))
     if not queue.flagged_only:
         return _draw(connection, queue, now)
     answers = matching_answers(connection, queue)
@@ -174,34 +197,6 @@ def _add_flags(connection: Connection, answers: dict[int, Matching]) -> None:
         connection, [OPEN, FLAG.c.response_id.in_(listed(connection, tuple(answers)))]
     )
     answers.update({answer.response_id: answer for answer in flagged})
-
-
-def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
-    """Add every pair with two answers that matches the queue's filter (query type, source and external id).
-
-    Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or
-    random.
-    """
-    conditions = _pair_conditions(queue.filter)
-    if queue.sort not in PAIR_ORDERS:
-        raise BadInput(f"pairs are ordered by oldest or random, not {queue.sort.value}")
-    query = (
-        select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(*conditions).order_by(PAIR.c.id)
-    )
-    new = [
-        NewItem(
-            pair_id=id_,
-            position=float(id_)
-            if queue.sort is QueueOrder.OLDEST
-            else sampling_number(f"{queue.seed}:order", *key),
-            reviews_needed=reviews_needed(queue, *key),
-        )
-        for id_, *key in connection.execute(query)
-    ]
-    if queue.max_items is not None:
-        new = nsmallest(queue.max_items, new, key=lambda item: (item.position, item.pair_id))
-    insert_items(connection, queue.id, new, now)
-    return CreatedQueue(queue, len(new))
 
 
 def count_matching(

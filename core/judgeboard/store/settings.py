@@ -162,7 +162,13 @@ def set_setting(
                 f"{gone}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}"
             )
     elif value is not None:
-        value = getattr(_checked(key, value), key)
+        # The thresholds with this one, the others as by default; raise BadInput if it is not valid.
+        thresholds = checked_thresholds({key: value})
+        if key == "checks" and value:
+            from judgeboard.flags.checks import named_checks  # few databases have checks
+
+            named_checks(thresholds.checks)
+        value = getattr(thresholds, key)
         named = naming(Thresholds.model_fields[key])
         if named is not None and named.what == "query type":
             check_query_types(connection, key, named.names(value))
@@ -191,16 +197,6 @@ def remembered_mapping(connection: Connection, source: str) -> dict[str, Any] | 
         .order_by(SETTING.c.id.desc())
     )
     return connection.execute(query.limit(1)).scalar()
-
-
-def _checked(key: str, value: Any) -> Thresholds:
-    """Return the thresholds with this one, the others as by default; raise BadInput if it is not valid."""
-    thresholds = checked_thresholds({key: value})
-    if key == "checks" and value:
-        from judgeboard.flags.checks import named_checks  # few databases have checks
-
-        named_checks(thresholds.checks)
-    return thresholds
 
 
 def check_query_types(connection: Connection, setting: str, types: Collection[str]) -> None:

@@ -123,7 +123,13 @@ def store_judgments_of_versions(
             version, run_id, _ = of_versions[number]
             items = [item for _, item in group]
             if new := insert_judgments(connection, version.id, run_id, items, now):
-                ids = measured if _is_measurement(connection, version) else judged
+                ids = (
+                    measured
+                    if (
+                        version.kind in COMBINED_KINDS and version.name != primary_judge(connection)
+                    )
+                    else judged
+                )
                 ids.update(item.response_id for item in items)
                 stored[number] += new
         for ids, flags in ((judged, True), (measured - judged, False)):
@@ -132,11 +138,6 @@ def store_judgments_of_versions(
                     connection, [each for each in responses if each.id in ids], now, flags=flags
                 )
     return stored
-
-
-def _is_measurement(connection: Connection, version: StoredVersion) -> bool:
-    """Whether a version combines judgments that are stored, and is not the primary judge: it changes no flag."""
-    return version.kind in COMBINED_KINDS and version.name != primary_judge(connection)
 
 
 def reapply_flags(

@@ -126,7 +126,17 @@ def judged_answers(
         return _read(connection, ids, of_response.where(*conditions))
     usable = select(
         CURRENT.c.query_type,
-        _packed(CURRENT.c.response_id, func.coalesce(CURRENT.c.quality, 0), _verdict(cuts)),
+        _packed(
+            CURRENT.c.response_id,
+            func.coalesce(CURRENT.c.quality, 0),
+            case(
+                (CURRENT.c.label == Label.HALLUCINATED.value, literal(BAD)),
+                (CURRENT.c.label.is_not(None), literal(GOOD)),
+                (CURRENT.c.groundedness.is_(None), literal(UNUSABLE)),
+                (below_cut(CURRENT.c.groundedness, CURRENT.c.query_type, cuts), literal(BAD)),
+                else_=literal(GOOD),
+            ),
+        ),
         CURRENT.c.evidence_group,
         func.coalesce(CURRENT.c.asked_day, NO_DAY),
         # A whole number of steps, because whole numbers are read fast. Closer scores count as
@@ -209,16 +219,6 @@ def _flagged(connection: Connection, ids: IntArray | None) -> tuple[IntArray, In
         read_numbers(connection, query.where(each))[1][0] for each in (PICKED, drawn)
     )
     return picked_ids, drawn_ids
-
-
-def _verdict(cuts: Cuts) -> ColumnElement[int]:
-    return case(
-        (CURRENT.c.label == Label.HALLUCINATED.value, literal(BAD)),
-        (CURRENT.c.label.is_not(None), literal(GOOD)),
-        (CURRENT.c.groundedness.is_(None), literal(UNUSABLE)),
-        (below_cut(CURRENT.c.groundedness, CURRENT.c.query_type, cuts), literal(BAD)),
-        else_=literal(GOOD),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -238,7 +238,10 @@ class _Undo:
             ids = [
                 id_
                 for id_ in connection.execute(query).scalars().all()
-                if not _is_used(connection, table, id_)
+                if not any(
+                    any_row(connection, child.c[column] == id_)
+                    for child, column in _children().get(table.name, ())
+                )
             ]
             self._withdraw({table.name: {(id_,) for id_ in ids}}, now)
         update_after_withdrawal(connection, changed, now)
@@ -569,13 +572,6 @@ def _values(
                 ).scalars()
             )
     return {value for value in values if value is not None}
-
-
-def _is_used(connection: Connection, table: Table, id_: int) -> bool:
-    return any(
-        any_row(connection, child.c[column] == id_)
-        for child, column in _children().get(table.name, ())
-    )
 
 
 def _subject(table: Table, row: Mapping[str, Any]) -> tuple[int | None, int | None]:

@@ -139,7 +139,14 @@ def read_traces(row: Row) -> Iterator[Trace]:
             reason = None if whole else _WITHOUT_SPANS
         if spans:
             metadata = trace_metadata(own, _OWN) | trace_metadata(_pairs(info.get("tags")), _OWN)
-            scores = [_score(each) for each in objects(info.get("assessments")) if _counts(each)]
+            scores = [
+                _score(each)
+                for each in objects(info.get("assessments"))
+                if (
+                    each.get("valid") is not False
+                    or value_at(each, ("source", "source_type")) != "HUMAN"
+                )
+            ]
             yield Trace(row, spans, scores, metadata, reason)
 
 
@@ -225,14 +232,6 @@ def _span(span: Mapping[str, Any], trace_id: str, of_trace: Mapping[str, Any]) -
 def _number(value: Any) -> Any:
     """Return an integer, which JSON may have as a text."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
-
-
-def _counts(assessment: Mapping[str, Any]) -> bool:
-    """Whether an assessment counts: a replaced one of a person does not, one of a judge does."""
-    return (
-        assessment.get("valid") is not False
-        or value_at(assessment, ("source", "source_type")) != "HUMAN"
-    )
 
 
 def _score(assessment: Mapping[str, Any]) -> Score:

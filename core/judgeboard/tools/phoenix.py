@@ -152,7 +152,7 @@ def _attributes_of(row: Mapping[str, Any]) -> dict[str, Any]:
             (
                 name[: name.index(mark) + len(mark) - 1]
                 for mark in _METADATA
-                if _is_inside(name, mark)
+                if (name.startswith(mark) if mark[0] != "." else mark in name)
             ),
             None,
         )
@@ -163,10 +163,6 @@ def _attributes_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return attributes | {
         name: json.dumps(value, ensure_ascii=False) for name, value in objects_by_name.items()
     }
-
-
-def _is_inside(name: str, mark: str) -> bool:
-    return name.startswith(mark) if mark[0] != "." else mark in name
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -253,7 +249,10 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         messages=messages,
         passages=_passages(fields, operation),
         tool_calls=_tool(fields) if operation is Operation.TOOL else tool_calls_in(outputs),
-        model=first_scalar(fields, _MODELS) or _requested_model(fields),
+        model=first_scalar(fields, _MODELS)
+        or first_scalar(
+            parsed_object(fields.get("llm.invocation_parameters")), ("model", "model_name")
+        ),
         prompt_tokens=as_count(fields.get("llm.token_count.prompt")),
         completion_tokens=as_count(fields.get("llm.token_count.completion")),
         cost=as_number(fields.get("llm.cost.total")),
@@ -357,12 +356,6 @@ def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     values = {"arguments": arguments, "result": parsed(fields.get("output.value"))}
     content = {key: value for key, value in values.items() if value is not None}
     return ({"id": as_text(fields.get("tool_call.id")), "name": name, **content},) if name else ()
-
-
-def _requested_model(fields: Mapping[str, Any]) -> str | None:
-    return first_scalar(
-        parsed_object(fields.get("llm.invocation_parameters")), ("model", "model_name")
-    )
 
 
 # What it gets back: annotations of spans, or of traces if the span of an answer is not known

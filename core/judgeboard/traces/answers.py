@@ -82,6 +82,8 @@ def _taken(tree: Call, source: str) -> Taken:
     if details:
         metadata[DETAILS] = details
     query_type = _query_type(metadata)
+    # The cost, rounded to a millionth as in the database.
+    total = _total(tree, "cost")
     response = Response(
         source=source,
         external_id=tree.trace_id,
@@ -90,7 +92,9 @@ def _taken(tree: Call, source: str) -> Taken:
         passages=None if passages is None else tuple(storable(text)[0] for text in passages),
         query_type=query_type or "unspecified",
         generator_model=_model_name(tree, model or answering),
-        generator_cost=_cost(tree),
+        generator_cost=round(total * 1_000_000) / 1_000_000
+        if total is not None and 0 <= total <= MAX_COST
+        else None,
         messages=_messages(tree, answering, model, question, uses),
         asked_at=time_at(tree.started_ns),
         metadata=_as_json(metadata),
@@ -169,7 +173,10 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
             ]
             return (
                 bare_question(text, beside)
-                if call.part.messages or _is_prompt(text, models)
+                if call.part.messages
+                or any(
+                    message["content"] == text for call in models for message in call.part.messages
+                )
                 else text
             ), call
     return None, None
@@ -178,11 +185,6 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
 def _models(tree: Call, answering: Call) -> list[Call]:
     """Return the models that answered: inside the call with the answer, or else anywhere."""
     return list(answering.answering_models()) or list(tree.answering_models())
-
-
-def _is_prompt(text: str, models: Iterable[Call]) -> bool:
-    """Return whether a model got the text whole."""
-    return any(message["content"] == text for call in models for message in call.part.messages)
 
 
 def _model_call(tree: Call, answering: Call) -> Call | None:
@@ -314,16 +316,6 @@ def _total(tree: Call, name: str) -> Any:
         )
         totals[id(call)] = sum(inside) if inside else own
     return totals[id(tree)]
-
-
-def _cost(tree: Call) -> float | None:
-    """Return the cost, rounded to a millionth as in the database."""
-    total = _total(tree, "cost")
-    return (
-        round(total * 1_000_000) / 1_000_000
-        if total is not None and 0 <= total <= MAX_COST
-        else None
-    )
 
 
 def _model_name(tree: Call, answering: Call) -> str | None:

@@ -133,7 +133,18 @@ def failure(reply_type: str, status: int, message: str) -> bytes:
 
 def _parse(request: Message, body: bytes, content_type: str) -> None:
     if media_type(content_type) == JSON:
-        _parse_json(request, body)
+        # Read a request in JSON. A null is an absent value, an unknown field is ignored.
+        try:
+            fields = load_json(body)
+        except ValueError:
+            raise BadInput("the body is not JSON") from None
+        if not isinstance(fields, dict):
+            raise BadInput("the body is not a JSON object")
+        _write_ids_in_base64(fields)
+        try:
+            ParseDict(fields, request, ignore_unknown_fields=True)
+        except ParseError as error:
+            raise BadInput(f"the body is not an OTLP request: {error}") from None
         return
     with suppress(DecodeError):
         request.ParseFromString(body)
@@ -144,21 +155,6 @@ def _parse(request: Message, body: bytes, content_type: str) -> None:
         request.ParseFromString(lenient.SerializeToString())
     except DecodeError:
         raise BadInput("the body is not an OTLP request in protobuf") from None
-
-
-def _parse_json(request: Message, body: bytes) -> None:
-    """Read a request in JSON. A null is an absent value, an unknown field is ignored."""
-    try:
-        fields = load_json(body)
-    except ValueError:
-        raise BadInput("the body is not JSON") from None
-    if not isinstance(fields, dict):
-        raise BadInput("the body is not a JSON object")
-    _write_ids_in_base64(fields)
-    try:
-        ParseDict(fields, request, ignore_unknown_fields=True)
-    except ParseError as error:
-        raise BadInput(f"the body is not an OTLP request: {error}") from None
 
 
 def _write_ids_in_base64(request: dict[str, Any]) -> None:

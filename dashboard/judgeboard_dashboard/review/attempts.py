@@ -164,28 +164,30 @@ class AttemptsSection:
                 )
             left, right = stacking_columns("attempts", [1, 1.35], gap="small")
             with left:
-                show(_list(sequence, attempt))
+                viewed = attempt
+                cards = [
+                    _card(sequence, attempt, viewed=attempt is viewed)
+                    for attempt in sequence.attempts
+                ]
+                names = {attempt.number: attempt.name for attempt in sequence.attempts}
+                selections = [
+                    tag(
+                        "div",
+                        tag("b", sequence.people[choice.reviewer_id]),
+                        f" selected {names[choice.number]}, {when(choice.at)}",
+                    )
+                    for choice in sequence.selected
+                ]
+                show(
+                    tag(
+                        "div",
+                        *cards,
+                        tag("div", *selections, cls="jb-selected") if selections else None,
+                        cls="jb-attempts",
+                    )
+                )
             with right:
                 show(_text(sequence, attempt))
-
-
-def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
-    cards = [_card(sequence, attempt, viewed=attempt is viewed) for attempt in sequence.attempts]
-    names = {attempt.number: attempt.name for attempt in sequence.attempts}
-    selections = [
-        tag(
-            "div",
-            tag("b", sequence.people[choice.reviewer_id]),
-            f" selected {names[choice.number]}, {when(choice.at)}",
-        )
-        for choice in sequence.selected
-    ]
-    return tag(
-        "div",
-        *cards,
-        tag("div", *selections, cls="jb-selected") if selections else None,
-        cls="jb-attempts",
-    )
 
 
 def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> Html:
@@ -271,11 +273,17 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
         sides = list(
             zip((before, viewed), both_sides(before.answer or "", viewed.answer), strict=True)
         )
-    columns = [tag("div", _heading(attempt), text) for attempt, text in sides]
+    columns = [
+        tag(
+            "div",
+            tag(
+                "div",
+                capital(attempt.name),
+                tag("span", _scores(attempt)),
+                cls="jb-label jb-both-ends",
+            ),
+            text,
+        )
+        for attempt, text in sides
+    ]
     return tag("div", *columns, cls=f"jb-attempt-text{' jb-sides' if len(columns) > 1 else ''}")
-
-
-def _heading(attempt: ShownAttempt) -> Html:
-    return tag(
-        "div", capital(attempt.name), tag("span", _scores(attempt)), cls="jb-label jb-both-ends"
-    )

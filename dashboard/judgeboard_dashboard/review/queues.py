@@ -1,7 +1,7 @@
 """The parts of the view Queues: the list of queues, one queue with its people, and the form for a new queue."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from itertools import count as count_from
 from typing import Any
@@ -528,7 +528,17 @@ def queue_form() -> None:
         if st.button(
             "Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False
         ):
-            _create(values, people, reviewer, schema)
+            with saving("Not created"):
+                new = new_queue(**values)
+                assigned = people_named(store(), people, new=not sign_in().asked, by=reviewer)
+                created = create_queue(store(), new, by=reviewer, assigned=assigned, schema=schema)
+                items = count(created.joined, "pair" if new.subject == PAIRS else "answer")
+                sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
+                message = f"Created: {created.queue.name} with {items}{sample}."
+                if created.short:
+                    message += f" {created.short:,} more were requested, but no random-sample flags are left."
+                confirm("queues", message)
+                go(new=None)
 
 
 def _what(values: dict[str, Any], where: RowFilter) -> None:
@@ -746,21 +756,3 @@ def _new_schema() -> None:
 
 def _use_schema(stored: SchemaVersion) -> None:
     st.session_state[_NEW_SCHEMA] = stored.title
-
-
-def _create(
-    values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None
-) -> None:
-    with saving("Not created"):
-        new = new_queue(**values)
-        assigned = people_named(store(), people, new=not sign_in().asked, by=reviewer)
-        created = create_queue(store(), new, by=reviewer, assigned=assigned, schema=schema)
-        items = count(created.joined, "pair" if new.subject == PAIRS else "answer")
-        sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
-        message = f"Created: {created.queue.name} with {items}{sample}."
-        if created.short:
-            message += (
-                f" {created.short:,} more were requested, but no random-sample flags are left."
-            )
-        confirm("queues", message)
-        go(new=None)

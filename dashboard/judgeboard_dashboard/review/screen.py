@@ -234,11 +234,42 @@ def bar(
             return
         asked = actions.question()
         if asked is not None and asked.label is None:
-            question, choices = IMPLIED_QUESTION, _implied_choices(actions)
+            # No keys of decisions: people press those fast, and this answer is for all their decisions.
+            answers = (
+                (True, "Yes, store the label", "Enter", ":material/label:"),
+                (False, "No label", "Backspace", ":material/label_off:"),
+            )
+            question, choices = (
+                IMPLIED_QUESTION,
+                [
+                    choice(
+                        name=f"implied_{implied}",
+                        label=label,
+                        act=partial(actions.answer_implied, implied),
+                        key=key,
+                        icon=icon,
+                        tip="Stored for your next decisions. A lead can choose for everybody in Flag rules.",
+                    )
+                    for implied, label, key, icon in answers
+                ],
+            )
         elif asked is not None:
             question, choices = (
                 f"You marked it {asked.label}. Which is right?",
-                _contradiction_choices(actions),
+                [
+                    choice(
+                        name=f"contradicted_{decision}",
+                        label=label,
+                        act=partial(actions.answer_contradiction, decision),
+                        key=key,
+                        icon=icon,
+                        tip=f"Stores the label {IMPLIED[decision]} with this decision",
+                    )
+                    for decision, label, key, icon in (
+                        (Decision.CONFIRM, "Hallucinated", "Y", ":material/flag:"),
+                        (Decision.DISMISS, "Grounded", "N", ":material/check:"),
+                    )
+                ],
             )
         with row_of_buttons(question, row_key="decide"):
             for button in choices:
@@ -268,42 +299,6 @@ def problem_question(draft: Draft, rules: Collection[str]) -> str:
 def implied_words(labels: Mapping[Decision, Label]) -> str:
     """Return the labels that decisions imply, to be put after the question; empty if they imply none."""
     return f" Y: {labels[Decision.CONFIRM]}, N: {labels[Decision.DISMISS]}" if labels else ""
-
-
-def _implied_choices(actions: Actions) -> list[Choice]:
-    # No keys of decisions: people press those fast, and this answer is for all their decisions.
-    answers = (
-        (True, "Yes, store the label", "Enter", ":material/label:"),
-        (False, "No label", "Backspace", ":material/label_off:"),
-    )
-    return [
-        choice(
-            name=f"implied_{implied}",
-            label=label,
-            act=partial(actions.answer_implied, implied),
-            key=key,
-            icon=icon,
-            tip="Your choice is stored for your next decisions. A lead can choose for everybody in Settings.",
-        )
-        for implied, label, key, icon in answers
-    ]
-
-
-def _contradiction_choices(actions: Actions) -> list[Choice]:
-    return [
-        choice(
-            name=f"contradicted_{decision}",
-            label=label,
-            act=partial(actions.answer_contradiction, decision),
-            key=key,
-            icon=icon,
-            tip=f"Stores the label {IMPLIED[decision]} with this decision",
-        )
-        for decision, label, key, icon in (
-            (Decision.CONFIRM, "Hallucinated", "Y", ":material/flag:"),
-            (Decision.DISMISS, "Grounded", "N", ":material/check:"),
-        )
-    ]
 
 
 def decision_choices(

@@ -155,7 +155,26 @@ def passage_list(
                 evidence=near,
             )
         )
-    return tag("div", _jumps(passages), *parts)
+    total = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
+    return tag(
+        "div",
+        tag(
+            "div",
+            tag(
+                "input",
+                type="search",
+                cls="jb-search",
+                aria_label="Search the passages",
+                placeholder="Search (C), next (R)",
+            ),
+            tag("span", total),
+            join(
+                tag("a", str(number), href=f"#p{number}") for number in range(1, len(passages) + 1)
+            ),
+            cls="jb-jumps",
+        ),
+        *parts,
+    )
 
 
 def text_views(response: Response) -> list[TextView]:
@@ -325,23 +344,6 @@ def _passage(
         tag("div", text, cls="jb-evidence"),
         cls="jb-passage",
         id=f"p{number}",
-    )
-
-
-def _jumps(passages: Sequence[str]) -> Html:
-    total = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
-    return tag(
-        "div",
-        tag(
-            "input",
-            type="search",
-            cls="jb-search",
-            aria_label="Search the passages",
-            placeholder="Search (C), next (R)",
-        ),
-        tag("span", total),
-        join(tag("a", str(number), href=f"#p{number}") for number in range(1, len(passages) + 1)),
-        cls="jb-jumps",
     )
 
 

@@ -136,7 +136,14 @@ class _View:
         start = 100 * (call.started_ns - self.first) / self.length
         width = 100 * max(call.ended_ns - call.started_ns, 0) / self.length
         kind = None if part.operation is Operation.OTHER else str(part.operation)
-        facts = (kind, shortened(part.model or "", LONGEST_NAME), _tokens(call))
+        # The tokens of a span: "412 + 96 tokens" are those sent and those received.
+        sent, received = call.part.prompt_tokens, call.part.completion_tokens
+        known = [f"{number:,}" for number in (sent, received) if number is not None]
+        facts = (
+            kind,
+            shortened(part.model or "", LONGEST_NAME),
+            f"{' + '.join(known)} tokens" if known else None,
+        )
         summary = tag(
             "summary",
             tag("b", name, title=name),
@@ -219,13 +226,6 @@ def _values(values: Iterable[tuple[str, Any]]) -> Html | None:
         for part in (tag("span", name), tag("span", value_words(value)))
     ]
     return tag("div", *parts, cls="jb-log") if parts else None
-
-
-def _tokens(call: Call) -> str | None:
-    """Return the tokens of a span: "412 + 96 tokens" are those sent and those received."""
-    sent, received = call.part.prompt_tokens, call.part.completion_tokens
-    known = [f"{number:,}" for number in (sent, received) if number is not None]
-    return f"{' + '.join(known)} tokens" if known else None
 
 
 def _took(nanoseconds: int) -> str:

@@ -1,6 +1,5 @@
 """The page Agreement: one sentence on whether the judge can be trusted, with its figures."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -121,7 +120,53 @@ def agreement() -> None:
     with st.container(
         key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"
     ):
-        filters = _filters()
+        with reading() as connection:
+            graders = graders_by_name(connection)
+            metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
+        judge_field = st.container(width=190)
+        grade = grade_field()
+        of: Of = choose(
+            "Compare",
+            {name: of for of, name in OF_NAMES.items() if of != "judges"},
+            key="compare",
+            width=175,
+        )
+        # Show the field of the people; return the one reviewer, or how everybody counts, and the
+        # field in the address.
+        disabled = of != "judge"
+        words = {
+            name: capital(compared_with(human, grade))
+            for name, human in HUMANS.items()
+            if len(graders) > 1
+        }
+        chosen = st.selectbox(
+            "People",
+            [*HUMANS, *graders],
+            key="people",
+            bind="query-params",
+            width=243,
+            disabled=disabled,
+            format_func=lambda name: str(words.get(name, name)).replace(
+                "else lower median of people", "else lower median"
+            ),
+            help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
+            "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
+        )
+        reviewer_id, human, query = (
+            graders.get(chosen),
+            HUMANS.get(chosen, "gold"),
+            {} if chosen == "Everybody" else {"people": [chosen]},
+        )
+        fields = {name: by for by, name in BY_NAMES.items()} | dict(
+            zip(metadata, metadata, strict=True)
+        )
+        by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
+        st.space("stretch")
+        table_switch()
+        where, implied_labels = part_of_log(implied_matter=grade == "label" and of != "repeats")
+        query |= {} if implied_labels else {"implied": ["false"]}
+        counted = CountedGrades(reviewer_id, human, implied_labels, where)
+        filters = Filters(judge_field, of, grade, counted, query, by)
         report = st.container(width="content")
         version_id, choice, shown = None, None, None
         if filters.of == "judge":
@@ -137,60 +182,6 @@ def agreement() -> None:
         _show_raters(choice)
     else:
         empty("No judge has repeats. Make some: `judgeboard judge --repeats 3`")
-
-
-def _filters() -> Filters:
-    with reading() as connection:
-        graders = graders_by_name(connection)
-        metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
-    judge_field = st.container(width=190)
-    grade = grade_field()
-    of: Of = choose(
-        "Compare",
-        {name: of for of, name in OF_NAMES.items() if of != "judges"},
-        key="compare",
-        width=175,
-    )
-    reviewer_id, human, query = _people_field(graders, grade, disabled=of != "judge")
-    fields = {name: by for by, name in BY_NAMES.items()} | dict(
-        zip(metadata, metadata, strict=True)
-    )
-    by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
-    st.space("stretch")
-    table_switch()
-    where, implied_labels = part_of_log(implied_matter=grade == "label" and of != "repeats")
-    query |= {} if implied_labels else {"implied": ["false"]}
-    counted = CountedGrades(reviewer_id, human, implied_labels, where)
-    return Filters(judge_field, of, grade, counted, query, by)
-
-
-def _people_field(
-    graders: Mapping[str, int], grade: GradeName, *, disabled: bool
-) -> tuple[int | None, Human, Query]:
-    """Show the field of the people; return the one reviewer, or how everybody counts, and the field in the address."""
-    words = {
-        name: capital(compared_with(human, grade))
-        for name, human in HUMANS.items()
-        if len(graders) > 1
-    }
-    chosen = st.selectbox(
-        "People",
-        [*HUMANS, *graders],
-        key="people",
-        bind="query-params",
-        width=243,
-        disabled=disabled,
-        format_func=lambda name: str(words.get(name, name)).replace(
-            "else lower median of people", "else lower median"
-        ),
-        help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
-        "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
-    )
-    return (
-        graders.get(chosen),
-        HUMANS.get(chosen, "gold"),
-        {} if chosen == "Everybody" else {"people": [chosen]},
-    )
 
 
 def _report_buttons(filters: Filters, version_id: int | None) -> None:
@@ -386,7 +377,34 @@ def _details(figures: AgreementFigures, filters: Filters) -> None:
     figures.missed()
     left, right = stacking_columns("figures", [1.35, 1])
     with left:
-        _all_figures(figures)
+        heading(f"All figures of {figures.result.title}")
+        of_all, alone = all_and_alone(figures.result)
+        if figures.result.is_of_graded:
+            caption(f"{answers_words(figures.result.n, figures.result.answers)}:")
+        rows = figures_table(of_all)
+        table(
+            rows,
+            [cell_rows(figures.cell())] * len(rows.rows),
+            key="figures",
+            most=len(rows.rows),
+            under=("The CSV file also contains the figures of every slice.",),
+            csv=lambda: _file_with_slices(figures.page.choice),
+        )
+        if alone:
+            caption(f"{answers_words(figures.result.n, None)}:")
+            rows = figures_table(alone)
+            table(
+                rows,
+                [cell_rows(figures.cell())] * len(rows.rows),
+                key="figures_alone",
+                most=len(rows.rows),
+            )
+        if (classes := figures.result.part("classes")) is not None:
+            table(
+                part_table(classes),
+                [cell_rows(figures.cell(people=each)) for each in classes.slices],
+                key="classes",
+            )
     with right:
         if shown.grade == "label":
             figures.over_time(details)
@@ -458,37 +476,6 @@ def _worth_of_flags() -> None:
             else f"According to people, about {one_in(bad)} of the answers that no rule flagged are bad.",
         ),
     )
-
-
-def _all_figures(figures: AgreementFigures) -> None:
-    heading(f"All figures of {figures.result.title}")
-    of_all, alone = all_and_alone(figures.result)
-    if figures.result.is_of_graded:
-        caption(f"{answers_words(figures.result.n, figures.result.answers)}:")
-    rows = figures_table(of_all)
-    table(
-        rows,
-        [cell_rows(figures.cell())] * len(rows.rows),
-        key="figures",
-        most=len(rows.rows),
-        under=("The CSV file also contains the figures of every slice.",),
-        csv=lambda: _file_with_slices(figures.page.choice),
-    )
-    if alone:
-        caption(f"{answers_words(figures.result.n, None)}:")
-        rows = figures_table(alone)
-        table(
-            rows,
-            [cell_rows(figures.cell())] * len(rows.rows),
-            key="figures_alone",
-            most=len(rows.rows),
-        )
-    if (classes := figures.result.part("classes")) is not None:
-        table(
-            part_table(classes),
-            [cell_rows(figures.cell(people=each)) for each in classes.slices],
-            key="classes",
-        )
 
 
 def _file_with_slices(choice: AgreementChoice) -> Table:

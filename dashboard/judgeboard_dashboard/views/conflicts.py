@@ -89,7 +89,21 @@ def conflicts() -> None:
     review_session().screen = None
     to_adjudicate: Sequence[ConflictLine] = ()
     if may(reviewer, Action.ADJUDICATE):
-        _adjudicated(queue, reviewer)
+        session = review_session()
+        take_input(session)
+        if session.adjudicated:
+            with st.container(
+                key="conflicts_adjudicated",
+                horizontal=True,
+                vertical_alignment="center",
+                gap="small",
+            ):
+                if session.message:
+                    show(
+                        tag("div", session.message, cls="jb-note" if session.refused else "jb-say")
+                    )
+                undo = partial(undo_review, store(), session, reviewer, queue=queue)
+                undo_choice(session.adjudicated[-1], undo)(quiet=True)
         to_adjudicate = _open_conflicts(queue)
     with reading() as connection:
         own = own_conflicts(connection, reviewer.id, limit=MOST)
@@ -106,19 +120,6 @@ def conflicts() -> None:
         _table(
             lines, "own_conflicts", None, "Reviews of others are shown once a lead has adjudicated."
         )
-
-
-def _adjudicated(queue: str | None, lead: Reviewer) -> None:
-    session = review_session()
-    take_input(session)
-    if session.adjudicated:
-        with st.container(
-            key="conflicts_adjudicated", horizontal=True, vertical_alignment="center", gap="small"
-        ):
-            if session.message:
-                show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
-            undo = partial(undo_review, store(), session, lead, queue=queue)
-            undo_choice(session.adjudicated[-1], undo)(quiet=True)
 
 
 def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:

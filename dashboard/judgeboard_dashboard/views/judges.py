@@ -3,7 +3,7 @@
 import streamlit as st
 
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
+from judgeboard.health.record import Check, KeptRecords, State
 from judgeboard.health.report import (
     EMPTY,
     HealthPage,
@@ -105,29 +105,26 @@ def _checks(health: HealthPage) -> None:
                 maker = next(
                     (place for place, of_method in made.items() if check in of_method), None
                 )
-                _check(check, command=maker is None)
+                command = maker is None
+                figure_ = figure_words(check)
+                head = tag(
+                    "div",
+                    tag("b", check_title(check)),
+                    tag("span", figure_, cls="jb-figure") if figure_ else None,
+                    cls="jb-check-head",
+                )
+                show(
+                    tag(
+                        "div",
+                        head,
+                        tag("div", commands(check.sentence), cls="jb-said"),
+                        cls=MARKS.get(check.state, "jb-check") if check.applies else "jb-check",
+                    )
+                )
+                if command and check.command and check.state is not State.OK:
+                    command_block(check.command)
                 if maker is not None and check is made[maker][-1]:
                     load_object(maker)(health, made[maker])
-
-
-def _check(check: Check, *, command: bool) -> None:
-    figure_ = figure_words(check)
-    head = tag(
-        "div",
-        tag("b", check_title(check)),
-        tag("span", figure_, cls="jb-figure") if figure_ else None,
-        cls="jb-check-head",
-    )
-    show(
-        tag(
-            "div",
-            head,
-            tag("div", commands(check.sentence), cls="jb-said"),
-            cls=MARKS.get(check.state, "jb-check") if check.applies else "jb-check",
-        )
-    )
-    if command and check.command and check.state is not State.OK:
-        command_block(check.command)
 
 
 def _scores(health: HealthPage) -> None:
@@ -144,35 +141,33 @@ def _scores(health: HealthPage) -> None:
         (Column("Level"), Column("Answers", "count")),
         tuple(zip(levels.names, levels.counts.tolist(), strict=True)),
     )
+    targets: list[Rows | None] = []
+    for place, n in enumerate(levels.counts.tolist()):
+        where = None
+        if n and name == "quality":
+            where = RowFilter(
+                judge_version=health.record.version.id, min_quality=place + 1, max_quality=place + 1
+            )
+        elif n and name == "groundedness":
+            # Scores are rounded to tenths: for example, 0.25 to just under 0.35 counts as 0.3.
+            low, high = max(place / 10 - 0.05, 0), min(place / 10 + 0.04999, 1)
+            where = RowFilter(
+                judge_version=health.record.version.id,
+                min_score=round(low, 5),
+                max_score=round(high, 5),
+            )
+        targets.append(None if where is None else responses(where))
     figure(
         lambda: levels_chart(levels, name),
         LEVELS_HEIGHT,
         rows,
-        _targets(health.record.version.id, name, levels),
+        targets,
         key=f"levels_{health.record.version.id}_{names.index(name)}",
         says=f"Number of answers per level of {name} by {health.record.version.title}",
         under=("Click a level to list its answers.",)
         if name in {"groundedness", "quality"}
         else (),
     )
-
-
-def _targets(version_id: int, name: str, levels: LevelCounts) -> list[Rows | None]:
-    targets: list[Rows | None] = []
-    for place, n in enumerate(levels.counts.tolist()):
-        where = None
-        if n and name == "quality":
-            where = RowFilter(
-                judge_version=version_id, min_quality=place + 1, max_quality=place + 1
-            )
-        elif n and name == "groundedness":
-            # Scores are rounded to tenths: for example, 0.25 to just under 0.35 counts as 0.3.
-            low, high = max(place / 10 - 0.05, 0), min(place / 10 + 0.04999, 1)
-            where = RowFilter(
-                judge_version=version_id, min_score=round(low, 5), max_score=round(high, 5)
-            )
-        targets.append(None if where is None else responses(where))
-    return targets
 
 
 def _answers(health: HealthPage) -> None:

@@ -79,26 +79,22 @@ def judging() -> None:
         )
         for line in lines:
             show_problem(line.rule.name, line.rule.problem)
-        _buttons(chosen)
+        name, judge = chosen.rule.name, chosen.version.title
+        if chosen.failed_today:
+            caption(f"{name}: {count(chosen.failed_today, 'call')} without a verdict today.")
+        caption(_NEXT_STEPS.get(chosen.state))
+        if chosen.earlier:
+            before = ", ".join(f"{each.title} until {when(each.until)}" for each in chosen.earlier)
+            caption(f"Judges of this rule before {judge}: {before}. Their judgments are kept.")
+        confirmation("judge_of_rule")
+        state_buttons(chosen.rule)
+        reviewer = current_reviewer()
+        if reviewer is not None and may(reviewer, Action.KEEP_JUDGING_RULES):
+            with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{name}"):
+                _change_judge(chosen, reviewer)
     else:
         caption("There is no judging rule yet.")
     _form()
-
-
-def _buttons(line: RuleProgress) -> None:
-    name, judge = line.rule.name, line.version.title
-    if line.failed_today:
-        caption(f"{name}: {count(line.failed_today, 'call')} without a verdict today.")
-    caption(_NEXT_STEPS.get(line.state))
-    if line.earlier:
-        before = ", ".join(f"{each.title} until {when(each.until)}" for each in line.earlier)
-        caption(f"Judges of this rule before {judge}: {before}. Their judgments are kept.")
-    confirmation("judge_of_rule")
-    state_buttons(line.rule)
-    reviewer = current_reviewer()
-    if reviewer is not None and may(reviewer, Action.KEEP_JUDGING_RULES):
-        with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{name}"):
-            _change_judge(line, reviewer)
 
 
 _NEXT_STEPS = {

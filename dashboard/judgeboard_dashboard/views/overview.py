@@ -307,7 +307,8 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
     lines = [
         (name, each.statistics["agreement"])
         for name, each in agreements.items()
-        if each and _known(each)
+        if each
+        and ("agreement" in each.statistics and each.statistics["agreement"].value is not None)
     ]
     if lines:
         by_name = {
@@ -328,10 +329,6 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
         key="overview_agreement_open",
         icon=":material/handshake:",
     )
-
-
-def _known(result: AgreementResult) -> bool:
-    return "agreement" in result.statistics and result.statistics["agreement"].value is not None
 
 
 def _overlap(missing: str) -> None:

@@ -1,6 +1,5 @@
 """The page Problems: issues, failure modes and their list; one issue with its weeks and its form."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,6 @@ from judgeboard.domain import Action, IssueState
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import paragraph
 from judgeboard.measure.periods import FIRST_YEAR, start_of
-from judgeboard.measure.trend import Point
 from judgeboard.people.permissions import may
 from judgeboard.reviews.failure_modes import (
     GROUPS,
@@ -272,7 +270,15 @@ def _issue(issue: Issue) -> None:
     with left:
         sentence(paragraph(issue_notes(issue, figures)))
         if figures.weeks:
-            _by_week(figures.weeks, issue.fixed_day)
+            title = "Share with this problem"
+            fixes = [] if issue.fixed_day is None else [(issue.fixed_day, "Fix")]
+            weeks_of_fixes = [start_of(day, "week") for day, _ in fixes]
+            end = end_of_shares(week.estimate for week in figures.weeks)
+            axis = trend.TrendAxis(title, days=7, high=end).over(figures.weeks, also=weeks_of_fixes)
+            chart = trend.trend_chart(figures.weeks, fixes, axis)
+            says = f"{title} per week, {len(figures.weeks)} points with 95 % intervals"
+            targets = [responses(week.where) for week in figures.weeks]
+            clickable_chart(chart, trend.HEIGHT, targets, key="issue_weeks", says=says)
             untimed = f"{count(figures.without_time, 'answer')} without a time left out."
             misdated = f"{count(figures.misdated, 'answer')} dated before {FIRST_YEAR} or in the future left out."
             caption(
@@ -282,18 +288,6 @@ def _issue(issue: Issue) -> None:
             )
     with right:
         _form(issue)
-
-
-def _by_week(weeks: Sequence[Point], fixed_day: int | None) -> None:
-    title = "Share with this problem"
-    fixes = [] if fixed_day is None else [(fixed_day, "Fix")]
-    weeks_of_fixes = [start_of(day, "week") for day, _ in fixes]
-    end = end_of_shares(week.estimate for week in weeks)
-    axis = trend.TrendAxis(title, days=7, high=end).over(weeks, also=weeks_of_fixes)
-    chart = trend.trend_chart(weeks, fixes, axis)
-    says = f"{title} per week, {len(weeks)} points with 95 % intervals"
-    targets = [responses(week.where) for week in weeks]
-    clickable_chart(chart, trend.HEIGHT, targets, key="issue_weeks", says=says)
 
 
 def _form(issue: Issue) -> None:

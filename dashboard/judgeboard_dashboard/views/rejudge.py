@@ -67,7 +67,33 @@ def rejudge() -> None:
     write_address(PAGE, {**query, **address.query()})
     with right:
         show_trial()
-        _outcome(address)
+        try:
+            job = _shown_job(address)
+        except NotFound:
+            problem("This job does not exist.")
+            job = None
+        if job is not None:
+            _job_panel(job)
+            if job.finished and job.run_id is not None and job.version_id is not None and job.ok:
+                health = Rows("judges", {"version": job.judge_title or ""})
+                if job.mode == AskMode.ANCHORS:
+                    open_button("Show anchors", health, key="job_anchors")
+                elif ResponseKind.CONTROL in job.where.kinds:
+                    open_button("Show health checks", health, key="job_health")
+                else:
+                    changes = Rows("verdicts", {"run": str(job.run_id)})
+                    open_button(
+                        "Show changes",
+                        changes,
+                        key="job_changes",
+                        type="primary",
+                        icon=":material/difference:",
+                    )
+        elif not before_import():
+            empty(
+                "No job is running.",
+                "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`",
+            )
 
 
 def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
@@ -78,36 +104,6 @@ def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
         choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
     chosen = filter_row(PAGE, choices)
     return chosen.where, chosen.query
-
-
-def _outcome(address: RejudgeAddress) -> None:
-    try:
-        job = _shown_job(address)
-    except NotFound:
-        problem("This job does not exist.")
-        job = None
-    if job is not None:
-        _job_panel(job)
-        if job.finished and job.run_id is not None and job.version_id is not None and job.ok:
-            health = Rows("judges", {"version": job.judge_title or ""})
-            if job.mode == AskMode.ANCHORS:
-                open_button("Show anchors", health, key="job_anchors")
-            elif ResponseKind.CONTROL in job.where.kinds:
-                open_button("Show health checks", health, key="job_health")
-            else:
-                changes = Rows("verdicts", {"run": str(job.run_id)})
-                open_button(
-                    "Show changes",
-                    changes,
-                    key="job_changes",
-                    type="primary",
-                    icon=":material/difference:",
-                )
-    elif not before_import():
-        empty(
-            "No job is running.",
-            "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`",
-        )
 
 
 def _shown_job(address: RejudgeAddress) -> JobProgress | None:

@@ -130,7 +130,14 @@ def responses() -> None:
         choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
         titles = version_titles(connection)
         known = choices.metadata
-        columns = _columns(known)
+        # The chosen metadata columns. If the browser has changed the address, its columns are
+        # chosen.
+        fields = {each.field for each in known}
+        asked = [field for field in st.query_params.get_all(SHOWN) if field in fields]
+        if _COLUMNS not in st.session_state or st.session_state.get(_COLUMNS_WRITTEN) != asked:
+            st.session_state[_COLUMNS] = asked
+        st.session_state[_COLUMNS_WRITTEN] = st.session_state[_COLUMNS]
+        columns = tuple(st.session_state[_COLUMNS])
         sorts = {name: order.words for name, order in ORDERS.items()} | _metadata_orders(
             known, columns
         )
@@ -174,21 +181,24 @@ def responses() -> None:
                 )
         selecting = select_button("responses")
     _table(answers, filters, values, selecting=selecting)
-    _foot(filters, answers)
+    limit = f" · the CSV file has the first {MAX_EXPORTED:,}; judgeboard export writes all"
+    turning_foot(
+        "responses",
+        answers,
+        "answer",
+        lambda: _export(filters),
+        query=filters.query,
+        more=limit if answers.total > MAX_EXPORTED else "",
+        # A cell of agreement is a list of answers, and the filter of a job cannot contain such a
+        # list.
+        beside=None
+        if filters.where.response_ids is not None
+        else lambda: filter_buttons("responses", "match", filters.query, answers.total),
+    )
     used = {metadata_condition(each).field for each in filters.where.metadata}
     if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
         used.add(filters.sort.removeprefix(DESCENDING).removeprefix(METADATA))
     without_index(used, known)
-
-
-def _columns(known: Sequence[MetadataField]) -> tuple[str, ...]:
-    """Return the chosen metadata columns. If the browser has changed the address, its columns are chosen."""
-    fields = {each.field for each in known}
-    asked = [field for field in st.query_params.get_all(SHOWN) if field in fields]
-    if _COLUMNS not in st.session_state or st.session_state.get(_COLUMNS_WRITTEN) != asked:
-        st.session_state[_COLUMNS] = asked
-    st.session_state[_COLUMNS_WRITTEN] = st.session_state[_COLUMNS]
-    return tuple(st.session_state[_COLUMNS])
 
 
 def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> dict[str, str]:
@@ -264,23 +274,6 @@ def _all_ids(filters: Filters) -> tuple[int, ...]:
             .page(None, None, MOST_ANSWERS, tuple)
             .lines
         )
-
-
-def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
-    limit = f" · the CSV file has the first {MAX_EXPORTED:,}; judgeboard export writes all"
-    turning_foot(
-        "responses",
-        answers,
-        "answer",
-        lambda: _export(filters),
-        query=filters.query,
-        more=limit if answers.total > MAX_EXPORTED else "",
-        # A cell of agreement is a list of answers, and the filter of a job cannot contain such a
-        # list.
-        beside=None
-        if filters.where.response_ids is not None
-        else lambda: filter_buttons("responses", "match", filters.query, answers.total),
-    )
 
 
 def _export(filters: Filters) -> Table:

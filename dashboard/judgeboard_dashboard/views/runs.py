@@ -130,7 +130,22 @@ def runs() -> None:
     newest = f"The latest {MOST}; the CSV file has all." if len(lines) == MOST else None
     foot(lambda: Table.of(_lines(100_000), RUN_COLUMNS), "runs", COUNTS, newest)
     _problems(chosen)
-    _cost()
+    # Show what the calls of the last quarter cost, by purpose and judge version.
+    heading("Cost")
+    with reading() as connection:
+        shown = costs(connection, utc_now())
+    sentence(notes.paragraph(costs_notes(shown)))
+    if shown.lines:
+        under = (
+            "A week begins on Monday, UTC. All calls of a run count in the week in which the run started.",
+        )
+        table(
+            costs_table([shown.total, *shown.lines]),
+            key=f"costs_{len(shown.lines)}",
+            name="costs",
+            under=under,
+            most=8,
+        )
 
 
 def _lines(limit: int) -> list[RunLine]:
@@ -222,25 +237,6 @@ def _buttons(line: RunLine, version_id: int) -> None:
             verb="Retry",
             noun="answer",
             command=command,
-        )
-
-
-def _cost() -> None:
-    """Show what the calls of the last quarter cost, by purpose and judge version."""
-    heading("Cost")
-    with reading() as connection:
-        shown = costs(connection, utc_now())
-    sentence(notes.paragraph(costs_notes(shown)))
-    if shown.lines:
-        under = (
-            "A week begins on Monday, UTC. All calls of a run count in the week in which the run started.",
-        )
-        table(
-            costs_table([shown.total, *shown.lines]),
-            key=f"costs_{len(shown.lines)}",
-            name="costs",
-            under=under,
-            most=8,
         )
 
 

@@ -203,7 +203,24 @@ def self_reference() -> None:
             ),
             ("self_reference", chosen.version.id, chosen.k, chosen.needed),
         )
-        chosen = _list_fields(items, chosen)
+        listed = choose(
+            "List",
+            {name: name for name in (EVERY, *items.parts(chosen.needed))},
+            key="listed",
+            width=230,
+        )
+        names = sorted(set(items.categories))
+        category = st.selectbox(
+            "Category",
+            names,
+            index=None,
+            key="category",
+            bind="query-params",
+            placeholder="All categories",
+            width=180,
+        )
+        st.space("stretch")
+        chosen = chosen._replace(listed=listed, category=category)
     if not items.n:
         empty(f"No question has {chosen.k} samples of {chosen.version.title}.")
         return
@@ -264,27 +281,6 @@ def _gate_fields(versions: list[StoredVersion]) -> Choices:
     k = choose("Samples", counts, key="samples", width=90, tip="Samples per question")
     gates = {gate_words(each, k): each for each in (samples_needed(TAU, k), *range(k, 0, -1))}
     return Choices(version, k, choose("Gate threshold", gates, key="gate", width=120))
-
-
-def _list_fields(items: Items, chosen: Choices) -> Choices:
-    listed = choose(
-        "List",
-        {name: name for name in (EVERY, *items.parts(chosen.needed))},
-        key="listed",
-        width=230,
-    )
-    names = sorted(set(items.categories))
-    category = st.selectbox(
-        "Category",
-        names,
-        index=None,
-        key="category",
-        bind="query-params",
-        placeholder="All categories",
-        width=180,
-    )
-    st.space("stretch")
-    return chosen._replace(listed=listed, category=category)
 
 
 def _items(result: SelfReferenceResult, items: Items, chosen: Choices) -> None:

@@ -105,10 +105,29 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")
-        _save(
-            {} if reasons else changed(lines, entered),
-            [line for line in lines if line.origin == "stored"],
-        )
+        changes = {} if reasons else changed(lines, entered)
+        stored = [line for line in lines if line.origin == "stored"]
+        reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
+        label = f"Save {count(len(changes), 'change')}" if changes else "Save"
+        with st.container(key="settings_buttons", horizontal=True, gap="small"):
+            off = not changes or reviewer is None
+            if (
+                st.button(label, key="settings_save", type="primary", disabled=off, wrap=False)
+                and reviewer is not None
+            ):
+                store_settings(changes, reviewer)
+            nothing = not stored or reviewer is None
+            if (
+                st.button(
+                    "Restore defaults",
+                    key="settings_defaults",
+                    type="tertiary",
+                    disabled=nothing,
+                    wrap=False,
+                )
+                and reviewer is not None
+            ):
+                store_settings(dict.fromkeys(line.key for line in stored), reviewer)
 
 
 def _field(line: SettingLine, choices: Mapping[str, Sequence[str]]) -> Any:
@@ -160,30 +179,6 @@ def _widget(key: str, choices: Sequence[str] | None) -> Callable[..., Any]:
         else str,
         placeholder="none",
     )
-
-
-def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
-    reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
-    label = f"Save {count(len(changes), 'change')}" if changes else "Save"
-    with st.container(key="settings_buttons", horizontal=True, gap="small"):
-        off = not changes or reviewer is None
-        if (
-            st.button(label, key="settings_save", type="primary", disabled=off, wrap=False)
-            and reviewer is not None
-        ):
-            store_settings(changes, reviewer)
-        nothing = not stored or reviewer is None
-        if (
-            st.button(
-                "Restore defaults",
-                key="settings_defaults",
-                type="tertiary",
-                disabled=nothing,
-                wrap=False,
-            )
-            and reviewer is not None
-        ):
-            store_settings(dict.fromkeys(line.key for line in stored), reviewer)
 
 
 with page(answers=False):

@@ -103,27 +103,6 @@ def suites() -> None:
     if not everything:
         empty_page(PURPOSE, "No suite runs yet.", FORMAT, command=RUN)
         return
-    filters = _filters(everything)
-    result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
-    sentence(paragraph(findings(result)))
-    caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
-    left, right = stacking_columns("suites", [1.6, 1])
-    with left:
-        _runs(filters)
-    with right:
-        heading("By dimension")
-        dimensions = Table.of(result.dimensions.items(), DIMENSION_COLUMNS)
-        table(
-            dimensions,
-            key="suite_dimensions",
-            under=("Mean score (1 to 5) over the cases with a score.",),
-        )
-    _failures(result)
-    _unmeasured(result)
-    _comparison(filters, result)
-
-
-def _filters(everything: Sequence[SuiteRun]) -> Filters:
     with st.container(
         key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"
     ):
@@ -141,7 +120,31 @@ def _filters(everything: Sequence[SuiteRun]) -> Filters:
         baseline = choose(
             "Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160
         )
-    return Filters(runs, chosen, baseline)
+    filters = Filters(runs, chosen, baseline)
+    result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
+    sentence(paragraph(findings(result)))
+    caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
+    left, right = stacking_columns("suites", [1.6, 1])
+    with left:
+        heading("All runs")
+        table(
+            Table.of(filters.runs, RUN_COLUMNS),
+            [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in filters.runs],
+            key="suite_runs",
+            under=("Click a row to open the run.",),
+            most=8,
+        )
+    with right:
+        heading("By dimension")
+        dimensions = Table.of(result.dimensions.items(), DIMENSION_COLUMNS)
+        table(
+            dimensions,
+            key="suite_dimensions",
+            under=("Mean score (1 to 5) over the cases with a score.",),
+        )
+    _failures(result)
+    _unmeasured(result)
+    _comparison(filters, result)
 
 
 def _title(run_id: int) -> str:
@@ -202,17 +205,6 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
         key="suite_changes",
         under=("Largest drop first. Only dimensions that both runs have are compared.",),
         columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=70)},
-        most=8,
-    )
-
-
-def _runs(filters: Filters) -> None:
-    heading("All runs")
-    table(
-        Table.of(filters.runs, RUN_COLUMNS),
-        [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in filters.runs],
-        key="suite_runs",
-        under=("Click a row to open the run.",),
         most=8,
     )
 

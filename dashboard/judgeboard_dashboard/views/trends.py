@@ -9,7 +9,7 @@ from judgeboard.measure.changes import ERRORS
 from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.periods import Period
 from judgeboard.measure.result import Result
-from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel, Trend
+from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel
 from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
 from judgeboard.reports.trends import corrected_table, evidence_notes, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
@@ -92,7 +92,19 @@ def trends() -> None:
         show_points(rows, shown, key=f"trend_{figures.name}_{figures.period}_by_{figures.by}")
     else:
         trend_panels(figures, shown, drawn)
-    _caption(figures, max(len(panel.points) for panel in drawn))
+    most_points = max(len(panel.points) for panel in drawn)
+    measure = figures.of_measure
+    parts = [
+        f"Line: {'share' if measure.is_share else 'mean'} per {figures.period} (UTC)",
+        "Band: 95 % interval",
+        f"Grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
+        f"Dotted line: flag threshold {figures.threshold:g}"
+        if figures.threshold is not None and not measure.is_share
+        else None,
+        "Dashed vertical line: new judge version" if figures.marks else None,
+    ]
+    legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
+    caption(None if as_tables() else legend)
     if figures.by not in SPLITS:
         without_index({figures.by.removeprefix(METADATA)}, known)
 
@@ -221,21 +233,6 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
         bind="query-params",
     )
     return [*whole, *(panel for panel in groups if panel.group in names)]
-
-
-def _caption(figures: Trend, most_points: int) -> None:
-    measure = figures.of_measure
-    parts = [
-        f"Line: {'share' if measure.is_share else 'mean'} per {figures.period} (UTC)",
-        "Band: 95 % interval",
-        f"Grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
-        f"Dotted line: flag threshold {figures.threshold:g}"
-        if figures.threshold is not None and not measure.is_share
-        else None,
-        "Dashed vertical line: new judge version" if figures.marks else None,
-    ]
-    legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
-    caption(None if as_tables() else legend)
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> None:

@@ -17,7 +17,6 @@ from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.listing import LinePage
 from judgeboard.store.runs import get_run, run_counts
 from judgeboard.store.verdict_pairs import (
-    OneVerdict,
     PairTexts,
     VerdictPair,
     pairs_of_run,
@@ -59,19 +58,15 @@ def verdicts() -> None:
     if run_id is None:
         _versions()
     else:
-        _run(run_id)
-
-
-def _run(run_id: int) -> None:
-    """Compare the verdicts of a run with the earlier verdicts of its judge."""
-    with reading() as connection:
-        run = get_run(connection, run_id)
-        usable = run_counts(connection, [run.id])[run.id].ok
-        title = version_titles(connection).get(run.judge_version_id or 0)
-    label = f"Run {run.id} of {title}, compared with earlier verdicts"
-    chip(label, partial(go, run=None, new=title), key="chosen_run")
-    if _requested(usable):
-        _changes(lambda connection: pairs_of_run(connection, run_id), {"run": [str(run_id)]})
+        # Compare the verdicts of a run with the earlier verdicts of its judge.
+        with reading() as connection:
+            run = get_run(connection, run_id)
+            usable = run_counts(connection, [run.id])[run.id].ok
+            title = version_titles(connection).get(run.judge_version_id or 0)
+        label = f"Run {run.id} of {title}, compared with earlier verdicts"
+        chip(label, partial(go, run=None, new=title), key="chosen_run")
+        if _requested(usable):
+            _changes(lambda connection: pairs_of_run(connection, run_id), {"run": [str(run_id)]})
 
 
 def _versions() -> None:
@@ -191,10 +186,14 @@ def _two_verdicts(change: Compared, texts: PairTexts) -> None:
         ("New", change.pair.new, texts.new_reasoning),
     ):
         words = f"{name} · {titles[verdict.version_id]}"
+        grades = [
+            f"groundedness {score(verdict.groundedness)}",
+            f"quality {verdict.quality or UNKNOWN}",
+        ]
         sides.append(
             tag(
                 "div",
-                side_head(words, _grades(verdict)),
+                side_head(words, " · ".join([*grades, verdict.label] if verdict.label else grades)),
                 shortened_text(reasoning, "No reasoning is stored."),
             )
         )
@@ -206,14 +205,6 @@ def _two_verdicts(change: Compared, texts: PairTexts) -> None:
             key="open_item",
             icon=":material/open_in_full:",
         )
-
-
-def _grades(verdict: OneVerdict) -> str:
-    grades = [
-        f"groundedness {score(verdict.groundedness)}",
-        f"quality {verdict.quality or UNKNOWN}",
-    ]
-    return " · ".join([*grades, verdict.label] if verdict.label else grades)
 
 
 with page():

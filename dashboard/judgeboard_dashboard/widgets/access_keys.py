@@ -71,7 +71,16 @@ def access_keys() -> None:
             Table.of(listed, COLUMNS), "keys", "The first request of each day is recorded as a use."
         )
         if reviewer is not None and chosen.key.revoked_at is None:
-            _revoke(chosen.key.name, reviewer)
+            label = f"Revoke {as_label(shortened(chosen.key.name, LONGEST_LABEL))}"
+            with st.popover(
+                label, icon=":material/key_off:", key=f"key_revoking_{chosen.key.name}"
+            ):
+                caption("Requests with this key are refused from now on. It cannot be used again.")
+                # The key of the button has the name: if another person has changed the list, a press
+                # revokes no other key.
+                if st.button(label, key=f"key_revoke_{chosen.key.name}", wrap=False):
+                    with saving("Not revoked"):
+                        revoke(store(), chosen.key.name, by=reviewer)
     else:
         caption(
             "There is no key yet: only this machine may send. As soon as there is a key, every sender needs one."
@@ -93,17 +102,6 @@ def _token() -> None:
         )
         st.code(token, language=None)
         caption("Send it as `Authorization: Bearer TOKEN` or `x-api-key: TOKEN`.")
-
-
-def _revoke(name: str, reviewer: Reviewer) -> None:
-    label = f"Revoke {as_label(shortened(name, LONGEST_LABEL))}"
-    with st.popover(label, icon=":material/key_off:", key=f"key_revoking_{name}"):
-        caption("Requests with this key are refused from now on. It cannot be used again.")
-        # The key of the button has the name: if another person has changed the list, a press
-        # revokes no other key.
-        if st.button(label, key=f"key_revoke_{name}", wrap=False):
-            with saving("Not revoked"):
-                revoke(store(), name, by=reviewer)
 
 
 def _form(sources: list[str], reviewer: Reviewer) -> None:

@@ -77,7 +77,16 @@ def accounts() -> None:
             for line in lines
             if line.person.origin in {SIGNED_IN, ENTERED} and not line.first_admin
         ]
-        _changes({_label(person): person for person in people})
+        _changes(
+            {
+                (
+                    person.name
+                    if person.origin == SIGNED_IN
+                    else f"{person.name} ({ORIGINS[person.origin]})"
+                ): person
+                for person in people
+            }
+        )
 
 
 def _role(line: PersonLine) -> str:
@@ -146,13 +155,6 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
         )
     _show_result()
     caption(*map(role_words, ROLES))
-
-
-def _label(person: Reviewer) -> str:
-    """Return the name of a person; one who only entered it on a page is told from one who signs in."""
-    return (
-        person.name if person.origin == SIGNED_IN else f"{person.name} ({ORIGINS[person.origin]})"
-    )
 
 
 def _change(change: Callable[[Reviewer], object], result: str = "") -> None:

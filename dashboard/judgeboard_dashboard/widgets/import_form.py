@@ -125,7 +125,15 @@ def import_form() -> None:
         if isinstance(trial, FileMapping):
             _ask_file(choice, trial)
         elif trial is not None:
-            _understood(choice, trial)
+            summary = trial.summary
+            heading("Columns")
+            columns = columns_table(summary.kind, summary.columns)
+            table(columns, key=f"import_columns_{choice.file_id}", name="columns", most=9)
+            # Without a mapping, the columns of an export have their meaning.
+            if summary.mapping is not None and summary.names:
+                _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
+            ask_labels(choice.file_id, choice.kind, summary.labels)
+            _first_rejected(summary.first_rejected, summary.rejected)
 
 
 def _latest() -> None:
@@ -343,7 +351,22 @@ def _dates_key(file_id: str) -> str:
 def _card(trial: Imported, stream: BinaryIO) -> None:
     done: Imported | None = st.session_state.get(_DONE)
     if done is not None and done.choice == trial.choice:
-        _done_card(done)
+        summary = done.summary
+        latest = next((each.summary.kind for each in done.others if each.summary.new), summary.kind)
+        label, rows, hint = NEXT.get(latest, (None, None, ""))
+        with st.container(border=True, key="import_card"):
+            leads = " ".join(done_lead(each.summary) for each in (done, *done.others))
+            show(tag("div", tag("b", leads), f" {hint}", cls="jb-say"))
+            _unreadable(summary)
+            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+                if label is not None:
+                    open_button(label, rows, key="import_next", type="primary")
+                _rejected_rows(summary, done.rejected)
+                for each in done.others:
+                    _rejected_rows(each.summary, each.rejected, each.summary.kind)
+            next_step = KINDS[summary.kind].next_step
+            if next_step is not None:
+                caption(f"Next: `{next_step}`")
         return
     actor = _trial_card(trial)
     if actor is None:
@@ -360,18 +383,6 @@ def _progress(place: DeltaGenerator, done: str) -> OnProgress:
         place.text(f"{rows:,} rows {done}{'' if share is None else f', {share:.0%} of the file'}")
 
     return report
-
-
-def _understood(choice: Choice, trial: Imported) -> None:
-    summary = trial.summary
-    heading("Columns")
-    columns = columns_table(summary.kind, summary.columns)
-    table(columns, key=f"import_columns_{choice.file_id}", name="columns", most=9)
-    # Without a mapping, the columns of an export have their meaning.
-    if summary.mapping is not None and summary.names:
-        _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
-    ask_labels(choice.file_id, choice.kind, summary.labels)
-    _first_rejected(summary.first_rejected, summary.rejected)
 
 
 def _first_rejected(rejected: list[Rejected], total: int) -> None:
@@ -434,25 +445,6 @@ def _trial_card(trial: Imported) -> Reviewer | None:
             )
             _rejected_rows(summary, trial.rejected)
     return (reviewer or named_reviewer()) if pressed else None
-
-
-def _done_card(done: Imported) -> None:
-    summary = done.summary
-    latest = next((each.summary.kind for each in done.others if each.summary.new), summary.kind)
-    label, rows, hint = NEXT.get(latest, (None, None, ""))
-    with st.container(border=True, key="import_card"):
-        leads = " ".join(done_lead(each.summary) for each in (done, *done.others))
-        show(tag("div", tag("b", leads), f" {hint}", cls="jb-say"))
-        _unreadable(summary)
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            if label is not None:
-                open_button(label, rows, key="import_next", type="primary")
-            _rejected_rows(summary, done.rejected)
-            for each in done.others:
-                _rejected_rows(each.summary, each.rejected, each.summary.kind)
-        next_step = KINDS[summary.kind].next_step
-        if next_step is not None:
-            caption(f"Next: `{next_step}`")
 
 
 def _unreadable(summary: ImportSummary) -> None:

@@ -13,7 +13,7 @@ from judgeboard.store.events import (
     read_until,
 )
 from judgeboard.store.responses import external_ids
-from judgeboard.store.tables import Alarm, Event, Reviewer
+from judgeboard.store.tables import Event, Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted
@@ -104,11 +104,8 @@ def rows_of(notification: Event) -> Rows:
 
 def _open(person: Reviewer, notification: Event) -> None:
     _read(person, notification.id)
-    _go(rows_of(notification))
-
-
-def _go(rows: Rows) -> None:
-    """Open rows in the next run; the callback of a button."""
+    # Open rows in the next run; the callback of a button.
+    rows = rows_of(notification)
     st.session_state[_GOAL] = rows
 
 
@@ -136,24 +133,23 @@ def show_alarms() -> None:
                 with st.popover(
                     "Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"
                 ):
-                    _acknowledgement(alarm)
+                    text = st.text_area(
+                        "Note",
+                        key=f"alarm_{alarm.id}_note",
+                        max_chars=LONGEST_NOTE,
+                        height=80,
+                        help="Cause of the change, or what was done. The detectors of this figure then start anew on "
+                        f"{day_words(alarm.from_day, year=True)}.",
+                    )
+                    pressed = st.button(
+                        "Acknowledge alarm",
+                        key=f"alarm_{alarm.id}_save",
+                        type="primary",
+                        wrap=False,
+                    )
+                    person = named_reviewer() if pressed else None
+                    if person is not None:
+                        with saving("Not acknowledged"):
+                            acknowledge(store(), alarm.id, text, by=person)
     if alarms and not may_acknowledge:
         caption("A lead acknowledges an alarm. Its detectors then start anew.")
-
-
-def _acknowledgement(alarm: Alarm) -> None:
-    text = st.text_area(
-        "Note",
-        key=f"alarm_{alarm.id}_note",
-        max_chars=LONGEST_NOTE,
-        height=80,
-        help="Cause of the change, or what was done. The detectors of this figure then start anew on "
-        f"{day_words(alarm.from_day, year=True)}.",
-    )
-    pressed = st.button(
-        "Acknowledge alarm", key=f"alarm_{alarm.id}_save", type="primary", wrap=False
-    )
-    person = named_reviewer() if pressed else None
-    if person is not None:
-        with saving("Not acknowledged"):
-            acknowledge(store(), alarm.id, text, by=person)

@@ -280,7 +280,15 @@ def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
 
     Of scores with the same time, the last one is that which came last.
     """
-    events = [(log.at_ns, log.event, _fields(log), log.resource) for log in logs]
+    events = [
+        (
+            log.at_ns,
+            log.event,
+            ({**log.body, **log.attributes} if isinstance(log.body, dict) else log.attributes),
+            log.resource,
+        )
+        for log in logs
+    ]
     events += [
         (each.at_ns, each.name, each.attributes, span.resource)
         for span in spans
@@ -307,10 +315,6 @@ def _annotated(fields: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterat
         yield Score(each.name, value, by, each.human, each.explanation, of_session=each.of_session)
         if each.score is not None and each.label in _LABELS and not each.of_session:
             yield Score("label", each.label, by, each.human)
-
-
-def _fields(log: LogRecord) -> Mapping[str, Any]:
-    return {**log.body, **log.attributes} if isinstance(log.body, dict) else log.attributes
 
 
 def _scores(event: str, fields: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterator[Score]:

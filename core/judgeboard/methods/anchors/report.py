@@ -82,7 +82,16 @@ def make_anchors(
         _check_free(connection, replace=replace)
         labels = _Labels(connection)
         answers = anchor_candidates(connection, labels.response_ids.tolist())
-        prompts, aligned = _groups_in_prompts(connection), _groups_of_align(connection)
+        # The evidence groups, ascending, of the answers that any judge version saw as examples.
+        examples = {
+            id_
+            for version in list_versions(connection)
+            for id_ in example_responses(version.params)
+        }
+        prompts, aligned = (
+            np.unique(anchor_candidates(connection, examples).evidence_groups),
+            _groups_of_align(connection),
+        )
         seen = among(answers.evidence_groups, prompts)
         left_out = {
             "prompt": int(seen.sum()),
@@ -149,14 +158,6 @@ class _Drawn(NamedTuple):
     response_ids: IntArray
     evidence_groups: IntArray
     kinds: IntArray
-
-
-def _groups_in_prompts(connection: Connection) -> IntArray:
-    """Return the evidence groups, ascending, of the answers that any judge version saw as examples."""
-    examples = {
-        id_ for version in list_versions(connection) for id_ in example_responses(version.params)
-    }
-    return np.unique(anchor_candidates(connection, examples).evidence_groups)
 
 
 def _groups_of_align(connection: Connection) -> IntArray:
@@ -329,7 +330,20 @@ class _Comparing:
         kinds = _Labels(connection).kinds(self._ids)
         self.labelled: BoolArray = kinds != _UNLABELLED
         self._people_bad: BoolArray = kinds == _BAD
-        self._repeats = _repeats(connection, newest.judge_version_id, self._cut)
+        # How often the first two repeats of a version differ; None without repeats.
+        pairs = [
+            (each.opinions[0].verdict, each.opinions[1].verdict)
+            for each in by_repeat(connection, newest.judge_version_id).values()
+            if 0 in each.opinions and 1 in each.opinions
+        ]
+        known = [
+            tuple(side_of(each.label, each.groundedness, self._cut) for each in pair)
+            for pair in pairs
+        ]
+        usable = [sides for sides in known if None not in sides]
+        self._repeats = (
+            Flips(sum(one is not other for one, other in usable), len(usable)) if usable else None
+        )
         self._now = self._by_id(verdicts_of_run(connection, newest.id))
 
     def with_earlier(self, verdicts: AnchorVerdicts) -> AnchorChange:
@@ -377,18 +391,6 @@ class _Comparing:
 
 def _verdict(is_bad: bool) -> str:
     return "bad" if is_bad else "good"
-
-
-def _repeats(connection: Connection, version_id: int, cut: float) -> Flips | None:
-    """Return how often the first two repeats of a version differ; None without repeats."""
-    pairs = [
-        (each.opinions[0].verdict, each.opinions[1].verdict)
-        for each in by_repeat(connection, version_id).values()
-        if 0 in each.opinions and 1 in each.opinions
-    ]
-    known = [tuple(side_of(each.label, each.groundedness, cut) for each in pair) for pair in pairs]
-    usable = [sides for sides in known if None not in sides]
-    return Flips(sum(one is not other for one, other in usable), len(usable)) if usable else None
 
 
 def drift_codes(change: AnchorChange, shown: Sequence[str]) -> Iterator[str]:

@@ -105,7 +105,14 @@ def audit_command(
         asking.nobody_asked(context, "kind")
     else:
         asked_judge.use_named_judge(by, chosen, as_kind="supreme")
-    _check(recorded=recorded, kind=kind, approach=approach, chosen=chosen)
+    from judgeboard.settings.model import load_settings
+
+    if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
+        why = "the supreme judge needs a model: give --model NAME, or recorded replies with --replies FILE"
+        raise MissingOption(why, "--model", "gpt-4o")
+    if kind is not None and approach != "2":
+        why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
+        raise MissingOption(why, "--approach", "2")
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
     sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
@@ -131,19 +138,6 @@ def audit_command(
     options.show(report, report_lines(report))
     options.suggest("queue", "create", "audited", "--where", "rule=supreme_disagrees")
     return report.account.exit_code
-
-
-def _check(
-    *, recorded: bool, kind: str | None, approach: str | None, chosen: dict[str, object]
-) -> None:
-    from judgeboard.settings.model import load_settings
-
-    if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
-        why = "the supreme judge needs a model: give --model NAME, or recorded replies with --replies FILE"
-        raise MissingOption(why, "--model", "gpt-4o")
-    if kind is not None and approach != "2":
-        why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
-        raise MissingOption(why, "--approach", "2")
 
 
 def report_lines(report: "AuditReport") -> Iterator[str]:

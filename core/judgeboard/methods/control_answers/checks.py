@@ -92,13 +92,18 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
         measure=measure,
     )
     command = make_and_judge(record, kind.name)
+    rows = np.flatnonzero(controls.judged(measure))
+    size = np.abs(controls.after[measure][rows] - controls.before[measure][rows])
+    order = np.argsort(-size, kind="stable")
     return Check(
         name,
         state_of(warns=warns),
         change,
         (finding,),
         command,
-        response_ids=_moved(controls, measure),
+        response_ids=tuple(
+            int(each) for each in controls.control_ids[rows[order[size[order] > TIE]]]
+        ),
     )
 
 
@@ -122,13 +127,6 @@ def _change(controls: ControlScores, measure: str) -> Estimate:
     rows = controls.judged(measure)
     groups = grouping(controls.groups[rows], int(rows.sum()))
     return mean_change(controls.before[measure][rows], controls.after[measure][rows], groups)
-
-
-def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:
-    rows = np.flatnonzero(controls.judged(measure))
-    size = np.abs(controls.after[measure][rows] - controls.before[measure][rows])
-    order = np.argsort(-size, kind="stable")
-    return tuple(int(each) for each in controls.control_ids[rows[order[size[order] > TIE]]])
 
 
 CHECKS: Mapping[str, TitledCheck] = {

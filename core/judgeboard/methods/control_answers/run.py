@@ -113,7 +113,10 @@ def hedges_removed(original: Response, _donor: Response) -> Response | None:
     parts: list[str] = []
     end = 0
     for hedge in _HEDGE.finditer(original.answer):
-        if not _removable(hedge, original.answer):
+        # Whether the sentence continues after the hedge: "I think so." and "Yes, probably." would
+        # lose their meaning.
+        rest = original.answer[hedge.end() :].lstrip()
+        if not (rest[:1].isalnum() and not re.match(r"(?:so|not)\b", rest, re.IGNORECASE)):
             continue
         parts.append(original.answer[end : hedge.start()])
         end = hedge.end()
@@ -123,12 +126,6 @@ def hedges_removed(original: Response, _donor: Response) -> Response | None:
     for part in [*parts[1:], original.answer[end:]]:
         text = _joined(text, part)
     return replace(original, answer=text) if text.strip(" .\n") else None
-
-
-def _removable(hedge: re.Match[str], answer: str) -> bool:
-    """Whether the sentence continues after the hedge: "I think so." and "Yes, probably." would lose their meaning."""
-    rest = answer[hedge.end() :].lstrip()
-    return rest[:1].isalnum() and not re.match(r"(?:so|not)\b", rest, re.IGNORECASE)
 
 
 def _joined(before: str, after: str) -> str:
@@ -292,7 +289,22 @@ def _make(
             changed = None if original[0] in known else kind.change(original[1], donor[1])
             taken += original[0] in known or changed is not None
             if changed is not None:
-                new.append(_control(original, donor, changed, kind, seed))
+                (original_id, response), (donor_id, lent) = original, donor
+                borrowed = (
+                    changed.answer not in (response.answer, "") and changed.answer == lent.answer
+                )
+                # Store whose answer is repeated here, so that forgetting that response also clears the control
+                # answer.
+                lender = {ANSWER_OF: donor_id} if borrowed else {}
+                new.append(
+                    replace(
+                        changed,
+                        external_id=control_id(response.external_id, kind.name, seed),
+                        metadata={"control": kind.name, "seed": seed} | lender,
+                        kind=ResponseKind.CONTROL,
+                        derived_from=original_id,
+                    )
+                )
     # Where fewer than wanted are suitable, the checks say so: their advice to make more would lead
     # back to them.
     tried = is_whole and taken < n
@@ -319,28 +331,17 @@ def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Origi
         yield from zip(part, [*part[1:], *part[:1]], strict=True)
 
 
-def _control(
-    original: _Original, donor: _Original, changed: Response, kind: ControlKind, seed: int
-) -> Response:
-    (original_id, response), (donor_id, lent) = original, donor
-    borrowed = changed.answer not in (response.answer, "") and changed.answer == lent.answer
-    # Store whose answer is repeated here, so that forgetting that response also clears the control
-    # answer.
-    lender = {ANSWER_OF: donor_id} if borrowed else {}
-    return replace(
-        changed,
-        external_id=control_id(response.external_id, kind.name, seed),
-        metadata={"control": kind.name, "seed": seed} | lender,
-        kind=ResponseKind.CONTROL,
-        derived_from=original_id,
-    )
-
-
 def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
     """Order ids by the seed: first one id of each group, then a second one, and so on."""
     if not len(ids):
         return ids
-    order = np.argsort(_mixed(ids, seed), kind="stable")
+    # One pseudo-random number per id, by SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA, 2014).
+    mixed = ids.astype(np.uint64) + np.uint64(
+        (seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64)
+    )
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    order = np.argsort((mixed ^ (mixed >> np.uint64(31))).view(np.int64), kind="stable")
     ids, groups = ids[order], groups[order]
     # The rank of each id within its group.
     by_group = np.argsort(groups, kind="stable")
@@ -349,16 +350,6 @@ def _in_seeded_order(ids: IntArray, groups: IntArray, seed: int) -> IntArray:
     before = np.empty(len(ids), dtype=np.int64)
     before[by_group] = np.arange(len(ids)) - np.repeat(starts, lengths)
     return ids[np.argsort(before, kind="stable")]
-
-
-def _mixed(ids: IntArray, seed: int) -> IntArray:
-    """Return one pseudo-random number per id, by SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA, 2014)."""
-    mixed = ids.astype(np.uint64) + np.uint64(
-        (seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64)
-    )
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (mixed ^ (mixed >> np.uint64(31))).view(np.int64)
 
 
 def controls_and_originals(connection: Connection, kinds: Collection[str] = ()) -> RowFilter:

@@ -113,7 +113,20 @@ def _sequence(
     stored = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
     rule = None if method == queries.REFLECT else _rule(run)
     kept = _kept(rule, stored)
-    attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
+    attempts = [
+        record_of(
+            ShownAttempt,
+            attempt,
+            quality=attempt.quality if attempt.rating is None else None,
+            reasoning=attempt.evaluation,
+            cost_micro=total_cost(
+                step.cost_micro for step in (attempt.answering, attempt.judging) if step is not None
+            ),
+            kept=attempt.number == kept,
+            note=_note(attempt),
+        )
+        for attempt in stored
+    ]
     last = next(
         (attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None
     )
@@ -165,20 +178,6 @@ def _kept(rule: RefineRule | None, stored: Sequence[queries.StoredAttempt]) -> i
         return 1 if any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored) else 0
     return rule.selected_number(
         [(attempt.number, attempt.rating) for attempt in stored if attempt.response_id]
-    )
-
-
-def _attempt(stored: queries.StoredAttempt, *, kept: bool) -> ShownAttempt:
-    return record_of(
-        ShownAttempt,
-        stored,
-        quality=stored.quality if stored.rating is None else None,
-        reasoning=stored.evaluation,
-        cost_micro=total_cost(
-            step.cost_micro for step in (stored.answering, stored.judging) if step is not None
-        ),
-        kept=kept,
-        note=_note(stored),
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     Select,
     String,
     and_,
@@ -139,18 +138,16 @@ def stored_attempts(
         query = query.where(GENERATION.c.subject.in_(subjects))
     attempts: dict[str, list[StoredAttempt]] = {}
     for row in connection.execute(query):
-        attempts.setdefault(row.subject, []).append(_attempt(row))
+        judging = StepRecord(row.judged, cost_micro=row.judge_cost, error=row.judge_error)
+        attempts.setdefault(row.subject, []).append(
+            record_of(
+                StoredAttempt,
+                row,
+                answering=StepRecord(row.status, cost_micro=row.cost_micro, error=row.error),
+                judging=None if row.judgment_id is None else judging,
+            )
+        )
     return attempts
-
-
-def _attempt(row: Row[Any]) -> StoredAttempt:
-    judging = StepRecord(row.judged, cost_micro=row.judge_cost, error=row.judge_error)
-    return record_of(
-        StoredAttempt,
-        row,
-        answering=StepRecord(row.status, cost_micro=row.cost_micro, error=row.error),
-        judging=None if row.judgment_id is None else judging,
-    )
 
 
 def attempts_with(
@@ -307,8 +304,23 @@ def reflect_candidates(
     connection: Connection, selection: ReflectSelection, response_ids: Collection[int]
 ) -> list[tuple[Origin, bool, str | None]]:
     """Return which of these answers need a call, if each is known to be bad, and the new answer of this run."""
+    made = RESPONSE.alias("made")
     query = _waiting(
-        connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection))
+        connection,
+        selection,
+        select(
+            RESPONSE.c.id,
+            CURRENT.c.judgment_id,
+            select(made.c.answer)
+            .join(GENERATION, GENERATION.c.response_id == made.c.id)
+            .where(
+                GENERATION.c.run_id == (selection.run_id or 0),
+                GENERATION.c.subject == cast(RESPONSE.c.id, String),
+            )
+            .limit(1)
+            .correlate(RESPONSE)
+            .scalar_subquery(),
+        ),
     )
     rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids))).all()
     origins = read_origins(connection, [row[0] for row in rows])
@@ -344,10 +356,12 @@ def _waiting(
         JUDGMENT.c.response_id == RESPONSE.c.id, JUDGMENT.c.judge_version_id == selection.version_id
     )
     answerable = RESPONSE.c.messages.is_not(None) | literal(selection.rebuild_messages)
+    earlier = and_(REFINEMENT.c.run_id.in_(selection.runs), REFINEMENT.c.outcome.not_in(NOT_FINAL))
+    here = REFINEMENT.c.run_id == (selection.run_id or 0)
     return _from_log(selection, query).where(
         *_of_kind(connection, selection),
         or_(and_(_is_bad(selection), answerable), ~judged),
-        ~_finished(selection),
+        ~exists().where(REFINEMENT.c.root_response_id == RESPONSE.c.id, or_(earlier, here)),
     )
 
 
@@ -370,24 +384,3 @@ def _of_kind(connection: Connection, selection: ReflectSelection) -> list[Column
 
 def _is_bad(selection: ReflectSelection) -> ColumnElement[bool]:
     return and_(CURRENT.c.quality <= selection.max_quality, CURRENT.c.groundedness.is_not(None))
-
-
-def _finished(selection: ReflectSelection) -> ColumnElement[bool]:
-    earlier = and_(REFINEMENT.c.run_id.in_(selection.runs), REFINEMENT.c.outcome.not_in(NOT_FINAL))
-    here = REFINEMENT.c.run_id == (selection.run_id or 0)
-    return exists().where(REFINEMENT.c.root_response_id == RESPONSE.c.id, or_(earlier, here))
-
-
-def _new_answer(selection: ReflectSelection) -> ColumnElement[str | None]:
-    made = RESPONSE.alias("made")
-    return (
-        select(made.c.answer)
-        .join(GENERATION, GENERATION.c.response_id == made.c.id)
-        .where(
-            GENERATION.c.run_id == (selection.run_id or 0),
-            GENERATION.c.subject == cast(RESPONSE.c.id, String),
-        )
-        .limit(1)
-        .correlate(RESPONSE)
-        .scalar_subquery()
-    )

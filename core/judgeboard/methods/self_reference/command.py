@@ -20,7 +20,6 @@ from judgeboard.cli.asking import (
 from judgeboard.errors import BadInput
 
 if TYPE_CHECKING:
-    from judgeboard.judges.pairwise import SelfReferenceJudge
     from judgeboard.methods.self_reference.report import SelfReferenceResult
     from judgeboard.store.engine import Store
 
@@ -142,7 +141,12 @@ def ssr_command(
         )
     else:
         compared = checked_conditions([name.upper() for name in options.listed(conditions)])
-        judge = _asked_judge(store, k, max_cost, chosen)
+        from judgeboard.methods.self_reference.run import make_self_reference_judge
+        from judgeboard.runs.method import require_price
+
+        make = partial(make_self_reference_judge, k)
+        judge = make(**at_last_address(store, make, chosen))
+        require_price(max_cost, priced=judge.priced, model=judge.version.model)
         pair_ids = pairs_in_file(store, file, source=source, actor=options.actor()).pair_ids[:limit]
         again = rejudge is not None
         with run_options(chosen, max_cost) as how:
@@ -164,15 +168,3 @@ def _sampled_version(store: "Store", judge_version: str | None) -> int | None:
         return choose_version(
             connection, judge_version, sampling_versions(connection), "sampled answers"
         ).id
-
-
-def _asked_judge(
-    store: "Store", k: int | None, max_cost: float | None, chosen: dict[str, object]
-) -> "SelfReferenceJudge":
-    from judgeboard.methods.self_reference.run import make_self_reference_judge
-    from judgeboard.runs.method import require_price
-
-    make = partial(make_self_reference_judge, k)
-    judge = make(**at_last_address(store, make, chosen))
-    require_price(max_cost, priced=judge.priced, model=judge.version.model)
-    return judge

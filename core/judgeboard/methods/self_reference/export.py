@@ -1,6 +1,6 @@
 """The exported table of sampled answers, which `imports.py` reads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, select
@@ -44,24 +44,21 @@ def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[di
                     of_pair[-1] = sample
             for pair_id, item in pair_items(connection, ids).items():
                 if of_pair := samples[pair_id]:
+                    models, raw = (
+                        [sample.model_reported for sample in of_pair],
+                        [sample.raw for sample in of_pair],
+                    )
+                    correct = [sample.correct for sample in of_pair]
                     yield {
                         **item,
                         "judge": name,
                         "judge_version": fingerprint,
-                        **_sample_lists(of_pair),
+                        "samples": [sample.answer for sample in of_pair],
+                        "correct": correct if set(correct) != {None} else None,
+                        "statuses": [sample.status for sample in of_pair],
+                        "models": models if any(models) else None,
+                        "raw": raw if any(raw) else None,
                     }
-
-
-def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:
-    models, raw = [sample.model_reported for sample in samples], [sample.raw for sample in samples]
-    correct = [sample.correct for sample in samples]
-    return {
-        "samples": [sample.answer for sample in samples],
-        "correct": correct if set(correct) != {None} else None,
-        "statuses": [sample.status for sample in samples],
-        "models": models if any(models) else None,
-        "raw": raw if any(raw) else None,
-    }
 
 
 SAMPLES = ExportTable(_SAMPLE_COLUMNS, _samples, pair=PAIR.c.id)

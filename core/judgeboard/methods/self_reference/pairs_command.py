@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +20,7 @@ from judgeboard.cli.groups import Command
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.methods.self_reference.written_answers import WrittenPairs
+    pass
 
 LISTED = 5
 """Questions without a pair that the command names."""
@@ -80,7 +80,25 @@ def make_pairs_command(
     rows, unmade = pairs_of_questions(questions, seed=seed)
     exit_code, left_out = 0, Counter[str]()
     if chosen["generator"] is not None:
-        written = _written(rows, chosen, max_cost)
+        # The pairs with answers of the generator, and print its calls.
+        from judgeboard.methods.self_reference.written_answers import write_answers
+
+        generator = chosen_generator(chosen, chosen)
+        with run_options(chosen, max_cost) as how:
+            written = write_answers(rows, generator, **how)
+        account = written.account
+        cost = (
+            f"cost {account.cost_words}"
+            if generator.endpoint.host is not None
+            else "all from recorded answers"
+        )
+        click.echo(f"{counted(account.asked, 'call')}, {cost}", err=True)
+        if account.why_stopped is not None:
+            not_made = f"{counted(account.not_reached, 'call')} not made"
+            click.echo(
+                f"stopped: {account.why_stopped}; {not_made}. The same command makes all calls again.",
+                err=True,
+            )
         rows, left_out, exit_code = written.rows, written.left_out, written.account.exit_code
     nothing = ""
     if output is None:
@@ -98,28 +116,3 @@ def make_pairs_command(
     for reason, times in left_out.most_common():
         click.echo(f"  {counted(times, 'question')}: {reason}", err=True)
     return exit_code or (0 if rows else 1)
-
-
-def _written(
-    pairs: list[dict[str, Any]], chosen: dict[str, object], max_cost: float | None
-) -> "WrittenPairs":
-    """Return the pairs with answers of the generator, and print its calls."""
-    from judgeboard.methods.self_reference.written_answers import write_answers
-
-    generator = chosen_generator(chosen, chosen)
-    with run_options(chosen, max_cost) as how:
-        written = write_answers(pairs, generator, **how)
-    account = written.account
-    cost = (
-        f"cost {account.cost_words}"
-        if generator.endpoint.host is not None
-        else "all from recorded answers"
-    )
-    click.echo(f"{counted(account.asked, 'call')}, {cost}", err=True)
-    if account.why_stopped is not None:
-        not_made = f"{counted(account.not_reached, 'call')} not made"
-        click.echo(
-            f"stopped: {account.why_stopped}; {not_made}. The same command makes all calls again.",
-            err=True,
-        )
-    return written

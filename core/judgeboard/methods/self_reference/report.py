@@ -24,7 +24,7 @@ from judgeboard.methods.self_reference.queries import (
 )
 from judgeboard.runs.method import RunAccount
 from judgeboard.store import comparisons
-from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
+from judgeboard.store.comparisons import PLAIN, REFERENCE, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.tables import StoredVersion
@@ -48,7 +48,17 @@ def load_items(
 ) -> Loaded:
     """Return the items of a judge version from the first ``k`` samples of each question."""
     loaded, wanted = Loaded([], Counter(), Counter()), None if pair_ids is None else set(pair_ids)
-    orders = _both_orders(load_comparisons(connection, [version_id]))
+    # The verdicts on the overall aspect, or on the judge's only aspect, by condition and pair.
+    rows = load_comparisons(connection, [version_id])
+    aspects = {row.aspect for row in rows}
+    aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
+    orders = {
+        (row.condition, row.pair_id): figures.TwoOrders(
+            row.ab, row.ba, asked=row.asked_ab or row.asked_ba
+        )
+        for row in rows
+        if row.aspect == aspect
+    }
     compared = comparisons.compared_pairs(connection, version_id)
     questions = comparisons.question_groups(connection)
     for question in load_samples(connection, version_id):
@@ -114,19 +124,6 @@ def _same_answer(
         return False
     same_words = reference == own_answers.as_reference(majority.answer, options)
     return same_words or own_answers.answer_key(reference, options) == majority.key
-
-
-def _both_orders(rows: list[BothOrders]) -> dict[tuple[str, int], figures.TwoOrders]:
-    """Return the verdicts on the overall aspect, or on the judge's only aspect, by condition and pair."""
-    aspects = {row.aspect for row in rows}
-    aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
-    return {
-        (row.condition, row.pair_id): figures.TwoOrders(
-            row.ab, row.ba, asked=row.asked_ab or row.asked_ba
-        )
-        for row in rows
-        if row.aspect == aspect
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -187,14 +187,17 @@ def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Pat
     from judgeboard.errors import MissingOption
 
     if run_id is not None:
-        return _show_run(run_id, baseline, junit)
+        from judgeboard.health.family import run_warning
+        from judgeboard.methods.suites.results import suite_result
+        from judgeboard.store.judge_versions import get_version
+
+        store = options.open_store()
+        result = suite_result(options.seen(store), run_id, baseline=baseline)
+        with store.reading() as connection:
+            model = get_version(connection, result.judge).model
+        return _show(result, junit, warned([run_warning(store, model, result.run)]))
     if baseline is not None or junit is not None:
         raise MissingOption("--baseline and --junit are about one run: name it", "1")
-    _list_runs(name)
-    return 0
-
-
-def _list_runs(name: str | None) -> None:
     from judgeboard.formats.output import Column, Columns, Table, text_lines
     from judgeboard.methods.suites.results import SuiteRun, list_results
 
@@ -211,18 +214,7 @@ def _list_runs(name: str | None) -> None:
     }
     none = "There are no suite runs yet. To run a suite: `judgeboard suite run SUITE.yaml --candidate model:NAME`"
     options.show({"runs": runs}, text_lines(Table.of(runs, columns)) if runs else [none])
-
-
-def _show_run(run_id: int, baseline: str | None, junit: Path | None) -> int:
-    from judgeboard.health.family import run_warning
-    from judgeboard.methods.suites.results import suite_result
-    from judgeboard.store.judge_versions import get_version
-
-    store = options.open_store()
-    result = suite_result(options.seen(store), run_id, baseline=baseline)
-    with store.reading() as connection:
-        model = get_version(connection, result.judge).model
-    return _show(result, junit, warned([run_warning(store, model, result.run)]))
+    return 0
 
 
 def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:

@@ -30,11 +30,14 @@ def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
     }
 
 
-def _distinct(cases: Iterator[dict[str, Any]], left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Return the cases with distinct ids. A suite cannot ask the same twice."""
+def write_cases(
+    rows: Iterator[dict[str, Any]], target: Target, left_out: Counter[str], *, name: str = CORRECTED
+) -> int:
+    """Write a suite file of these cases, and return how many they are; ``name`` is the name of the suite."""
+    # The cases with distinct ids. A suite cannot ask the same twice.
     distinct: dict[tuple[Any, ...], dict[str, Any]] = {}
     ids = Counter[str]()
-    for case in cases:
+    for case in rows:
         key = (case["query"], case["reference"], *case.get("context", ()))
         if key in distinct:
             left_out["the same as another case"] += 1
@@ -42,14 +45,7 @@ def _distinct(cases: Iterator[dict[str, Any]], left_out: Counter[str]) -> list[d
         ids[case["id"]] += 1
         number = "" if ids[case["id"]] == 1 else f" ({ids[case['id']]})"
         distinct[key] = case | {"id": f"{case['id']}{number}"}
-    return list(distinct.values())
-
-
-def write_cases(
-    rows: Iterator[dict[str, Any]], target: Target, left_out: Counter[str], *, name: str = CORRECTED
-) -> int:
-    """Write a suite file of these cases, and return how many they are; ``name`` is the name of the suite."""
-    cases = _distinct(rows, left_out)
+    cases = list(distinct.values())
     if not cases:
         return 0
     text = yaml.safe_dump(

@@ -349,7 +349,34 @@ def write_junit(result: SuiteResult, path: Path) -> None:
         {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")},
     )
     for case in result.cases:
-        _add_case(suite, name, case)
+        title = " ".join(f"{case.case}: {case.query or ''}".split())
+        element = ET.SubElement(
+            suite, "testcase", {"classname": name, "name": _xml(shortened(title))}
+        )
+        if case.score is None:
+            ET.SubElement(
+                element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"}
+            )
+        elif case.passed is False:
+            failure = ET.SubElement(
+                element,
+                "failure",
+                {"message": f"score {score_words(case.score)}", "type": "failed"},
+            )
+            scored = []
+            for name, dimension in case.dimensions.items():
+                score = "not scored" if dimension.value is None else dimension.value
+                scored.append(f"{name}: {score}  {dimension.reasoning or ''}".rstrip())
+            failure.text = _xml(
+                "\n".join(
+                    scored
+                    + [
+                        f"check {check.kind}: {check.message or 'failed'}"
+                        for check in case.checks
+                        if not check.passed
+                    ]
+                )
+            )
     if alone:
         gate = ET.SubElement(root, "testsuite", {"name": "gate", **of_gate})
         case_element = ET.SubElement(gate, "testcase", {"classname": name, "name": "gate"})
@@ -363,32 +390,6 @@ def write_junit(result: SuiteResult, path: Path) -> None:
 
 def _counts(tests: int, failures: int, errors: int) -> dict[str, str]:
     return {"tests": str(tests), "failures": str(failures), "errors": str(errors), "skipped": "0"}
-
-
-def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
-    title = " ".join(f"{case.case}: {case.query or ''}".split())
-    element = ET.SubElement(suite, "testcase", {"classname": name, "name": _xml(shortened(title))})
-    if case.score is None:
-        ET.SubElement(
-            element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"}
-        )
-    elif case.passed is False:
-        failure = ET.SubElement(
-            element, "failure", {"message": f"score {score_words(case.score)}", "type": "failed"}
-        )
-        failure.text = _xml("\n".join(_lines(case)))
-
-
-def _lines(case: CaseResult) -> list[str]:
-    scored = [
-        f"{name}: {'not scored' if dimension.value is None else dimension.value}  {dimension.reasoning or ''}".rstrip()
-        for name, dimension in case.dimensions.items()
-    ]
-    return scored + [
-        f"check {check.kind}: {check.message or 'failed'}"
-        for check in case.checks
-        if not check.passed
-    ]
 
 
 def _xml(text: str) -> str:

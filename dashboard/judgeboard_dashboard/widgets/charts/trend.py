@@ -84,8 +84,19 @@ def trend_chart(
     colours = palette()
     rows = frame_of(points, axis)
     base = alt.Chart(rows).encode(x=_time(axis))
+    numbers = len(points) <= MOST_NUMBERS
+    periods = (axis.last - axis.first) // axis.days + 1
+    width = max(1.5, min(13.0, _BAR_ROOM / periods))
+    bars = base.mark_bar(color=colours.line, size=width).encode(
+        y=alt.Y("bar:Q", title=axis.title), y2=alt.Y2Datum(axis.floor)
+    )
+    texts = base.mark_text(color=colours.muted, fontSize=11, dy=-8)
     layers = [
-        *_bars(base, axis, colours, numbers=len(points) <= MOST_NUMBERS),
+        *(
+            [bars, texts.encode(y=alt.Y("bar:Q"), text=alt.Text("n:Q", format=","))]
+            if numbers
+            else [bars]
+        ),
         *_rules(axis, marks, colours),
     ]
     if thin:
@@ -114,7 +125,17 @@ def trend_chart(
     layers.append(
         base.mark_line(color=blue, strokeWidth=2).encode(y=y, detail=alt.Detail("segment:N"))
     )
-    return layered(*layers, *_points(base, axis, colours))
+    tips = [
+        alt.Tooltip("words:N", title=axis.dated),
+        alt.Tooltip("estimate:N", title=axis.title),
+        alt.Tooltip("n:Q", title=f"{capital(axis.unit)}s", format=","),
+    ]
+    seen = base.mark_point(
+        filled=True, opacity=1, color=colours.series[0], size=62, aria=False
+    ).encode(y=_values(axis))
+    return layered(
+        *layers, *[seen, click_points(base, colours.series[0], y=_values(axis), tooltip=tips)]
+    )
 
 
 def frame_of(points: Sequence[Point | TimePoint], axis: TrendAxis) -> pd.DataFrame:
@@ -199,20 +220,6 @@ def _values(axis: TrendAxis) -> alt.Y:
     )
 
 
-def _bars(base: alt.Chart, axis: TrendAxis, colours: Palette, *, numbers: bool) -> list[alt.Chart]:
-    periods = (axis.last - axis.first) // axis.days + 1
-    width = max(1.5, min(13.0, _BAR_ROOM / periods))
-    bars = base.mark_bar(color=colours.line, size=width).encode(
-        y=alt.Y("bar:Q", title=axis.title), y2=alt.Y2Datum(axis.floor)
-    )
-    texts = base.mark_text(color=colours.muted, fontSize=11, dy=-8)
-    return (
-        [bars, texts.encode(y=alt.Y("bar:Q"), text=alt.Text("n:Q", format=","))]
-        if numbers
-        else [bars]
-    )
-
-
 def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) -> list[alt.Chart]:
     rules: list[alt.Chart] = []
     if axis.threshold is not None:
@@ -250,18 +257,6 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
             ).encode(y=alt.Y("top:Q"), text=alt.Text("title:N"))
         )
     return rules
-
-
-def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Chart]:
-    tips = [
-        alt.Tooltip("words:N", title=axis.dated),
-        alt.Tooltip("estimate:N", title=axis.title),
-        alt.Tooltip("n:Q", title=f"{capital(axis.unit)}s", format=","),
-    ]
-    seen = base.mark_point(
-        filled=True, opacity=1, color=colours.series[0], size=62, aria=False
-    ).encode(y=_values(axis))
-    return [seen, click_points(base, colours.series[0], y=_values(axis), tooltip=tips)]
 
 
 def trend_panels(
