@@ -29,6 +29,7 @@ from typing import Any
 import judgeboard
 from judgeboard.imports.importing import import_file
 from judgeboard.judges.grade import GradeJudge
+from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -122,8 +123,9 @@ def play(models: Models, runs: int, folder: Path) -> AuditReport:
     try:
         import_file(store, lines_in(folder / "answers.jsonl", logged))
         import_file(store, lines_in(folder / "key.jsonl", graded), kind="grades")
-        judge_pending(store, GradeJudge(models.teacher, name="teacher"))
-        return judgeboard.audit(store, SupremeJudge(models.reviewer, name="reviewer"), "teacher")
+        judge_pending(store, GradeJudge(models.teacher, JudgeOptions(name="teacher")))
+        reviewer = SupremeJudge(models.reviewer, JudgeOptions(name="reviewer"))
+        return judgeboard.audit(store, reviewer, "teacher")
     finally:
         store.close()
 

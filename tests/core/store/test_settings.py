@@ -43,7 +43,9 @@ def test_the_latest_stored_value_counts_and_says_who(case) -> None:
         low_groundedness=0.7, random_share=0, always_review=("sql", "complex")
     )
     [line] = [line for line in read(store, setting_origins) if line.key == "low_groundedness"]
-    assert (line.value, line.origin, line.by, line.at) == (0.7, "stored", "Mara", NOW)
+    assert (line.value, line.origin) == (0.7, "stored")
+    assert line.stored is not None
+    assert (line.stored.by, line.stored.at) == ("Mara", NOW)
 
 
 @on_sqlite
