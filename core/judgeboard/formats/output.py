@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -39,7 +39,11 @@ Format = Literal[
 ]
 
 _JSON = (
-    orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z
+    orjson.OPT_INDENT_2
+    | orjson.OPT_NON_STR_KEYS
+    | orjson.OPT_PASSTHROUGH_DATACLASS  # a dataclass may have a JSON form of its own
+    | orjson.OPT_SERIALIZE_NUMPY
+    | orjson.OPT_UTC_Z
 )
 RIGHT_ALIGNED = frozenset({"count", "integer", "number", "share"})
 UNKNOWN = "–"
@@ -60,6 +64,9 @@ def _json_value(value: object) -> Any:
         return sorted(value)
     if hasattr(value, "as_json"):
         return value.as_json()
+    if is_dataclass(value):
+        names = (each.name for each in fields(value) if not each.name.startswith("_"))
+        return {name: getattr(value, name) for name in names}
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 

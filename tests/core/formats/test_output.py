@@ -1,11 +1,12 @@
 """One table is the same in a terminal, as HTML and as CSV."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
 
 from judgeboard.domain import Estimate
-from judgeboard.formats.output import Column, Table, text_lines, to_csv, to_html
+from judgeboard.formats.output import Column, Table, text_lines, to_csv, to_html, to_plain
 
 TABLE = Table(
     (
@@ -59,3 +60,20 @@ def test_a_row_that_does_not_fit_is_refused() -> None:
 def test_a_row_without_an_estimate_still_fills_every_column_of_the_csv() -> None:
     table = Table((Column("Judge"), Column("Kappa", "estimate")), (("nli", None),))
     assert to_csv(table).splitlines()[1] == "nli,,,,,"
+
+
+def test_a_record_in_a_result_keeps_its_own_json_form() -> None:
+    @dataclass(frozen=True)
+    class Seen:
+        number: int
+        _kept: int = 1
+
+        def as_json(self) -> dict[str, int]:
+            return {"id": self.number}
+
+    @dataclass(frozen=True)
+    class Result:
+        seen: tuple[Seen, ...]
+        _kept: int = 1
+
+    assert to_plain(Result((Seen(7),))) == {"seen": [{"id": 7}]}
