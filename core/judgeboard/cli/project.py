@@ -39,6 +39,7 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     changed. With --config, the file is written to that path.
     """
     from judgeboard.formats.files import write_whole
+    from judgeboard.settings.model import provider_address, provider_key
     from judgeboard.settings.project_file import PROJECT_FILE, leave_project_file
 
     named = leave_project_file()  # it does not exist yet
@@ -46,10 +47,7 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     if path.exists():
         raise BadInput(f"{path} exists already: edit it, or remove it first")
     logs = [_log(file) for file in files]
-    # The settings and judges of a new file. The judge main is a comment if there is no key for a
-    # model.
-    from judgeboard.settings.model import provider_address, provider_key
-
+    # The judge main is a comment if there is no key for a model.
     known = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
     model = EXAMPLE_MODELS[known[0] if known else "openai"]
     text = "\n".join(

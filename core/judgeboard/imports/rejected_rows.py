@@ -45,7 +45,7 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
             return
         try:
             if self._file is None:
-                if not (not self.path.is_file() or _start_of(self.path) in {b"", _START}):
+                if self.path.is_file() and _start_of(self.path) not in {b"", _START}:
                     self.problem = f"{self.path} is not a file of rejected rows: choose another with --rejected PATH"
                     return
                 self._file = open(self.path, "w", encoding="utf-8", opener=owner_only)  # noqa: SIM115

@@ -188,9 +188,8 @@ def agreement_of(
                     )
                 except NotFound:
                     version = get_version(source.connection, named)
-                    source.compared(
-                        version
-                    )  # raises NotFound without verdicts on pairs; without rating pairs n is 0
+                    # Raises NotFound without verdicts on pairs; without rating pairs n is 0.
+                    source.compared(version)
             elif known:
                 version = known[0]
             else:

@@ -355,14 +355,12 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
         }
         common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
         of_both = judged.at(common)
-        by_people, by_judge = (
-            {
-                name
-                for name, of_people in people.items()
-                if np.isin(of_people, of_both.response_ids).any()
-            },
-            {str(name) for name in GRADES if is_given(column_of(of_both, name)).any()},
-        )
+        by_people = {
+            name
+            for name, of_people in people.items()
+            if np.isin(of_people, of_both.response_ids).any()
+        }
+        by_judge = {str(name) for name in GRADES if is_given(column_of(of_both, name)).any()}
     if by_people and by_judge and not by_people & by_judge:
         return note("other_names", people=sorted(by_people), judge=sorted(by_judge))
     return note("nothing_in_common")

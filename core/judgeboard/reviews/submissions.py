@@ -360,23 +360,12 @@ def _review_leased(connection: Connection, submission: Submission, token: str) -
     refusal = _refusal(connection, lease, item, queue, reviewer, submission.at)
     seen = _seen(connection, queue, item, reviewer, taken_at or submission.at)
     if refusal is not None:
-        # What is not hidden from a reviewer now: after their lease ended, they may have looked at
-        # it.
+        # After a lease ended, its reviewer may have looked at all that is not hidden now.
         hidden = hidden_of(
             connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id
         )
-        seen = tuple(
-            sorted(
-                {
-                    *seen,
-                    *tuple(
-                        what
-                        for what, is_hidden in ((JUDGE, hidden.judge), (PEOPLE, hidden.people))
-                        if not is_hidden
-                    ),
-                }
-            )
-        )
+        parts = ((JUDGE, hidden.judge), (PEOPLE, hidden.people))
+        seen = tuple(sorted({*seen, *(what for what, is_hidden in parts if not is_hidden)}))
     blind = queue.blind_judge and JUDGE not in seen
     grade = submission.grade
     if queue.implied_labels:

@@ -113,10 +113,8 @@ def day_counts(
     rows = select(flags.c.made, flags.c.is_open, until, func.count().label("n")).select_from(
         flags.outerjoin(closed, closed.c.response_id == flags.c.response_id)
     )
-    answers, decisions = (
-        connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all(),
-        _decisions(connection, reviewer_id, days),
-    )
+    answers = connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all()
+    decisions = _decisions(connection, reviewer_id, days)
     leading = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads)
     now = connection.execute(by_index(leading, FLAG, "ix_flag_open_rule")).scalar_one()
     counts = []

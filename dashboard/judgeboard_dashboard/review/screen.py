@@ -239,38 +239,34 @@ def bar(
                 (True, "Yes, store the label", "Enter", ":material/label:"),
                 (False, "No label", "Backspace", ":material/label_off:"),
             )
-            question, choices = (
-                IMPLIED_QUESTION,
-                [
-                    choice(
-                        name=f"implied_{implied}",
-                        label=label,
-                        act=partial(actions.answer_implied, implied),
-                        key=key,
-                        icon=icon,
-                        tip="Stored for your next decisions. A lead can choose for everybody in Flag rules.",
-                    )
-                    for implied, label, key, icon in answers
-                ],
-            )
+            question = IMPLIED_QUESTION
+            choices = [
+                choice(
+                    name=f"implied_{implied}",
+                    label=label,
+                    act=partial(actions.answer_implied, implied),
+                    key=key,
+                    icon=icon,
+                    tip="Stored for your next decisions. A lead can choose for everybody in Flag rules.",
+                )
+                for implied, label, key, icon in answers
+            ]
         elif asked is not None:
-            question, choices = (
-                f"You marked it {asked.label}. Which is right?",
-                [
-                    choice(
-                        name=f"contradicted_{decision}",
-                        label=label,
-                        act=partial(actions.answer_contradiction, decision),
-                        key=key,
-                        icon=icon,
-                        tip=f"Stores the label {IMPLIED[decision]} with this decision",
-                    )
-                    for decision, label, key, icon in (
-                        (Decision.CONFIRM, "Hallucinated", "Y", ":material/flag:"),
-                        (Decision.DISMISS, "Grounded", "N", ":material/check:"),
-                    )
-                ],
-            )
+            question = f"You marked it {asked.label}. Which is right?"
+            choices = [
+                choice(
+                    name=f"contradicted_{decision}",
+                    label=label,
+                    act=partial(actions.answer_contradiction, decision),
+                    key=key,
+                    icon=icon,
+                    tip=f"Stores the label {IMPLIED[decision]} with this decision",
+                )
+                for decision, label, key, icon in (
+                    (Decision.CONFIRM, "Hallucinated", "Y", ":material/flag:"),
+                    (Decision.DISMISS, "Grounded", "N", ":material/check:"),
+                )
+            ]
         with row_of_buttons(question, row_key="decide"):
             for button in choices:
                 button()

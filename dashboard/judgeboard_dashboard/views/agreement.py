@@ -152,11 +152,9 @@ def agreement() -> None:
             help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
             "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
         )
-        reviewer_id, human, query = (
-            graders.get(chosen),
-            HUMANS.get(chosen, "gold"),
-            {} if chosen == "Everybody" else {"people": [chosen]},
-        )
+        reviewer_id = graders.get(chosen)
+        human = HUMANS.get(chosen, "gold")
+        query = {} if chosen == "Everybody" else {"people": [chosen]}
         fields = {name: by for by, name in BY_NAMES.items()} | dict(
             zip(metadata, metadata, strict=True)
         )

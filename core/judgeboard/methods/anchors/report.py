@@ -88,10 +88,8 @@ def make_anchors(
             for version in list_versions(connection)
             for id_ in example_responses(version.params)
         }
-        prompts, aligned = (
-            np.unique(anchor_candidates(connection, examples).evidence_groups),
-            _groups_of_align(connection),
-        )
+        prompts = np.unique(anchor_candidates(connection, examples).evidence_groups)
+        aligned = _groups_of_align(connection)
         seen = among(answers.evidence_groups, prompts)
         left_out = {
             "prompt": int(seen.sum()),

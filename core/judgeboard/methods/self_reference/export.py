@@ -44,10 +44,8 @@ def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[di
                     of_pair[-1] = sample
             for pair_id, item in pair_items(connection, ids).items():
                 if of_pair := samples[pair_id]:
-                    models, raw = (
-                        [sample.model_reported for sample in of_pair],
-                        [sample.raw for sample in of_pair],
-                    )
+                    models = [sample.model_reported for sample in of_pair]
+                    raw = [sample.raw for sample in of_pair]
                     correct = [sample.correct for sample in of_pair]
                     yield {
                         **item,

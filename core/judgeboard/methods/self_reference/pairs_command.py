@@ -3,7 +3,6 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,9 +17,6 @@ from judgeboard.cli.asking import (
 )
 from judgeboard.cli.groups import Command
 from judgeboard.text import counted
-
-if TYPE_CHECKING:
-    pass
 
 LISTED = 5
 """Questions without a pair that the command names."""
@@ -80,9 +76,9 @@ def make_pairs_command(
     rows, unmade = pairs_of_questions(questions, seed=seed)
     exit_code, left_out = 0, Counter[str]()
     if chosen["generator"] is not None:
-        # The pairs with answers of the generator, and print its calls.
         from judgeboard.methods.self_reference.written_answers import write_answers
 
+        # Let the generator answer, and print its calls.
         generator = chosen_generator(chosen, chosen)
         with run_options(chosen, max_cost) as how:
             written = write_answers(rows, generator, **how)

@@ -364,9 +364,9 @@ def write_junit(result: SuiteResult, path: Path) -> None:
                 {"message": f"score {score_words(case.score)}", "type": "failed"},
             )
             scored = []
-            for name, dimension in case.dimensions.items():
+            for criterion, dimension in case.dimensions.items():
                 score = "not scored" if dimension.value is None else dimension.value
-                scored.append(f"{name}: {score}  {dimension.reasoning or ''}".rstrip())
+                scored.append(f"{criterion}: {score}  {dimension.reasoning or ''}".rstrip())
             failure.text = _xml(
                 "\n".join(
                     scored

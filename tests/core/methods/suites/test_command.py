@@ -203,6 +203,7 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(
     assert counts["tests"] == len(listed.findall("testcase"))
     assert counts["failures"] == len(listed.findall("testcase/failure"))
     assert counts["errors"] == len(listed.findall("testcase/error"))
+    assert {one.get("classname") for one in listed.findall("testcase")} == {name}
     names = [one.get("name") for one in listed.findall("testcase")]
     assert names == ["1: number-0 <script>]]>", "2: number-1", "3: number-2 \ufffd\ufffd"]
     assert listed[0][0].get("value", "").startswith("not_measured: ")
