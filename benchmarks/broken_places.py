@@ -186,8 +186,8 @@ def break_all(
     reached: dict[int, set[str]] = {}
     for file in hits.iterdir():
         for line in file.read_text().splitlines():
-            number, _, test = line.partition("\t")
-            reached.setdefault(int(number), set()).add(test)
+            reached_place, _, test = line.partition("\t")
+            reached.setdefault(int(reached_place), set()).add(test)
     seconds = {}
     for case in ET.parse(junit).iter("testcase"):
         name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
