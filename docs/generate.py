@@ -229,17 +229,6 @@ def _role(words: str) -> tuple[str, str]:
     return name.lower(), "none of its own" if added == "." else added.rstrip(".")
 
 
-def metrics() -> str:
-    """Return the table of the metrics for Prometheus."""
-    from judgeboard.receiving.metrics import METRICS
-
-    rows = [
-        (f"`judgeboard_{name}`", code(each.labels), each.help.rstrip("."))
-        for name, each in METRICS.items()
-    ]
-    return table(("metric", "labels", "meaning"), rows)
-
-
 TABLES: Mapping[str, Callable[[], str]] = {
     "flag rules": flag_rules,
     "severities": severities,
@@ -254,7 +243,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "statistics": statistics,
     "formats": formats,
     "roles": roles,
-    "metrics": metrics,
 }
 """What `<!-- table: NAME -->` in a page is replaced with."""
 

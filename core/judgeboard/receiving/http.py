@@ -152,14 +152,6 @@ class HttpTransport:
                 scope=REVIEW,
                 body=SentReview,
             ),
-            Endpoint(
-                "/metrics",
-                "Read figures",
-                "The format of Prometheus",
-                self._show_metrics,
-                "GET",
-                READ,
-            ),
         ]
 
     def _of_sdk(self, request: SdkRequest) -> Endpoint:
@@ -238,15 +230,6 @@ class HttpTransport:
             )
         )
 
-    async def _show_metrics(self, delivery: Delivery, request: Request) -> Reply:
-        """Reply with the figures of all sources."""
-        if delivery.sender.owner:
-            raise Refused(403, "the figures are of all sources: use a key without a source")
-        page, media_type = await run_in_threadpool(
-            self._receiver.metrics.page, request.headers.get("accept", "")
-        )
-        return Reply(page, headers={"content-type": media_type})
-
     async def _answer(self, endpoint: Endpoint, request: Request) -> Reply:
         headers, client = request.headers, None if request.client is None else request.client.host
         try:
@@ -257,9 +240,7 @@ class HttpTransport:
                 scope=endpoint.scope,
                 method=request.method,
             ) as delivery:
-                reply = await self._reply(endpoint, request, delivery)
-                delivery.status = reply.status_code
-                return reply
+                return await self._reply(endpoint, request, delivery)
         except Refused as refusal:
             if refusal.status != _STALLED:
                 await _discard(request)

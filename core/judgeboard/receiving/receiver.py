@@ -8,7 +8,6 @@ import asyncio
 import logging
 import socket
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
@@ -36,7 +35,6 @@ from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, UNKNOWN, USED, Door, Sender
 from judgeboard.receiving.limits import LARGE_BYTES, Body, Memory, Refused
-from judgeboard.receiving.metrics import Metrics
 from judgeboard.receiving.scores import store_records_of_traces
 from judgeboard.receiving.writing import BATCH, PATIENCE_SECONDS, Writer
 from judgeboard.settings.model import load_settings
@@ -73,11 +71,10 @@ Read = Callable[[bytes], tuple[Iterable[Span | LogRecord], T]]
 
 @dataclass(slots=True)
 class Delivery:
-    """A request that was let in. ``status`` is that of its answer, a status of HTTP, for the metrics."""
+    """A request that was let in."""
 
     sender: Sender
     body: Body
-    status: int = 200
 
 
 class Transport(NamedTuple):
@@ -147,8 +144,6 @@ class Receiver:
         self._door = Door(keys_needed)
         self._decoding = ThreadPoolExecutor(AT_ONCE, "judgeboard-decoding")
         self._decoding_large = ThreadPoolExecutor(1, "judgeboard-decoding")
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self.metrics = Metrics(store, self._requests)
         self._stops: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -175,7 +170,7 @@ class Receiver:
         scope: str = INGEST,
         method: str = "POST",
     ) -> AsyncIterator[Delivery]:
-        """Let in a request, and count it when it has its answer; its body is in memory until then.
+        """Let in a request; its body is in memory until it has its answer.
 
         ``token`` is the key that was sent. Without one, only a program on this machine
         (``is_local``) may send. Raises only Refused, for any error; a refusal by a limit or a key
@@ -196,18 +191,13 @@ class Receiver:
         except Refused as refusal:
             clear_frames(refusal.__traceback__)
             name = refusal.key or name  # a refused key is known only to the refusal
-            self._requests[name, refusal.status] += 1
             self._record(refusal, name)
             raise
         except Exception as error:  # noqa: BLE001 - every error has a status that senders understand
             clear_frames(
                 error.__traceback__
             )  # they hold the body as long as the error, which gRPC keeps
-            told = _refusal(error, f"{method} {path[:200]!r}")
-            self._requests[name, told.status] += 1
-            raise told from None
-        else:
-            self._requests[name, delivery.status] += 1
+            raise _refusal(error, f"{method} {path[:200]!r}") from None
 
     def _record(self, refusal: Refused, key: str) -> None:
         """Store a refusal as an event, without waiting for it."""

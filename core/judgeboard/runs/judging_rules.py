@@ -269,7 +269,7 @@ def _dollars(amount: float) -> str:
     return money(round(amount * 1_000_000))
 
 
-RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = (
+ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = (
     "active",
     "paused",
     "budget used up",

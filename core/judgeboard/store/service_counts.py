@@ -1,93 +1,11 @@
-"""Counts of the whole database for monitoring: traces, answers, judgments, costs, flags, reviews and jobs."""
+"""The cost of calls other than judgments, for alerts."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from sqlalchemy import Connection, func, or_, select
 
-from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.runs import Counts
-from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import LOGGED, OPEN
-from judgeboard.store.tables import (
-    FLAG,
-    JOB,
-    JUDGMENT,
-    RESPONSE,
-    REVIEW,
-    RUN,
-    STEP_TABLES,
-    TRACE,
-    VERSION,
-)
-
-
-class TraceCount(NamedTuple):
-    """The traces of a source in one state, with their spans and log records and the arrival of the latest one."""
-
-    source: str
-    state: str
-    traces: int
-    spans: int
-    last_at: datetime
-
-
-def count_traces(connection: Connection) -> Sequence[TraceCount]:
-    """Return the traces by source and state, also the forgotten ones."""
-    keys = TRACE.c.source, TRACE.c.state
-    query = select(
-        *keys, func.count(), func.sum(TRACE.c.spans), func.max(TRACE.c.last_at)
-    ).group_by(*keys)
-    return [
-        TraceCount(source, state, n, int(spans), at)
-        for source, state, n, spans, at in connection.execute(query)
-    ]
-
-
-def count_answers(connection: Connection) -> dict[str, int]:
-    """Return the number of logged answers by source."""
-    query = select(RESPONSE.c.source, func.count()).where(LOGGED).group_by(RESPONSE.c.source)
-    return dict(connection.execute(by_index(query, RESPONSE, "ix_response_asked")).all())
-
-
-class JudgmentCount(NamedTuple):
-    """The judgments of a judge version (its title) with one status; ``unpriced`` have no known cost."""
-
-    judge: str
-    status: str
-    judgments: int
-    unpriced: int
-    cost_micro: int
-
-
-def count_all_judgments(connection: Connection) -> Sequence[JudgmentCount]:
-    """Return the judgments by judge version and status; every ask and repeat counts, of any kind of answer."""
-    keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
-    sums = (
-        func.count(),
-        func.count(JUDGMENT.c.cost_micro),
-        func.coalesce(func.sum(JUDGMENT.c.cost_micro), 0),
-    )
-    grouped = by_index(select(*keys, *sums).group_by(*keys), JUDGMENT, "ix_judgment_created")
-    rows = connection.execute(
-        grouped
-    ).all()  # before the titles: a version may be added between the two queries
-    titles = version_titles(connection)
-    return [
-        JudgmentCount(titles[id_], status, n, n - priced, int(cost))
-        for id_, status, n, priced, cost in rows
-    ]
-
-
-def method_costs(connection: Connection) -> dict[str, int]:
-    """Return the known cost of the calls of each table of steps other than judgments, in millionths."""
-    return {
-        steps.name: int(
-            connection.execute(select(func.coalesce(func.sum(steps.c.cost_micro), 0))).scalar_one()
-        )
-        for steps in STEP_TABLES
-    }
+from judgeboard.store.tables import RUN, STEP_TABLES, VERSION
 
 
 def method_costs_since(connection: Connection, since: datetime) -> dict[str, Counts]:
@@ -112,26 +30,3 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Cou
             of_status = Counts.of_status(status, calls, priced=priced, cost_micro=int(cost or 0))
             costs[name] = costs.get(name, Counts()) + of_status
     return costs
-
-
-def oldest_open_flags(connection: Connection) -> dict[str, datetime]:
-    """Return when the oldest open flag of each rule was raised."""
-    first = by_index(
-        select(func.min(FLAG.c.id)).where(OPEN).group_by(FLAG.c.rule), FLAG, "ix_flag_open_newest"
-    )  # the index alone has rule and id
-    query = select(FLAG.c.rule, FLAG.c.created_at).where(
-        FLAG.c.id.in_(connection.execute(first).scalars().all())
-    )
-    return dict(connection.execute(query).all())
-
-
-def count_all_reviews(connection: Connection) -> int:
-    """Return the number of stored reviews, also replaced and withdrawn ones."""
-    return int(connection.execute(select(func.count()).select_from(REVIEW)).scalar_one())
-
-
-def count_failed_jobs(connection: Connection) -> int:
-    """Return the number of jobs that could not start, could not go on, or stopped because something failed."""
-    return int(
-        connection.execute(select(func.count()).where(JOB.c.failed.is_not(None))).scalar_one()
-    )

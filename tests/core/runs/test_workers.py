@@ -17,8 +17,7 @@ from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import get_job
-from judgeboard.store.service_counts import count_failed_jobs
+from judgeboard.store.jobs import get_job, list_jobs
 from judgeboard.store.tables import Job
 from judging_log import until
 
@@ -139,7 +138,7 @@ def test_a_refused_key_stops_the_job_and_says_what_to_do(
     assert (job.state, job.asked) == ("stopped", 0)
     assert "401" in (job.why or "")
     with sqlite_log.reading() as connection:
-        assert count_failed_jobs(connection) == 1
+        assert get_job(connection, job_id).failed is not None
     assert "OPENAI_API_KEY" in (job.why or "")
 
 
@@ -207,7 +206,7 @@ def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
     assert (nothing.state, nothing.asked, len(endpoint.server.requests)) == ("stopped", 8, 8)
     with sqlite_log.reading() as connection:
         # A limit is no failure.
-        assert count_failed_jobs(connection) == 0
+        assert [job.failed for job in list_jobs(connection)] == [None] * 3
 
 
 def test_a_job_that_continues_a_run_is_the_one_that_is_named(
