@@ -212,9 +212,9 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("trends", r"^lines\[([^]]*)\]\.change\.change\.", r"change[\1]."),
     ("trends", r"^lines\[([^]]*)\]\.change\.seen$", r"detectable[\1].value"),
     ("trends", r"^(bad_before|bad_since|change|detectable)\[All answers\]", r"\1"),
-    ("labels (stand|calibrate)", r"^judge_version$", "about.judges[0]"),
+    ("labels stand", r"^judge_version$", "about.judges[0]"),
     ("labels rate", r"^judge_version\.title$", "about.judges[0]"),
-    ("labels (rate|stand|calibrate)", r"^left_out\.", "about.left_out."),
+    ("labels (rate|stand)", r"^left_out\.", "about.left_out."),
     ("labels rate", r"^slices\[(.*?),(?:label|groundedness|quality)\]", r"slices[\1]"),
     # Shares of bad answers: numbers of a slice were a record of the slice.
     ("labels rate", rf"{_SLICED}(value|low|high|reason)$", r"bad_answers\1.\2"),
@@ -285,18 +285,6 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("labels threshold", r"^(thresholds\[.*?\])\.labelled_bad$", r"\1.about.counts.choosing_bad"),
     ("labels threshold", r"^(thresholds\[.*?\])\.judged$", r"\1.about.counts.judged"),
     ("labels threshold", r"^(thresholds\[.*?\])\.query_type$", r"\1.about.where.query_type"),
-    ("labels calibrate", r"^n$", "brier_change.n"),
-    ("labels calibrate", r"^how$", "score_map.how"),
-    ("labels calibrate", rf"^brier_change\.{_KEY}", r"brier_change.\1"),
-    ("labels calibrate", r"^constant_brier$", "brier[one probability].value"),
-    ("labels calibrate", r"^ece_(after_)?by_luck$", r"ece_by_luck[\1].value"),
-    ("labels calibrate", r"^ece_by_luck\[\]", "ece_by_luck[before]"),
-    ("labels calibrate", r"^ece_by_luck\[after_\]", "ece_by_luck[after]"),
-    ("labels calibrate", r"^(brier|ece)_(before|after)$", r"\1[\2].value"),
-    *(
-        ("labels calibrate", rf"^meaning\[{place}\]\[1\]", f"grounded[{score}]")
-        for place, score in enumerate((0.1, 0.3, 0.5, 0.7, 0.9))
-    ),
     # There is one stage only.
     ("labels stand", r"^labelled$", "about.counts.labels"),
     ("labels stand", r"^judged$", "about.counts.judged"),
@@ -454,20 +442,9 @@ GONE: Sequence[Known] = (
         "slices have rows alone",
     ),
     Known(
-        "labels calibrate",
-        r"^(is_worse|has_wrong_form|meaning\[\d\]\[0\])$",
-        "codes of headline and caveats; names of slices",
-    ),
-    Known("labels calibrate", r"^after\[", "a map that predicts people worse has no curve"),
-    Known(
         "labels rate",
         r"^bounds\b",
         "the interval of a share without a value, where few answers have no label",
-    ),
-    Known(
-        "labels calibrate",
-        r"^score_map\.how$|^brier_change\.n$",
-        "a map that cannot be made has no rows",
     ),
     Known(
         "labels rate.* --labels-from",

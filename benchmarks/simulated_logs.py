@@ -13,7 +13,6 @@ from judgeboard.measure.threshold_figures import QueueChange
 from judgeboard.stats.alternative_annotator import alternative_annotator_test
 from judgeboard.stats.anchors import flip_rate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, grouping
-from judgeboard.stats.calibration_maps import weighted_mean
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.correlation import correlation_within, slope
 from judgeboard.stats.intervals import mean_estimate, share_intervals
@@ -390,8 +389,6 @@ def _health(
     grades = np.digitize(people, (0.25, 0.5, 0.75))
     yield "correlation with length", correlation_within(judge, length, grades, groups.codes)
     yield "difference of two parts", difference_of_means(people, rng.random(n) < 0.4, groups)
-    weights = np.where(rng.random(n) < 0.3, 2.0, 1.0)
-    yield "weighted mean", weighted_mean(people, weights / weights.mean(), groups)
     moved = rng.random(n) < 0.3
     yield "anchoring", anchoring(judge, people, np.where(moved, judge, people), groups)
     # These figures are about independent rows: of each group, they get one.

@@ -444,7 +444,6 @@ RESULTS: Mapping[str, str] = {
     "doctor": "judgeboard.health.doctor.check_endpoint",
     "labels threshold": "judgeboard.measure.thresholds.measure_threshold",
     "labels stand": "judgeboard.measure.confident_verdicts.measure_confident_verdicts",
-    "labels calibrate": "judgeboard.measure.calibration.measure_calibration",
 }
 """Command to the function whose result it prints as JSON."""
 

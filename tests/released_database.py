@@ -45,7 +45,6 @@ FIGURES = {
     "trends corrected": ["trends", "--corrected"],
     "threshold": ["labels", "threshold", "--recall", "0.8"],
     "stand": ["labels", "stand", "--agreement", "0.9"],
-    "calibrate": ["labels", "calibrate"],
     "health": ["test", "health", LEXICAL],
     "plan": ["labels", "plan", "--reach", "0.05"],
     "compare": ["compare", "--recorded"],
@@ -353,9 +352,6 @@ def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
         "exports": exports(database, folder / "exports"),
         "figures": figures(database, LOG_FIGURES if files else FIGURES),
     }
-    # Drawn in the order of the rows, which PostgreSQL leaves open.
-    shown["figures"].get("calibrate", {}).pop("ece_by_luck", None)
-    shown["figures"].get("calibrate", {}).pop("ece_after_by_luck", None)
     (folder / "shown.json").write_text(json.dumps(shown, ensure_ascii=False), encoding="utf-8")
 
 

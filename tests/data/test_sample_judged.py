@@ -104,7 +104,6 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
         ("labels threshold --recall 0.8", "Flag groundedness below"),
         ("labels stand --agreement 0.8", "need no review"),
         ("labels stand --agreement 0.8 --jury lexical,climb-judge-8b", "need no review"),
-        ("labels calibrate", "Do not use this map (platt)"),
         ("trends --corrected", "12 Oct 2026"),
         ("trends watch", "New alarm 2: The share of bad answers in query type complex rose"),
         ("trends watch", "--acknowledge 1"),

@@ -77,7 +77,7 @@ GROUPS = with_commands_of_methods(
             "agreement": "figures",
             "labels": (
                 "labels",
-                {"threshold": "threshold", "stand": "threshold", "calibrate": "threshold"},
+                {"threshold": "threshold", "stand": "threshold"},
             ),
             "trends": "trends",
             "compare": (

@@ -20,7 +20,7 @@ def labels_command() -> None:
     """Measure with people's labels: rate, plan, thresholds.
 
     `rate` estimates how many of all answers are bad. `plan` shows how many labels that takes.
-    `threshold`, `stand` and `calibrate` show what a judge's scores are good for.
+    `threshold` and `stand` show what a judge's scores are good for.
     """
 
 

@@ -1,4 +1,4 @@
-"""The commands `threshold`, `stand` and `calibrate`: what a judge's scores are good for."""
+"""The commands `threshold` and `stand`: what a judge's scores are good for."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -11,11 +11,9 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.measure.calibration import Calibration
     from judgeboard.measure.result import Result
     from judgeboard.measure.thresholds import Goal
     from judgeboard.settings.model import Cuts
-    from judgeboard.stats.calibration_maps import How
     from judgeboard.store.engine import Readable
 
 SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
@@ -146,33 +144,6 @@ def stand_command(
     options.show(result, lines)
 
 
-@options.command(
-    "judgeboard labels calibrate",
-    "judgeboard labels calibrate --judge-version 'rag v3' --how isotonic --json",
-)
-@options.judge_version(help=DEFAULT_JUDGE)
-@options.with_default(
-    "--how",
-    type=click.Choice(["platt", "isotonic"]),
-    default="platt",
-    help="How to calibrate the scores. platt: a curve with two parameters, best with few labels. isotonic: steps that "
-    "never fall, for 400 or more labels.",
-)
-def calibrate_command(judge_version: str | None, how: "How") -> None:
-    """Show what a groundedness score means, by people's labels.
-
-    For each score, shows the share of its answers that people call grounded. This needs 50 labels.
-    The output also shows the errors before and after calibration. The errors after calibration are
-    cross-fitted: the curve for an answer is fitted to other answers only. Stored scores do not
-    change.
-    """
-    from judgeboard.measure.calibration import measure_calibration
-
-    with options.seen(options.open_store()).reading() as connection:
-        result = measure_calibration(connection, judge_version=judge_version, how=how)
-    options.show(result, _calibration_lines(result))
-
-
 def _threshold_lines(results: "Sequence[Result]", goal: "Goal") -> Iterator[str]:
     from judgeboard.formats.output import text_lines
     from judgeboard.reports.thresholds import thresholds_table
@@ -226,14 +197,3 @@ def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") ->
         code = "threshold_apply_and_supersede" if superseded else "threshold_apply"
         applied = note(code, **({"n": superseded} if superseded else {}))
     yield from (note("threshold_use").text, applied.text)
-
-
-def _calibration_lines(result: "Calibration") -> Iterator[str]:
-    from judgeboard.formats.output import text_lines
-    from judgeboard.reports.thresholds import map_tables
-
-    yield f"{result.about.judges[0]}: {result.sentence}"
-    for table in map_tables(result):
-        if table.rows:
-            yield from text_lines(table)
-    yield from _last_lines([result])

@@ -1,9 +1,8 @@
-"""Thresholds and calibration maps as tables."""
+"""Thresholds as tables."""
 
 from collections.abc import Iterator, Sequence
 
 from judgeboard.formats.output import Column, Table
-from judgeboard.measure.calibration import Calibration
 from judgeboard.measure.result import Result
 from judgeboard.measure.threshold_figures import AtThreshold, QueueChange
 from judgeboard.measure.thresholds import CHOSEN, HELD_OUT, IN_FORCE, KEPT, Aim
@@ -87,30 +86,6 @@ def _found(change: QueueChange) -> str | None:
     ends = (bad.low, bad.high) if change.flags > 0 else (-bad.high, -bad.low)
     value = bad.value if change.flags > 0 else -bad.value
     return f"{round(value):+,} [{round(ends[0]):+,}, {round(ends[1]):+,}]"
-
-
-def map_tables(result: Calibration) -> tuple[Table, Table]:
-    """Return what some scores mean by the map (no rows without one), and how good the scores are with and without it.
-
-    Brier scores have four decimals, because maps differ in the third.
-    """
-    shares = ((row.slice, row.estimate) for row in result.rows if row.figure == "grounded")
-    names = ("brier", "ece", "ece_by_luck")
-    titles = ("Brier score (lower is better)", "Calibration error (ECE)", "ECE by luck alone")
-    values = {
-        (row.slice, row.figure): f"{row.value:.4f}" for row in result.rows if row.figure in names
-    }
-    errors = (
-        (slice_, *(values.get((slice_, name)) for name in names))
-        for slice_ in dict.fromkeys(key[0] for key in values)
-    )
-    return (
-        Table(
-            (Column("Score"), Column("People call grounded, by the map", "share estimate")),
-            tuple(shares),
-        ),
-        Table((Column("Scores"), *(Column(each, right=True) for each in titles)), tuple(errors)),
-    )
 
 
 def limits_and_next(results: Sequence[Result]) -> Iterator[str]:

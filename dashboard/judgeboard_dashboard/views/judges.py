@@ -37,9 +37,8 @@ from judgeboard_dashboard.widgets.texts import (
     heading,
     sentence,
 )
-from judgeboard_dashboard.widgets.thresholds import score_meaning
 
-FIELDS = ("version", "score", "tables", "calibrate", "supreme", "list")
+FIELDS = ("version", "score", "tables", "supreme", "list")
 GROUPS = {
     "Warnings": State.WARNING,
     "Not conclusive": State.NOT_CONCLUSIVE,
@@ -77,7 +76,6 @@ def judges() -> None:
         _checks(health)
     with right:
         _scores(health)
-        score_meaning(version)
         for section in sections:
             if not section.below:
                 load_object(section.show)(version)

@@ -1,4 +1,4 @@
-"""Thresholds for a goal with what they change in the queue, and the meaning of a judge's scores."""
+"""Thresholds for a goal with what they change in the queue."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measure.calibration import measure_calibration
 from judgeboard.measure.notes import paragraph
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import scored_version
@@ -22,23 +21,15 @@ from judgeboard.measure.thresholds import (
     threshold_result,
     verdicts_note,
 )
-from judgeboard.reports.agreement import calibration_table
 from judgeboard.reports.thresholds import (
     limits_and_next,
-    map_tables,
     thresholds_table,
     trade_off_table,
 )
-from judgeboard.stats.detection import Tenth
-from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, problem, reading
+from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, problem
 from judgeboard_dashboard.widgets.charts.scores import (
-    CALIBRATION_HEIGHT,
-    POINT_NUMBERS,
     TRADE_OFF_HEIGHT,
-    calibration_chart,
-    drawn_tenths,
     trade_off_chart,
 )
 from judgeboard_dashboard.widgets.filters import choose, switch, table_switch
@@ -202,47 +193,3 @@ def _set(sample: ScoredSample, query_type: str | None, tried: float, name: str) 
         if removed and reviewer is not None:
             store_settings({"low_groundedness_by_type": None}, reviewer)
     caption(f"Thresholds in force: {sample.cuts.words}.")
-
-
-def score_meaning(version: StoredVersion) -> None:
-    """Show on demand what the scores of a judge version mean, before and after a map."""
-    heading("What a score means")
-    if not st.toggle(
-        "Calibrate",
-        key="calibrate",
-        bind="query-params",
-        help="Fits a curve to people's labels.",
-    ):
-        caption(
-            "For each score: the share of its answers that people call grounded. Stored scores do not change."
-        )
-        return
-    try:
-        with reading() as connection:
-            result = measure_calibration(connection, judge_version=version.id)
-    except NotFound as error:
-        instead(capital(str(error)))
-        return
-    sentence(result.sentence)
-    if result.score_map is None:
-        return
-    _curve(version, "before", "Groundedness as the judge gives it", result.before)
-    if result.after:  # without it, the scores themselves are the better answer
-        _curve(version, "after", "After the map, cross-fitted", result.after)
-    meaning, errors = map_tables(result)
-    if meaning.rows:
-        table(meaning, key="meaning")
-    table(errors, key="calibration_errors", under=tuple(limits_and_next([result])))
-
-
-def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, ...]) -> None:
-    caption(title)
-    figure(
-        lambda: calibration_chart(tenths),
-        CALIBRATION_HEIGHT,
-        calibration_table(tenths),
-        [None] * len(drawn_tenths(tenths)),
-        key=f"calibration_{name}_{version.id}",
-        says=f"Share of answers that people call grounded by score of {version.title}, {name} calibration",
-        drawn=(POINT_NUMBERS,),
-    )

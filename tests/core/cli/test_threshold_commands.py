@@ -1,4 +1,4 @@
-"""The commands `threshold`, `stand` and `calibrate` in a terminal."""
+"""The commands `threshold` and `stand` in a terminal."""
 
 import json
 import re
@@ -105,17 +105,3 @@ def test_verdicts_that_need_no_review_are_counted(
     for jury in ("", ",", "rag"):
         assert run(["labels", "stand", "--jury", jury, "--db", database]) == 2
         assert "at least two" in capsys.readouterr().err
-
-
-def test_calibration_says_what_a_score_means(
-    database: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for how in ("platt", "isotonic"):
-        assert run(["labels", "calibrate", "--how", how, "--json", "--db", database]) == 0
-        headline = json.loads(capsys.readouterr().out)["headline"]
-        assert (headline["code"], headline["values"]["score"]) == ("map_helps", 0.7)
-    assert run(["labels", "calibrate", "--json", "--db", database]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["score_map"]["slope"] > 0
-    brier = {row["slice"]: row["value"] for row in result["rows"] if row["figure"] == "brier"}
-    assert brier["after"] < brier["one probability"]

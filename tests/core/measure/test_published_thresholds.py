@@ -1,4 +1,4 @@
-"""Thresholds, confident verdicts and calibration on RAGTruth, equal to the published examples in each digit."""
+"""Thresholds and confident verdicts on RAGTruth, equal to the published examples in each digit."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from judgeboard.flags.rules import sampling_number
-from judgeboard.measure.calibration import calibration_result
 from judgeboard.measure.confident_verdicts import confident_verdicts
 from judgeboard.measure.result import Result
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, ScoredSample, flag_from
@@ -21,7 +20,6 @@ from judgeboard.measure.thresholds import (
 )
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, IntArray
-from judgeboard.stats.calibration_maps import HOWS, How, fit_map
 from judgeboard.store.statements import TextColumn, record_of
 from shared_answers import SharedAnswers, shared_answers
 
@@ -33,7 +31,7 @@ pytestmark = pytest.mark.shared
 
 @pytest.fixture
 def answers(shared: Path, monkeypatch: pytest.MonkeyPatch) -> SharedAnswers:
-    """The answers; halves and folds are drawn by the ids of their sources, as in the published examples."""
+    """The answers; halves are drawn by the ids of their sources, as in the published examples."""
     answers = shared_answers(shared / "data")
     sources = dict(zip(answers.groups.codes.tolist(), answers.source_ids, strict=True))
 
@@ -42,8 +40,7 @@ def answers(shared: Path, monkeypatch: pytest.MonkeyPatch) -> SharedAnswers:
             [sampling_number(name, "ragtruth", sources[group]) for group in groups.tolist()]
         )
 
-    for module in ("scored_labels", "calibration"):
-        monkeypatch.setattr(f"judgeboard.measure.{module}.drawn", drawn)
+    monkeypatch.setattr("judgeboard.measure.scored_labels.drawn", drawn)
     return answers
 
 
@@ -234,110 +231,3 @@ def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
     # the flags of all.
     assert tuple(round(each or 0, 4) for each in (cost.value, cost.low, cost.high)) == change
     assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_cost_not_shown", None)
-
-
-# Judge: raw Brier and ECE | Platt's, its change with interval | isotonic | 0.7 means, slope,
-# offset.
-CALIBRATED = [
-    (
-        B,
-        (0.1373, 0.1014),
-        (0.1280, 0.0292),
-        (-0.0093, -0.0145, -0.0041),
-        (0.1281, 0.0238),
-        0.6083,
-        0.4468,
-        0.0617,
-    ),
-    (
-        A1,
-        (0.1472, 0.0767),
-        (0.1383, 0.0180),
-        (-0.0089, -0.0136, -0.0043),
-        (0.1395, 0.0166),
-        0.7356,
-        0.6994,
-        0.4307,
-    ),
-    (
-        A,
-        (0.1506, 0.0824),
-        (0.1405, 0.0232),
-        (-0.0101, -0.0147, -0.0056),
-        (0.1411, 0.0193),
-        0.7072,
-        0.5984,
-        0.3749,
-    ),
-    (
-        "baseline_nli",
-        (0.5923, 0.6018),
-        (0.2234, 0.0292),
-        (-0.3689, -0.4094, -0.3285),
-        (0.2244, 0.0270),
-        0.9229,
-        0.3058,
-        2.2236,
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("judge", "raw", "platt", "change", "isotonic", "means", "slope", "offset"), CALIBRATED
-)
-def test_the_meaning_of_a_score(
-    answers: SharedAnswers,
-    judge: str,
-    raw: tuple[float, ...],
-    platt: tuple[float, ...],
-    change: tuple[float, ...],
-    isotonic: tuple[float, ...],
-    means: float,
-    slope: float,
-    offset: float,
-) -> None:
-    judged = sample(answers, judge)
-    hows: dict[How, tuple[float, ...]] = {"platt": platt, "isotonic": isotonic}
-    for how, after in hows.items():
-        result = calibration_result(judged, how)
-        errors = {
-            slice_: tuple(
-                round(result.figure(each, slice_).value or 0, 4) for each in ("brier", "ece")
-            )
-            for slice_ in ("before", "after")
-        }
-        assert (errors["before"], errors["after"]) == (raw, after)
-        assert round(result.figure("brier", "one probability").value or 0, 4) == 0.2323
-        assert sum(tenth.share_grounded.n for tenth in result.after) == 1344
-    result = calibration_result(judged)
-    assert result.score_map is not None
-    moved = result.figure("brier_change")
-    assert tuple(round(each or 0, 4) for each in (moved.value, moved.low, moved.high)) == change
-    assert round(result.figure("grounded", "0.7").value or 0, 4) == means
-    assert (round(result.score_map.slope or 0, 4), round(result.score_map.offset or 0, 4)) == (
-        slope,
-        offset,
-    )
-    assert result.headline.code == "map_helps"
-    caveats = {each.code for each in result.caveats}
-    assert ("map_tells_little" in caveats) == (judge == "baseline_nli")
-    assert ("map_judge_too_sure" in caveats) == (slope < 0.9)
-
-
-def test_maps_of_more_labels_predict_the_other_half_better(answers: SharedAnswers) -> None:
-    """The mean Brier score of 200 draws of labels, with the generator of the published draws."""
-    scores, good = np.round(1 - answers.badness[B], 9), (~answers.bad).astype(float)
-    first = np.flatnonzero(answers.choosing)
-    other, people = scores[~answers.choosing], good[~answers.choosing]
-    assert round(np.square(other - people).mean(), 4) == 0.1319
-    rng = np.random.default_rng(0)
-    found: dict[How, list[float]] = {how: [] for how in HOWS}
-    for n in (30, 50, 100, 200, 400):
-        drawn = [rng.choice(first, n, replace=False) for _ in range(200)]
-        for how in HOWS:
-            maps = (fit_map(how, scores[rows], good[rows]) for rows in drawn)
-            found[how].append(round(np.mean([np.square(each(other) - people) for each in maps]), 4))
-    assert found == {
-        "platt": [0.1348, 0.1312, 0.1282, 0.1266, 0.1259],
-        "isotonic": [0.1466, 0.1414, 0.1354, 0.1323, 0.1302],
-    }

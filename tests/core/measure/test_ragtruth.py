@@ -372,17 +372,3 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
             by_lot,
             explained,
         )
-        known = published(shared / "data", "e5_calibration")[name]
-        calibrated = printed("labels", "calibrate", "--judge-version", name)
-        line = [calibrated["score_map"][each] for each in ("slope", "offset")]
-        assert line == pytest.approx(known["platt_all"], abs=1e-6)
-        figures = values_of(calibrated)
-        assert figures["grounded", "0.7"] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
-        errors = (
-            figures["brier", "before"],
-            figures["ece", "before"],
-            figures["brier", "one probability"],
-        )
-        assert errors == pytest.approx(
-            (known["raw"]["brier"], known["raw"]["ece"], known["base"]), abs=1e-6
-        )

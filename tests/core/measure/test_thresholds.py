@@ -1,4 +1,4 @@
-"""Thresholds, confident verdicts and calibration on a stored log."""
+"""Thresholds and confident verdicts on a stored log."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,6 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Estimate, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measure.calibration import SHOWN_SCORES, measure_calibration
 from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.rates import measure_rate
@@ -40,7 +39,6 @@ from judgeboard.measure.thresholds import (
 )
 from judgeboard.people.roster import raise_flags
 from judgeboard.reports.thresholds import thresholds_table
-from judgeboard.stats.calibration_maps import HOWS
 from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.thresholds import DELTA, labels_to_pass
 from judgeboard.store.engine import Store
@@ -476,72 +474,6 @@ def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log: 
 
 
 @on_sqlite
-def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
-    """A score is the share of such answers that people call grounded: there is nothing to improve."""
-    version, ids, rng = log.version("rag"), log.answers(120), np.random.default_rng(0)
-    scores = {each: 0.05 + 0.9 * place / 120 for place, each in enumerate(ids)}
-    log.say(version, {each: {"groundedness": round(scores[each], 4)} for each in ids})
-    log.reviews({each: {"label": GOOD if rng.random() < scores[each] else BAD} for each in ids})
-    with log.store.reading() as connection:
-        result = measure_calibration(connection)
-        steps = measure_calibration(connection, how="isotonic")
-    change = result.figure("brier_change")
-    assert (change.low or 0) < 0 < (change.high or 0)
-    assert (result.headline.code, result.headline.values["score"]) == ("map_scores_off", 0.9)
-    assert steps.headline.code == "map_unproven"
-    shown = [
-        (row.slice, row.value is None, row.low) for row in steps.rows if row.figure == "grounded"
-    ]
-    # A map shows what each score means.
-    assert shown == [(f"{score:g}", False, None) for score in SHOWN_SCORES]
-
-
-@on_sqlite
-def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog) -> None:
-    """People call answers with a middle score grounded least often, so no rising line fits."""
-    version, ids, rng = log.version("rag"), log.answers(400), np.random.default_rng(0)
-    scores = {each: (0.1, 0.5, 0.9, 0.9)[place % 4] for place, each in enumerate(ids)}
-    log.say(version, {each: {"groundedness": scores[each]} for each in ids})
-    grounded = {0.1: 0.5, 0.5: 0.1, 0.9: 0.9}
-    log.reviews(
-        {each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids}
-    )
-    with log.store.reading() as connection:
-        lines, steps = (measure_calibration(connection, how=how) for how in HOWS)
-    assert "map_wrong_form" in {each.code for each in lines.caveats}
-    # The intervals of a wrong form mislead.
-    assert "grounded" not in {row.figure for row in lines.rows}
-    of_map, by_luck = lines.figure("ece", "after"), lines.figure("ece_by_luck", "after")
-    assert (of_map.value or 0) > 2 * (by_luck.value or 1)
-    assert steps.caveats == ()
-
-
-@on_sqlite
-def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to_help(
-    labelled_flags: LabelledFlags,
-) -> None:
-    log, _ = labelled_flags(0.8, rest_bad_every=4)
-    with log.store.reading() as connection:
-        result = measure_calibration(connection)
-    assert result.headline.code == "map_unproven"
-    tell, queue = result.next
-    assert (tell.values["labels"], tell.values["even"], queue.values["answers"]) == (300, 113, 100)
-
-
-@on_sqlite
-def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(labelled_flags: LabelledFlags) -> None:
-    """Some labels stand for 600 of 840 answers: whatever map is fitted, luck is the same and nothing is advised."""
-    log, _ = labelled_flags(0.8, random_share=0.006, rest_bad_every=2)
-    with log.store.reading() as connection:
-        results = [measure_calibration(connection, how=how) for how in HOWS]
-    assert {each.headline.code for each in results} == {"map_part_too_small"}
-    assert len({each.figure("ece_by_luck", "before").value for each in results}) == 1
-    assert results[0].about.counts["labels"] == 240 + 7
-    # A map weights its labels, and leaves none of them out.
-    assert results[0].about.left_out == {}
-
-
-@on_sqlite
 def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(
     labelled_flags: LabelledFlags,
 ) -> None:
@@ -826,23 +758,6 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(
 
 
 @on_sqlite
-def test_calibration_needs_fifty_labels_of_both_kinds(log: GradedLog) -> None:
-    judged(log, 40)
-    with log.store.reading() as connection:
-        assert measure_calibration(connection).headline.code == "map_few_labels"
-    judged(log, 100)
-    with log.store.reading() as connection:
-        result = measure_calibration(connection)
-    assert result.score_map is not None
-    assert result.about.counts["labels"] == 140
-    meaning = [row for row in result.rows if row.figure == "grounded"]
-    values = [each.value or 0 for each in meaning]
-    assert values == sorted(values)
-    assert all((each.low or 0) < (each.value or 0) < (each.high or 0) for each in meaning)
-    assert result.headline.code == "map_helps"
-
-
-@on_sqlite
 def test_a_log_without_a_judge_names_the_next_command(log: GradedLog) -> None:
     log.answers(3)
     with log.store.reading() as connection, pytest.raises(NotFound, match="judgeboard judge"):
@@ -888,61 +803,13 @@ def test_thresholds_of_ragtruth_reach_their_goal_on_the_other_half(ragtruth: Sto
 
 
 @on_sqlite
-def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
-    equal, contrary, harmful = (log.version(name) for name in ("equal", "contrary", "harmful"))
-    ids = log.answers(150)
-    bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
-    log.say(equal, {each: {"groundedness": 0.8} for each in ids})
-    log.say(contrary, {each: {"groundedness": 0.9 if bad[each] else 0.1} for each in ids})
-    ordered = sorted(ids, key=lambda each: not bad[each])
-    scores = [
-        *[0.0] * 2,
-        *[0.3] * 48,
-        *[0.0] * 6,
-        *[0.3] * 12,
-        *[1.0] * 82,
-    ]  # right but for six answers at 0
-    log.say(
-        harmful,
-        {each: {"groundedness": score} for each, score in zip(ordered, scores, strict=True)},
-    )
-    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
-    with log.store.reading() as connection:
-        for how in HOWS:
-            result = measure_calibration(connection, judge_version="equal", how=how)
-            assert result.headline.code == "map_one_score"
-            shares = [row.value for row in result.rows if row.figure == "grounded"]
-            assert shares == pytest.approx([2 / 3] * 5, abs=0.01)
-        flat = measure_calibration(connection, judge_version="contrary")
-        nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
-        worse = measure_calibration(connection, judge_version="harmful")
-        steps = measure_calibration(connection, judge_version="harmful", how="isotonic")
-    assert worse.headline.code == "map_worse_scores_off"
-    assert "grounded" not in {row.figure for row in worse.rows}
-    assert worse.after == ()
-    assert (steps.figure("brier", "after").value or 1) < (worse.figure("brier", "after").value or 0)
-    # Platt was just shown to be worse, so it is not recommended.
-    assert steps.caveats == ()
-    assert flat.headline.code == "map_flat"
-    assert (nothing.headline.code, nothing.rows) == ("confidence_few_labels", ())
-
-
-@on_sqlite
-def test_one_label_only_has_no_map(log: GradedLog) -> None:
-    judged(log, 60, share_bad=0)
-    with log.store.reading() as connection:
-        assert measure_calibration(connection).headline.code == "map_impossible"
-
-
-@on_sqlite
 def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -> None:
     ids = log.answers(20)
     log.say(log.version(), {each: {"groundedness": 0.9} for each in ids})
     with log.store.reading() as connection:
         confident = measure_confident_verdicts(connection, 0.9)
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
-        calibrated = measure_calibration(connection)
-    for each in (confident, chosen, calibrated):
+    for each in (confident, chosen):
         assert (each.headline.code, each.next[0].code) == ("not_available", "label_some")
         assert each.next[0].values["labels"] == 20
 
@@ -954,7 +821,7 @@ def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_noth
     log.say_all(log.version("rag"), log.answers(12), status=Status.UNPARSABLE)
     with log.store.reading() as connection:
         with pytest.raises(NotFound, match=r"rag .*--rejudge failed"):
-            measure_calibration(connection)
+            measure_threshold(connection, Goal("recall", 0.8))
         headline = corrected_trend(connection).changes.headline
     assert headline.code == "verdicts_unusable"
 
@@ -969,7 +836,7 @@ def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
         log.store.reading() as connection,
         pytest.raises(NotFound, match=r"^other .*--judge-version"),
     ):
-        measure_calibration(connection)
+        measure_threshold(connection, Goal("recall", 0.8))
 
 
 @on_sqlite

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import Estimate
 from judgeboard.flags.rules import sampling_number
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
-from judgeboard.stats.calibration_maps import weighted_mean
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.confusion import matthews
 from judgeboard.stats.estimates import MIN_PAIRS, Z, t_quantile
 from judgeboard.stats.intervals import wilson
@@ -317,16 +316,6 @@ class TestRagTruth:
         estimate = predicted_mean(*ragtruth_rows.sums(labelled, inside=passed), share=True)
         slope = ragtruth_rows.slope(estimate, labelled, inside=passed)
         assert slope == pytest.approx(known["stratified_flag_ppi_process"]["b_unflagged"], abs=5e-6)
-        # With a given probability instead of the realised share: Hajek's mean, and Horvitz and
-        # Thompson's of N.
-        weights = np.where(judged == 1, 1, 1 / 0.05)[labelled]
-        groups = grouping(ragtruth_rows.groups[labelled], len(weights))
-        mean = (
-            weighted_mean(ragtruth_rows.bad[labelled], weights / weights.mean(), groups).value or 0
-        )
-        assert mean == pytest.approx(known["hajek"]["value"], abs=SIX_DIGITS)
-        of_all = mean * weights.sum() / len(judged)
-        assert of_all == pytest.approx(known["horvitz_thompson"]["value"], abs=SIX_DIGITS)
 
     def test_the_recall_of_these_answers_where_all_flagged_are_labelled(
         self, ragtruth_rows: RagTruth

@@ -444,7 +444,7 @@ PROCESSES = {"worker", "claim", "alembic_version"}
 # Places in the exports and figures that differ on purpose since a revision was recorded, each with
 # the reason.
 CHANGED_ON_PURPOSE: dict[str, str] = {
-    r"/figures/(rate( by type)?|threshold|stand|calibrate|plan)/": "They are rows: `equal_figures.py` compares them.",
+    r"/figures/(rate( by type)?|threshold|stand|plan)/": "They are rows: `equal_figures.py` compares them.",
     r"/figures/(agreement[^/]*|compare)/(?!statistics)": "Slices and parts are rows: `equal_figures.py` compares them.",
     r"/figures/.+/statistics/\w+/(method|unit|level|left_out)": "A row has none of these.",
     r"/figures/.+/statistic/reason": "Reasons are shorter.",
@@ -466,7 +466,6 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/rate( by type(/slices/\d+)?)?/labels_only/(low|high|method|unit|reason)": "Some labels are no sample.",
     r"/figures/stand/(confidence|test|stages)": "One judge or the mean of several; no stages.",
     r"/figures/stand/sentence": "No threshold was found: there may be one.",
-    r"/figures/calibrate/": "A map that is worse than the scores is not shown. Weights are of answers with a score.",
     r"/figures/health/checks/14/state": "An interval that includes chance shows nothing.",
     r"/figures/plan/plans/0/": "Answers of a question are not taken for independent.",
     r"/figures/anchors report/": "Comparisons are slices of figures.",

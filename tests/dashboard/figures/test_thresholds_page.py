@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from app_pages import OpenPage, charts, labels, shown, table, text_with, texts
+from app_pages import OpenPage, charts, labels, shown, table, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.measure.thresholds import Aim
 from judgeboard.store.engine import Store
@@ -58,40 +58,6 @@ def test_without_a_judge_or_labels_it_says_what_to_do_first(
     assert "--judge lexical" in shown(open_page("thresholds"))
     log.say_all(log.version(), ids, groundedness=0.9)
     assert "Plan the labels" in labels(open_page("thresholds"))
-
-
-@pytest.mark.usefixtures("labelled")
-def test_the_meaning_of_a_score_is_computed_on_demand(open_page: OpenPage) -> None:
-    before = len(charts(open_page("judges")))
-    app = open_page("judges", calibrate="true")
-    assert len(charts(app)) == before + 2
-    assert text_with(app, "score of 0.7", cls="jb-say")
-
-
-def test_a_map_that_is_worse_than_the_scores_is_not_shown(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
-    log = GradedLog(sqlite_store)
-    ids = log.answers(150)
-    scores = [
-        *[0.0] * 2,
-        *[0.3] * 48,
-        *[0.0] * 6,
-        *[0.3] * 12,
-        *[1.0] * 82,
-    ]  # right but for six answers at 0
-    version = log.version()
-    log.say(
-        version, {each: {"groundedness": score} for each, score in zip(ids, scores, strict=True)}
-    )
-    log.reviews({each: {"label": BAD if place < 50 else GOOD} for place, each in enumerate(ids)})
-    before = len(charts(open_page("judges")))
-    app = open_page("judges", calibrate="true")
-    assert text_with(app, "not use", "(platt)", cls="jb-say")
-    # The scores themselves, and no curve after the map.
-    assert len(charts(app)) == before + 1
-    assert "People call grounded" not in shown(app)
-    assert table(app, "Scores")["Scores"].tolist() == ["before", "after", "one probability"]
 
 
 def test_a_threshold_is_replayed_and_set_for_one_query_type(
