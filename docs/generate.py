@@ -136,13 +136,16 @@ def _settings_table(names: Iterable[str]) -> str:
 
 def judges() -> str:
     """Return the table of the kinds of judges."""
-    from judgeboard.judges.kinds import JUDGES, OFFLINE, JudgeOfPackage
+    from judgeboard.registry.judge_kinds import JUDGES
 
-    rows = []
-    for kind, make in JUDGES.items():
-        is_plugin = isinstance(make, JudgeOfPackage)
-        about = make.judge if is_plugin else importlib.import_module(f"judgeboard.judges.{kind}")
-        rows.append((f"`{kind}`", summary(about), "none" if kind in OFFLINE else "a chat model"))
+    rows = [
+        (
+            f"`{name}`",
+            summary(kind.judge_class),
+            "a chat model" if kind.asks_model else "none",
+        )
+        for name, kind in JUDGES.items()
+    ]
     return table(("kind", "what it is", "model"), rows)
 
 

@@ -898,7 +898,5 @@ JURY = "jury"
 """The kind of juries: several judges' combined judgment."""
 REPEATS = "repeats"
 """The kind of a judge's combined repeats."""
-COMBINED_KINDS = frozenset({JURY, REPEATS})
-"""The kinds whose judgments are combined from stored judgments, without a call."""
 AUDIT = "audit"
 """The kind of supreme judges, which review judgments."""

@@ -32,6 +32,9 @@ class Contrary:
     address = None
     priced = True
 
+    def __init__(self, options):
+        pass
+
     async def judge(self, item):
         return Verdict(Status.OK, groundedness=0.25, reasoning="No.")
 
@@ -124,14 +127,15 @@ def test_a_rule_that_reads_the_answers_text(added: Copy) -> None:
 
 
 def add_judge(copy: Copy) -> None:
-    line = '        "grade": GradeJudge.of,\n'
-    imported = "from judgeboard.judges.grade"
+    line = '        "grade": JudgeKind(\n'
     copy.add(
         "judges/contrary.py",
         JUDGE,
-        "judges/kinds.py",
-        (line, f'{line}        "contrary": lambda _options: Contrary(),\n'),
-        (imported, f"from judgeboard.judges.contrary import Contrary\n{imported}"),
+        "registry/judge_kinds.py",
+        (
+            line,
+            f'        "contrary": JudgeKind(judge="judgeboard.judges.contrary:Contrary"),\n{line}',
+        ),
     )
 
 

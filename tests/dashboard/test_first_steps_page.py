@@ -67,8 +67,12 @@ def test_answers_are_judged_from_the_page_after_a_trial(
     GradedLog(page_store).answers(5)
     page = at_first(open_page).button(key="step_Judge answers").click().run()
     assert [title.value for title in page.title] == ["Runs & alerts"]
-    page.text_input(key="ask_model_New judge: chat model").set_value("gpt-4o-mini").run()
-    page.text_input(key="ask_base_url_New judge: chat model").set_value(endpoint.url).run()
+    page.text_input(key="ask_model_New judge: rag (groundedness and quality)").set_value(
+        "gpt-4o-mini"
+    ).run()
+    page.text_input(key="ask_base_url_New judge: rag (groundedness and quality)").set_value(
+        endpoint.url
+    ).run()
     page.text_input(key="ask_api_key").set_value(KEY).run()
     page = page.button(key="rejudge_try").click().run()
     assert "3 of 3" in shown(page)
@@ -92,8 +96,12 @@ def test_a_trial_that_fails_says_why(page_store: Store, open_page, endpoint: Hel
     endpoint.reply = failure(401, "bad key")
     GradedLog(page_store).answers(1)
     page = open_page("rejudge", rows="plain")
-    page.text_input(key="ask_model_New judge: chat model").set_value("gpt-4o-mini").run()
-    page.text_input(key="ask_base_url_New judge: chat model").set_value(endpoint.url).run()
+    page.text_input(key="ask_model_New judge: rag (groundedness and quality)").set_value(
+        "gpt-4o-mini"
+    ).run()
+    page.text_input(key="ask_base_url_New judge: rag (groundedness and quality)").set_value(
+        endpoint.url
+    ).run()
     page = page.button(key="rejudge_try").click().run()
     assert "The trial failed:" in shown(page)
     assert "401" in shown(page)

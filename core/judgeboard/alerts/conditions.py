@@ -12,9 +12,10 @@ from types import MappingProxyType
 from sqlalchemy import Connection
 
 from judgeboard.alerts.levels import level_figures
-from judgeboard.domain import COMBINED_KINDS, RECORDED, AlertCondition
+from judgeboard.domain import RECORDED, AlertCondition
 from judgeboard.measure.alarms import alarm_sentence, open_alarms
 from judgeboard.measure.notes import note
+from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.stats.estimates import percent_words, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.jobs import live_workers
@@ -120,7 +121,7 @@ def _calling_judges(connection: Connection, rule: AlertRule) -> list[str]:
     calling = {
         each.name
         for each in list_versions(connection)
-        if each.kind not in {RECORDED, *COMBINED_KINDS}
+        if each.kind != RECORDED and not kind_of(each.kind).combined
     }
     return sorted(judge for judge in calling if _watched(rule, judge))
 

@@ -13,30 +13,23 @@ from judgeboard.cli.asking import EXAMPLE_MODEL
 from judgeboard.cli.groups import OPTION_GROUPS
 from judgeboard.cli.options import F
 from judgeboard.errors import BadInput
-from judgeboard.registry.plugins import has_plugins
+from judgeboard.registry.judge_kinds import JUDGES, kind_title
 from judgeboard.text import file_text
 
 
 class _KindOption(click.Option):
-    """The option for a kind of judge. Its help also names the kinds of other packages."""
+    """The option for a kind of judge. Its help names the kinds, with those of other packages."""
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:  # noqa: ARG002 - of click
         """Return the option and its help."""
-        record = super().get_help_record(ctx)
-        if record is None or not has_plugins("judgeboard.judges"):
-            return record
-        from judgeboard.judges.kinds import JUDGES  # loads slowly: only for plugins
-
-        added = f" Kinds of other packages: {', '.join(JUDGES.added)}." if JUDGES.added else ""
-        return record[0], record[1] + added
+        *kinds, last = map(kind_title, JUDGES)
+        default = "Default: rag if a model is given; rubric if a model and a rubric are given."
+        return "--judge KIND", f"{self.help}: {', '.join(kinds)} or {last}. {default}"
 
 
-def judge_kind(help_text: str) -> Callable[[F], F]:
+def judge_kind(help_text: str = "Kind of judge") -> Callable[[F], F]:
     """Return the option ``--judge`` of a command that asks a judge; `chosen_kind` gives its value."""
-    default = "Default: rag if a model is given; rubric if a model and a rubric are given."
-    return click.option(
-        "--judge", "kind", cls=_KindOption, metavar="KIND", help=f"{help_text} {default}"
-    )
+    return click.option("--judge", "kind", cls=_KindOption, metavar="KIND", help=help_text)
 
 
 named_judge: Callable[[F], F] = click.argument(
@@ -203,7 +196,6 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: boo
     Raises:
         BadInput: The kind is unknown, or neither it nor a model is given.
     """
-    from judgeboard.judges.kinds import JUDGES
     from judgeboard.settings.model import load_settings
 
     if kind is None and (with_models or chosen.get("model") or chosen.get("replies")):

@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     "judgeboard judge --judge rubric --rubric house.yaml --model gpt-4o-mini",
 )
 @named_judge
-@judge_kind(
-    "Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
-    "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline)."
-)
+@judge_kind()
 @click.option(
     "--judge-version",
     "number",

@@ -70,7 +70,7 @@ rule_command.add_command(add_command, "add")
     group=add_command,
 )
 @options.named_section("judging_rules", "rule", metavar="NAME")
-@judge_kind("Judge of judgeboard.toml, or kind of judge: rag, rubric, grade, rating or lexical.")
+@judge_kind("Judge of judgeboard.toml, or kind of judge")
 @options.judge_version(
     help="Stored judge version, instead of --judge: name (newest), 'name v3' or fingerprint."
 )

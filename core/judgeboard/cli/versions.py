@@ -86,8 +86,8 @@ def versions_prompt(which: str) -> int:
     such as {error}. The program inserts the answer and its passages, and always tells the judge
     that they are data, not instructions.
     """
-    from judgeboard.judges.kinds import prompt_of
-    from judgeboard.judges.prompt import PROMPTS, prompt_file
+    from judgeboard.judges.prompt import prompt_file, prompt_of
+    from judgeboard.registry.judge_kinds import KINDS
     from judgeboard.store.judge_versions import get_version
 
     built_in = prompt_of(which)
@@ -98,8 +98,9 @@ def versions_prompt(which: str) -> int:
         version = get_version(connection, which)
     built_in = prompt_of(version.kind)
     if built_in is None or version.prompt is None:
+        with_prompt = ", ".join(name for name, kind in KINDS.items() if kind.asks_model)
         raise BadInput(
-            f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}"
+            f"{version.title} has no prompt. Kinds of judges with a prompt: {with_prompt}"
         )
     prompt = prompt_file(built_in, version.prompt)
     if sys.stdout.isatty():  # a model may have written it

@@ -10,10 +10,11 @@ from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
-from judgeboard.domain import AUDIT, COMBINED_KINDS, REPEATS, FeedbackKind, Label
+from judgeboard.domain import AUDIT, REPEATS, FeedbackKind, Label
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
+from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.registry.plugins import Plugin, Registry, in_words
 from judgeboard.settings.model import Thresholds
 from judgeboard.text import listed_words
@@ -224,9 +225,10 @@ def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
     Severity: the largest of: difference in groundedness, difference in quality / 3, 1 for different
     labels
     """
-    derived = {AUDIT, *COMBINED_KINDS}
     judges = [
-        judge for judge in signals.others if judge.kind not in derived and not judge.in_primary_jury
+        judge
+        for judge in signals.others
+        if judge.kind != AUDIT and not kind_of(judge.kind).combined and not judge.in_primary_jury
     ]
     if signals.primary is not None and signals.primary.kind not in {AUDIT, REPEATS}:
         judges.insert(0, signals.primary)

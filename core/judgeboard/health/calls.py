@@ -15,9 +15,9 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
-from judgeboard.judges.kinds import JUDGES, calls_host
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.repeats import temperature_note
+from judgeboard.registry.judge_kinds import JUDGES, kind_of
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
@@ -170,7 +170,7 @@ def self_consistency(record: JudgeRecord) -> Check:
     versions count.
     """
     n = len(record.repeats.same)
-    if not calls_host(record.version.kind):
+    if not kind_of(record.version.kind).calls_host:
         return not_applicable(
             "self_consistency", note("deterministic", judge=record.version.title), share=True, n=n
         )
@@ -230,7 +230,7 @@ def position(record: JudgeRecord) -> Check:
         return not_applicable(
             "position", note("jury_compares_no_pairs", judge=record.version.title), share=True
         )
-    if not calls_host(record.version.kind):
+    if not kind_of(record.version.kind).calls_host:
         return not_applicable(
             "position", note("calls_no_model", judge=record.version.title), share=True
         )

@@ -15,8 +15,8 @@ from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import DamagedDatabase, JudgeboardError, MissingDatabase
 from judgeboard.flags.rules import RULES
 from judgeboard.health.project import settings_faults
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.registry.methods import methods
 from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.registry.tools import IMPORTS, TARGETS

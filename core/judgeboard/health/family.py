@@ -15,8 +15,8 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
-from judgeboard.judges.kinds import calls_host
 from judgeboard.measure.notes import Note, note
+from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import MIN_PAIRS, surely_above
@@ -197,7 +197,7 @@ def _without_models(
     name: str, record: JudgeRecord, *graded_models: str, share: bool = False
 ) -> Check | None:
     """Return a finished check if the judge calls no model or the log names no generator; otherwise None."""
-    if not calls_host(record.version.kind) or record.version.kind == JURY:
+    if not kind_of(record.version.kind).calls_host or record.version.kind == JURY:
         code = "jury_calls_no_model" if record.version.kind == JURY else "calls_no_model"
         return not_applicable(name, note(code, judge=record.version.title), share=share)
     if any((*record.generators, *graded_models)):

@@ -8,8 +8,8 @@ from sqlalchemy import Connection
 from judgeboard.alerts.rules import WrittenRule, checked_rule, fault_in_project
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.reviews.queues import check_flag_rules
 from judgeboard.settings.model import Settings
 from judgeboard.store.filters import parse_where

@@ -22,7 +22,6 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput
 from judgeboard.judges.prompt import (
     ADDED_SECTIONS,
-    OWN_PROMPTS,
     Example,
     built_in_prompt,
     fill,
@@ -34,6 +33,7 @@ from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Reading, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
+from judgeboard.registry.judge_kinds import OWN_PROMPTS
 from judgeboard.settings.option_words import checked
 from judgeboard.settings.sections import ForJudges, JudgeFields
 from judgeboard.text import MAX_NAME, unstorable

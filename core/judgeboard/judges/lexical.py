@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from judgeboard.domain import NO_QUESTION, JudgeInput, JudgeVersion, Status, Verdict
+from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.words import (
     STOP_WORDS,
     Word,
@@ -159,7 +160,9 @@ class LexicalJudge:
     address: None = None
     priced = True
 
-    def __init__(self, name: str = "lexical") -> None:
+    def __init__(self, options: JudgeOptions | None = None) -> None:
+        """Make the judge; of the options it has the name."""
+        name = (options and options.name) or "lexical"
         params = {"formula": FORMULA, "weakest_sentence_share": WEAKEST_SENTENCE_SHARE}
         self.version = JudgeVersion(name=name, kind="lexical", params=params)
 

@@ -9,7 +9,6 @@ from functools import cache, lru_cache
 from importlib import resources
 from itertools import count
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field, Strict
@@ -18,11 +17,10 @@ from judgeboard.domain import JudgeInput, PairItem
 from judgeboard.errors import BadInput
 from judgeboard.formats.yaml_file import YamlFile, not_in_a_file
 from judgeboard.llm.chat import Message
+from judgeboard.registry.judge_kinds import OWN_PROMPTS, kind_of
 from judgeboard.settings.fields import CLOSED, Number, Text
 from judgeboard.text import file_text, storable, unstorable
 
-OWN_PROMPTS = "judgeboard.judges"
-"""The package of the built-in prompts."""
 _HEADING = re.compile(r"(?m)^# (.+)\n")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -295,18 +293,10 @@ def _listed(number: int, example: Example, token: str, shown: Sequence[str] | No
     return "\n".join(lines)
 
 
-PROMPTS: Mapping[str, str] = MappingProxyType(
-    {
-        "rag": "rag",
-        "rubric": "rubric",
-        "grade": "grade",
-        "rating": "refine",
-        "pairwise": "pairwise",
-        "audit": "supreme",
-        "ssr": "pairwise",
-    }
-)
-"""Maps each kind of model judge to the name of its prompt; of ssr, to the prompt of its comparisons."""
+def prompt_of(kind: str) -> Prompt | None:
+    """Return the built-in prompt of a kind of judge; None if the kind is unknown or asks no chat model."""
+    known = kind_of(kind)
+    return None if known.prompt is None else load_prompt(known.prompt, known.prompt_package)
 
 
 def built_in_prompt(name: str, params: Mapping[str, Any], package: str = OWN_PROMPTS) -> Prompt:

@@ -1,8 +1,6 @@
 """Supreme judges: `SupremeJudge` marks another judge's verdict; `IndependentSupreme` judges the answer again."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
 from judgeboard.judges.judge import Judge, JudgeOptions, ModelJudge
@@ -10,6 +8,7 @@ from judgeboard.judges.prompt import marking_messages
 from judgeboard.judges.replies import mark_form
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.registry.judge_kinds import kind_of
 
 # Not "Grade": a reply may repeat the grade that it reviews.
 CORRECTNESS_FORM = mark_form("Correctness", "correct")
@@ -54,18 +53,6 @@ def verdict_text(verdict: Verdict) -> str:
     return "\n".join(f"{name}: {value}" for name, value in values.items() if value is not None)
 
 
-MEASURES: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "rag": frozenset({"groundedness", "quality"}),
-        "lexical": frozenset({"groundedness"}),
-        "rating": frozenset({"quality"}),
-        "grade": frozenset({"label"}),
-        "rubric": frozenset(),
-    }
-)
-"""The measures in the verdicts of each kind of judge, without dimensions."""
-
-
 class IndependentSupreme:
     """Judges the answers again with another judge (approach 2). Its judge version has the kind audit.
 
@@ -84,9 +71,7 @@ class IndependentSupreme:
     @property
     def measures(self) -> frozenset[str]:
         """The measures that its verdicts can be compared on; all measures for an unknown kind of judge."""
-        return MEASURES.get(
-            str(self.version.params["judge"]), frozenset({"groundedness", "quality", "label"})
-        )
+        return kind_of(str(self.version.params["judge"])).measures
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the verdict on ``item``."""

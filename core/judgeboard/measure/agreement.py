@@ -8,7 +8,7 @@ from shlex import quote
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.domain import COMBINED_KINDS, JURY, Estimate
+from judgeboard.domain import JURY, Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement_notes import (
     compared_with,
@@ -64,6 +64,7 @@ from judgeboard.measure.ratings import (
 from judgeboard.measure.repeats import of_repeats
 from judgeboard.measure.result import About, Result, Row, without_zeros
 from judgeboard.measure.samples import LabelledAnswers, labelled_answers
+from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
     Small,
@@ -315,7 +316,7 @@ def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
             f"with people: `judgeboard agreement --judge-version {quote(jury.title)}`"
         )
     versions = versions or [
-        each for each in list_versions(source.connection) if each.kind not in COMBINED_KINDS
+        each for each in list_versions(source.connection) if not kind_of(each.kind).combined
     ]
     rated = source.judges(versions)
     if not len(rated.ids):

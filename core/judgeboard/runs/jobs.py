@@ -11,11 +11,11 @@ from sqlalchemy import Connection
 from judgeboard.domain import Action, JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import PARAMS, Judge, fingerprint
-from judgeboard.judges.kinds import JUDGES, calls_host
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
 from judgeboard.llm.provider import is_address, is_own_host
 from judgeboard.people.permissions import Actor, actor_name, allowed, require, role_now
+from judgeboard.registry.judge_kinds import JUDGES, kind_of
 from judgeboard.runs.addresses import (
     ADDRESS,
     address_options,
@@ -171,7 +171,7 @@ def estimate_calls(
     if (
         version.model is None
     ):  # without a host, nothing is paid, and a call takes less than a millisecond
-        free = not calls_host(version.kind)
+        free = not kind_of(version.kind).calls_host
         cost = 0 if free else None
         return CallEstimate(
             calls,

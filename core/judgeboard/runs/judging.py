@@ -17,9 +17,7 @@ from judgeboard.judges.judge import (
     fingerprint,
     for_judges,
 )
-from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import (
-    PROMPTS,
     Example,
     built_in_prompt,
     example_responses,
@@ -29,6 +27,7 @@ from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.own_thread import from_any_thread
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.runs.addresses import provider_and_address
 from judgeboard.runs.method import (
     Begun,
@@ -211,7 +210,7 @@ def make_judge(kind: str, **chosen: object) -> Judge:
         if (read := for_judges(field)) is not None
         and getattr(given, field) not in (None, False, ())
     }
-    if kind in OFFLINE and readers:
+    if readers and not JUDGES[kind].asks_model:
         raise BadInput(
             f"{', '.join(readers)}: the {kind} judge uses no model, so these options do not apply"
         )
@@ -220,7 +219,8 @@ def make_judge(kind: str, **chosen: object) -> Judge:
             raise BadInput(
                 f"{option} applies only to the judges {' and '.join(kinds)}, not to {kind}"
             )
-    return JUDGES[kind](with_environment(given))
+    judge: Judge = JUDGES[kind].make(with_environment(given))
+    return judge
 
 
 def options_of_version(connection: Connection, version: StoredVersion) -> dict[str, Any]:
@@ -393,11 +393,8 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--model", version.model]
     if version.kind == "rubric":
         words += ["--rubric", "FILE"]
-    built_in = (
-        built_in_prompt(PROMPTS[version.kind], version.params).text
-        if version.kind in PROMPTS
-        else ""
-    )
+    name, package = JUDGES[version.kind].prompt, JUDGES[version.kind].prompt_package
+    built_in = "" if name is None else built_in_prompt(name, version.params, package).text
     if version.prompt and not version.prompt.startswith(built_in):
         words += ["--prompt", "FILE"]
     for name, usual in PARAMS.items():

@@ -7,8 +7,8 @@ from typing import Any
 
 from judgeboard.errors import BadInput, MissingDatabase, NotFound
 from judgeboard.judges.judge import AskedJudge, fingerprint
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.rubric_file import Rubric, default_rubric, read_rubric, rubric_of
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.runs import addresses
 from judgeboard.runs.addresses import address_options, known_address
 from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described

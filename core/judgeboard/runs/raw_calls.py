@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 from judgeboard.domain import Action, JudgeInput, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.judges.judge import Judge, JudgeOptions, judge_with_requests
-from judgeboard.judges.kinds import JUDGES, OFFLINE, calls_host
 from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.people.permissions import Actor, check_allowed
+from judgeboard.registry.judge_kinds import JUDGES, asks_model, kind_of
 from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import make_judge, options_of_version
 from judgeboard.runs.method import shared_rate_limits
@@ -58,11 +58,11 @@ def raw_calls(
     raw = []
     for judgment in (judgments[id_] for id_ in judgment_ids if id_ in judgments):
         version = get_version(connection, judgment.judge_version_id)
-        asks = version.kind in JUDGES and version.kind not in OFFLINE
+        asks = asks_model(version.kind)
         messages = sent_messages(connection, version, item) if asks and item is not None else ()
         note = (
             NO_CALL
-            if not calls_host(version.kind)
+            if not kind_of(version.kind).calls_host
             else NOT_REBUILT
             if asks and not messages
             else None
@@ -87,7 +87,7 @@ def sent_messages(
     try:
         options = options_of_version(connection, version)
         kind = options.pop("kind")
-        judge = JUDGES[kind](_UnsentOptions(**options))
+        judge = JUDGES[kind].make(_UnsentOptions(**options))
         _, requests = run_blocking(judge_with_requests, judge, item)
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()

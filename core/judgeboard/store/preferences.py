@@ -12,13 +12,12 @@ from sqlalchemy import Connection, and_, case, exists, func, literal, select
 
 from judgeboard.domain import (
     OVERALL,
-    PAIRWISE,
-    SELF_REFERENCE,
     GivenPreference,
     Preference,
     Shown,
     Stage,
 )
+from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.store.clock import utc_now
@@ -334,15 +333,12 @@ def _score(own: IntArray, origin: IntArray, scored: IntArray, values: FloatArray
     return scores
 
 
-TWO_ORDER_KINDS = frozenset({PAIRWISE, SELF_REFERENCE})
-"""Kinds of our judges that ask in both orders: if a run stops after one order, the pair counts as unmeasured."""
-
 _CODES = {Preference.A: 0, Preference.B: 1, Preference.TIE: 2, None: NONE}
 
 
 def is_one_order(version: StoredVersion, rows: Iterable[BothOrders]) -> bool:
     """Return whether a version was asked about each pair in one order only; ``rows`` are all its pairs."""
-    return version.kind not in TWO_ORDER_KINDS and not any(
+    return not kind_of(version.kind).two_orders and not any(
         row.asked_ab and row.asked_ba for row in rows
     )
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, exists, func, insert, select
 
-from judgeboard.domain import AUDIT, REPEATS, ResponseKind
+from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
+from judgeboard.registry.judge_kinds import JUDGES, KINDS
 from judgeboard.settings.model import (
     THRESHOLDS,
     Settings,
@@ -36,8 +37,7 @@ SETTING_KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 _IS_LATEST = SETTING.c.id.in_(
     select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(SETTING_KEYS)).group_by(SETTING.c.key)
 )
-# Kinds of judges without groundedness, quality or label: rules about low scores could not use them.
-_NEVER_FIRST = ("rubric", "rating", AUDIT, REPEATS)
+_NEVER_FIRST = [name for name, kind in KINDS.items() if not kind.may_be_primary]
 # The first judge of a logged answer. A judge of other answers, such as a suite's, does not count.
 _FIRST_JUDGE = select(VERSION.c.name).where(
     VERSION.c.id
@@ -125,8 +125,6 @@ def check_primary_judge(connection: Connection | None, *new: str) -> None:
     it, if it has a version in the database, or if it is among the ``new`` ones. Before the first
     judge, each kind is a name too. ``connection`` is None where there is no database yet.
     """
-    from judgeboard.judges.kinds import JUDGES  # loads slowly: not for commands that only read
-
     settings = load_settings() if connection is None else settings_in_force(connection)
     name = settings.primary_judge
     if name is None or settings.origin(PRIMARY_JUDGE) == "stored":

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
-from judgeboard.domain import COMBINED_KINDS, Feedback, Response
+from judgeboard.domain import Feedback, Response
 from judgeboard.flags.rules import RULES
+from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagChanges, flag_new, reconciling, update_flags
@@ -126,7 +127,7 @@ def store_judgments_of_versions(
                 ids = (
                     measured
                     if (
-                        version.kind in COMBINED_KINDS and version.name != primary_judge(connection)
+                        kind_of(version.kind).combined and version.name != primary_judge(connection)
                     )
                     else judged
                 )

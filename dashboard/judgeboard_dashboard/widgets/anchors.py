@@ -3,13 +3,13 @@
 from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.methods.anchors.report import (
     AnchorReport,
     ChangedAnchor,
     anchor_report,
     stored_anchors,
 )
+from judgeboard.registry.judge_kinds import asks_model
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.runs import AskMode
 from judgeboard.store.tables import StoredVersion
@@ -30,7 +30,7 @@ ANCHOR_COLUMNS: Columns[ChangedAnchor] = {
 
 def anchors_section(version: StoredVersion) -> None:
     """Show the drift of a judge version on the anchors, and the button to judge them again."""
-    if version.kind not in JUDGES.keys() - OFFLINE:
+    if not asks_model(version.kind):
         return
     heading("Anchors")
     try:

@@ -7,8 +7,8 @@ import streamlit as st
 
 from judgeboard.domain import Action, ResponseKind
 from judgeboard.errors import JudgeboardError
-from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.openai_provider import OPENAI
+from judgeboard.registry.judge_kinds import JUDGES, asks_model, kind_title
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import (
     JobProgress,
@@ -160,9 +160,6 @@ def details(estimate: CallEstimate) -> str:
     return " ".join(sentences)
 
 
-_KINDS = {"rag": "chat model", "rating": "rating, 1 to 4", "lexical": "word overlap, offline"}
-
-
 def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
     """Return the judge fields of a job by words: of the stored versions that can judge again, and of ``new`` judges.
 
@@ -175,9 +172,9 @@ def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
     for version, spec in usable:
         parts = (version.title, version.model, "earlier prompt" if "prompt" in spec else None)
         specs[" · ".join(filter(None, parts))] = spec
-    for kind, words in (_KINDS | {kind: kind for kind in JUDGES.added}).items() if new else ():
-        specs[f"New judge: {words}"] = {"kind": kind} | (
-            {} if kind in OFFLINE else {"model": load_settings().model or ""}
+    for name in [name for name, kind in JUDGES.items() if kind.in_form] if new else ():
+        specs[f"New judge: {kind_title(name)}"] = {"kind": name} | (
+            {"model": load_settings().model or ""} if asks_model(name) else {}
         )
     return specs
 

@@ -2,9 +2,9 @@
 
 from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
-from judgeboard.judges.kinds import calls_host
 from judgeboard.measure.agreement_result import left_out_words
 from judgeboard.methods.repeats.run import version_report
+from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.tables import table
@@ -13,7 +13,9 @@ from judgeboard_dashboard.widgets.texts import caption, heading
 
 def repeats_section(version: StoredVersion) -> None:
     """Show how far the repeats of a judge agree, or the reason why it is not available."""
-    if version.kind == JURY or not calls_host(version.kind):  # such a judge is deterministic
+    if (
+        version.kind == JURY or not kind_of(version.kind).calls_host
+    ):  # such a judge is deterministic
         return
     heading("Repeats")
     try:

@@ -9,7 +9,7 @@ import pytest
 
 from cli_commands import every_command
 from judgeboard.cli.app import root, run
-from judgeboard.judges.kinds import JUDGES
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
 
 

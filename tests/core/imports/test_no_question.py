@@ -11,8 +11,8 @@ from judgeboard.domain import JudgeInput, Rejected, Status
 from judgeboard.imports.importing import import_file
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.judges.judge import JudgeOptions
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
@@ -88,16 +88,18 @@ ITEM = JudgeInput(
 @pytest.mark.parametrize("kind", ["rag", "grade", "rating", "rubric"])
 def test_a_judge_that_needs_the_question_makes_no_call(kind: str) -> None:
     with RecordingEndpoint(always(completion(""))) as endpoint:
-        judge = JUDGES[kind](JudgeOptions(model="m", base_url=endpoint.base_url))
+        judge = JUDGES[kind].make(JudgeOptions(model="m", base_url=endpoint.base_url))
         verdict = judge_once(judge, ITEM)
     assert (verdict.status, len(endpoint.requests)) == (Status.ERROR, 0)
     assert "question" in (verdict.error or "")
 
 
 def test_a_baseline_judges_only_the_groundedness_without_a_question() -> None:
-    verdict = judge_once(JUDGES["lexical"](JudgeOptions()), ITEM)
+    verdict = judge_once(JUDGES["lexical"].make(JudgeOptions()), ITEM)
     assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, 1.0, None)
-    nothing = judge_once(JUDGES["lexical"](JudgeOptions()), JudgeInput(1, "", "Two years.", None))
+    nothing = judge_once(
+        JUDGES["lexical"].make(JudgeOptions()), JudgeInput(1, "", "Two years.", None)
+    )
     assert (nothing.status, nothing.groundedness) == (Status.ERROR, None)
 
 

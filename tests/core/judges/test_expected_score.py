@@ -14,7 +14,6 @@ from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.judges.expected_scores import expected_scores
 from judgeboard.judges.judge import JudgeOptions, fingerprint
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
 from judgeboard.llm.recording_endpoint import (
@@ -25,6 +24,7 @@ from judgeboard.llm.recording_endpoint import (
     completion,
     verdict,
 )
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.store.engine import Store
 from judging_log import address, judge_once, judgments, store_answers
 
@@ -55,7 +55,7 @@ def _log(chance: float) -> float:
 def judged(script: Script, kind: str = "rag", **options: Any) -> tuple[Verdict, RecordingEndpoint]:
     with RecordingEndpoint(script) as endpoint:
         options = {"model": "m", "base_url": endpoint.base_url, "logprobs": True} | options
-        return judge_once(JUDGES[kind](JudgeOptions(**options)), ITEM), endpoint
+        return judge_once(JUDGES[kind].make(JudgeOptions(**options)), ITEM), endpoint
 
 
 def reply(digit: dict[str, float], token: str = "3") -> ScriptedReply:
@@ -130,10 +130,12 @@ def test_it_is_off_by_default_and_then_the_version_is_the_same_as_ever() -> None
     assert verdict_.scores == ()
     assert "logprobs" not in endpoint.requests[0].body
     for kind in ("rag", "rubric"):
-        plain = JUDGES[kind](JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")).version
-        asked = JUDGES[kind](
-            JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1", logprobs=True)
-        ).version
+        plain = JUDGES[kind].make(JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")).version
+        asked = (
+            JUDGES[kind]
+            .make(JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1", logprobs=True))
+            .version
+        )
         assert "logprobs" not in plain.params
         assert fingerprint(plain) != fingerprint(asked)
 

@@ -7,8 +7,8 @@ import pytest
 from endpoint_scripts import in_turn
 from judgeboard.domain import JudgeInput, Label, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions, fingerprint
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
+from judgeboard.registry.judge_kinds import JUDGES
 from judging_log import judge_once
 
 ITEM = JudgeInput(
@@ -25,7 +25,7 @@ def graded(
 ) -> tuple[Verdict, RecordingEndpoint]:
     with RecordingEndpoint(script) as endpoint:
         options = {"model": "m", "base_url": endpoint.base_url} | options
-        return judge_once(JUDGES["grade"](JudgeOptions(**options)), item), endpoint
+        return judge_once(JUDGES["grade"].make(JudgeOptions(**options)), item), endpoint
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_passages_that_were_not_kept_are_told_from_none_retrieved(
 
 
 def test_the_version_says_what_its_labels_mean() -> None:
-    judge = JUDGES["grade"](JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1"))
+    judge = JUDGES["grade"].make(JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1"))
     assert (judge.version.kind, judge.version.name) == ("grade", "grade")
     assert "grounded" in judge.version.scale
-    other = JUDGES["grade"](JudgeOptions(model="n", base_url="http://127.0.0.1:1/v1"))
+    other = JUDGES["grade"].make(JudgeOptions(model="n", base_url="http://127.0.0.1:1/v1"))
     assert fingerprint(judge.version) != fingerprint(other.version)

@@ -13,11 +13,11 @@ from judgeboard.cli.judge import judge_command
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, Turn, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import PARAMS, JudgeOptions, fingerprint, replay_version
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.runs.jobs import check_spec, judge_spec
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.settings.sections import JudgeFields
@@ -33,7 +33,7 @@ FULL = replace(PLAIN, turns=TURNS, reference="It has 30 metres.")
 def sent(item: JudgeInput, kind: str = "rag", **options: Any) -> list[str]:
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
         judge_once(
-            JUDGES[kind](JudgeOptions(model="m", base_url=endpoint.base_url, **options)), item
+            JUDGES[kind].make(JudgeOptions(model="m", base_url=endpoint.base_url, **options)), item
         )
     return [message["content"] for message in endpoint.requests[0].body["messages"]]
 
@@ -142,7 +142,7 @@ def test_a_judge_reads_which_tools_an_earlier_turn_called(calling: dict[str, Any
 def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:
     options = JudgeOptions(model="m", base_url="http://localhost:9/v1")
     versions = [
-        JUDGES["rag"](options.model_copy(update=more)).version
+        JUDGES["rag"].make(options.model_copy(update=more)).version
         for more in (
             {},
             {"dialogue": "whole"},
@@ -152,7 +152,7 @@ def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:
     ]
     assert len({fingerprint(version) for version in versions}) == 4
     assert fingerprint(
-        JUDGES["rag"](options.model_copy(update={"temperature": 0.0})).version
+        JUDGES["rag"].make(options.model_copy(update={"temperature": 0.0})).version
     ) == fingerprint(versions[0])
     for wrong in ({"temperature": 2.1}, {"dialogue": "first"}, {"prompt": "# Role\nNo task.\n"}):
         with pytest.raises(BadInput):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from judgeboard.cli.demo import sample_folder
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.lexical import lexical_verdict
+from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import spearman
 from judgeboard.stats.detection import auroc
@@ -135,7 +135,7 @@ def test_an_answer_copied_from_the_passages_is_grounded(answer: str) -> None:
 
 
 def test_the_judge_gives_what_the_formula_gives() -> None:
-    judge = JUDGES["lexical"](JudgeOptions())
+    judge = JUDGES["lexical"].make(JudgeOptions())
     assert judge.address is None
     assert judge.priced
     assert judge.version.kind == "lexical"

@@ -12,12 +12,12 @@ from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.prompt import PROMPTS, fence_token, fenced, load_prompt, prompt_file
+from judgeboard.judges.prompt import fence_token, fenced, load_prompt, prompt_file
 from judgeboard.judges.rag import VerdictForm, rag_messages
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.audits.run import make_supreme
 from judgeboard.methods.self_reference.run import make_self_reference_judge
+from judgeboard.registry.judge_kinds import JUDGES, KINDS
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.pairwise import make_pairwise_judge
@@ -28,7 +28,9 @@ from judging_log import address, judge_once
 WHERE: dict[str, Any] = {"model": "m", "base_url": "http://localhost:9/v1"}
 MAKERS: dict[str, Any] = {
     **{
-        kind: lambda kind=kind, **more: make_judge(kind, **more) for kind in JUDGES.keys() - OFFLINE
+        kind: lambda kind=kind, **more: make_judge(kind, **more)
+        for kind in JUDGES
+        if JUDGES[kind].asks_model
     },
     "pairwise": make_pairwise_judge,
     "audit": make_supreme,
@@ -42,18 +44,18 @@ def written(tmp_path: Path, text: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("kind", sorted(PROMPTS))
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind].asks_model])
 def test_every_model_judge_takes_a_file_as_another_version(tmp_path: Path, kind: str) -> None:
-    printed = prompt_file(load_prompt(PROMPTS[kind]))
+    printed = prompt_file(load_prompt(str(KINDS[kind].prompt)))
     usual = MAKERS[kind](**WHERE).version
     assert fingerprint(
         MAKERS[kind](prompt=written(tmp_path, printed), **WHERE).version
     ) == fingerprint(usual)
-    title = next(iter(load_prompt(PROMPTS[kind]).sections))
+    title = next(iter(load_prompt(str(KINDS[kind].prompt)).sections))
     own = f"# {title}\nYou are our own judge."
     changed = MAKERS[kind](prompt=written(tmp_path, own), **WHERE).version
     assert fingerprint(changed) != fingerprint(usual)
-    assert prompt_file(load_prompt(PROMPTS[kind]), changed.prompt).startswith(own)
+    assert prompt_file(load_prompt(str(KINDS[kind].prompt)), changed.prompt).startswith(own)
 
 
 def test_the_answer_stays_fenced_and_material_whatever_the_file_says(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from endpoint_scripts import in_turn, rate_limited, rejects_format
 from judgeboard.domain import ClaimStatus, JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.judges.judge import JudgeOptions, fingerprint
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.rag import VerdictForm
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.llm.recording_endpoint import (
@@ -25,6 +24,7 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
+from judgeboard.registry.judge_kinds import JUDGES
 from judging_log import judge_once
 
 ITEM = JudgeInput(
@@ -41,7 +41,7 @@ def judged(
 ) -> tuple[Verdict, RecordingEndpoint]:
     with RecordingEndpoint(script) as endpoint:
         options = {"model": "gpt-4o-mini", "base_url": endpoint.base_url} | options
-        return judge_once(JUDGES["rag"](JudgeOptions(**options)), item), endpoint
+        return judge_once(JUDGES["rag"].make(JudgeOptions(**options)), item), endpoint
 
 
 def texts_of(endpoint: RecordingEndpoint, number: int = 0) -> list[str]:
@@ -292,7 +292,7 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
 
     async def run() -> list[Verdict]:
-        judge = JUDGES["rag"](JudgeOptions(replies=file))
+        judge = JUDGES["rag"].make(JudgeOptions(replies=file))
         assert judge.address is None
         assert not judge.priced
         return [
@@ -321,12 +321,12 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
 )
 def test_a_judge_that_cannot_be_made_says_what_is_missing(options: JudgeOptions, fix: str) -> None:
     with pytest.raises(BadInput, match=fix):
-        JUDGES["rag"](options)
+        JUDGES["rag"].make(options)
 
 
 def test_what_changes_a_verdict_changes_the_version() -> None:
     def version(**options: Any) -> str:
-        judge = JUDGES["rag"](
+        judge = JUDGES["rag"].make(
             JudgeOptions(**{"model": "m", "base_url": "http://localhost:1/v1", **options})
         )
         asyncio.run(judge.aclose())

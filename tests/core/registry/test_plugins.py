@@ -22,10 +22,9 @@ from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.flags import rules
 from judgeboard.flags.rule import Rule, Signals, reasons_for
-from judgeboard.judges import kinds
 from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.judge import JudgeOptions
-from judgeboard.registry import tools
+from judgeboard.registry import judge_kinds, tools
 from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.settings.model import Thresholds
 from judgeboard.tools.history import History
@@ -253,7 +252,7 @@ from streamlit.testing.v1 import AppTest
 
 def shown(page):
     app = AppTest.from_file(str(Path(judgeboard_dashboard.__file__).parent / "app.py"), default_timeout=60)
-    app.session_state["ask_version"] = "New judge: chat model"  # on the page Judge answers
+    app.session_state["ask_version"] = "New judge: rag (groundedness and quality)"  # on the page Judge answers
     app.switch_page(f"views/{page}.py").run()
     assert not app.exception, app.exception
     fields = [*app.selectbox, *app.multiselect, *app.button_group]
@@ -281,7 +280,7 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
     assert "too long" in answers["Rule"]
     assert {"Too long", "Is it open?"} <= {*listed}
     assert judges["Judge version"] == ["cited v1"]
-    assert "packages: cited." in " ".join(database.command("judge", "--help").split())
+    assert " or cited." in " ".join(database.command("judge", "--help").split())
     assert "a ticket system" in " ".join(database.command("import", "--help").split())
     for words in (("push", "--help"), ("rule", "add", "push", "--help")):
         assert "otlp|tickets" in "".join(database.command(*words).split())
@@ -514,20 +513,21 @@ def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
         prompt_package = "birds"
 
     plugin = Plugin("judgeboard.judges", "terse", "birds", "2.0")
-    version = kinds._checked(plugin, Terse)(
-        JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")
-    ).version
+    options = JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")
+    version = judge_kinds._checked(plugin, Terse).make(options).version
     assert (version.name, version.kind, version.model) == ("terse", "terse", "m")
     assert "Mark it." in (version.prompt or "")
     entry_points(monkeypatch, {"terse": Terse})
-    monkeypatch.setattr(kinds, "JUDGES", Registry("judgeboard.judges", {}, kinds._checked))
+    monkeypatch.setattr(
+        judge_kinds, "JUDGES", Registry("judgeboard.judges", {}, judge_kinds._checked)
+    )
     assert run(["versions", "prompt", "terse"]) == 0
     assert "Mark it." in capsys.readouterr().out
-    assert "terse" not in kinds.OFFLINE
+    assert judge_kinds.asks_model("terse")
     with pytest.raises(BadInput, match=r"`kind` .*'other'"):
-        kinds._checked(replace(plugin, name="other"), Terse)
+        judge_kinds._checked(replace(plugin, name="other"), Terse)
     with pytest.raises(BadInput):
-        kinds._checked(plugin, lambda _options: None)
+        judge_kinds._checked(plugin, lambda _options: None)
 
 
 class Bare:
@@ -551,19 +551,18 @@ def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch: pytest.M
         calls_host = True
 
     entry_points(monkeypatch, {"bare": Bare, "hosted": Hosted})
-    monkeypatch.setattr(kinds, "JUDGES", Registry("judgeboard.judges", {}, kinds._checked))
-    assert [kinds.calls_host(kind) for kind in ("bare", "hosted", "recorded")] == [
-        False,
-        True,
-        True,
-    ]
-    assert {"bare", "hosted"} <= kinds.OFFLINE  # options of a model apply to neither
+    monkeypatch.setattr(
+        judge_kinds, "JUDGES", Registry("judgeboard.judges", {}, judge_kinds._checked)
+    )
+    names = ("bare", "hosted", "unknown")
+    assert [judge_kinds.kind_of(name).calls_host for name in names] == [False, True, True]
+    assert not any(judge_kinds.asks_model(name) for name in names)
 
 
 def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make = kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare)
+    make = judge_kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare).make
     assert make(JudgeOptions()).version.name == "bare"
     monkeypatch.setattr(Bare, "version", JudgeVersion(name="bare", kind="other"))
     with pytest.raises(BadInput, match=r"`version` .*`kind`"):

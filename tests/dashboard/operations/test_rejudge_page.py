@@ -19,7 +19,10 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RUN
 from judging_log import store_answers
 
-CHAT, OFFLINE = "New judge: chat model", "New judge: word overlap, offline"
+CHAT, OFFLINE = (
+    "New judge: rag (groundedness and quality)",
+    "New judge: lexical (word overlap, offline)",
+)
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 
 

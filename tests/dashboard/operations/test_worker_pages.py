@@ -92,7 +92,7 @@ def test_a_judging_rule_is_added_paused_and_removed(
     app = open_page("judging")
     assert not app.dataframe
     app.text_input(key="judging_name").set_value(" live ")
-    app.selectbox(key="judging_judge").set_value("New judge: word overlap, offline")
+    app.selectbox(key="judging_judge").set_value("New judge: lexical (word overlap, offline)")
     app.number_input(key="judging_calls").set_value(5)
     app.multiselect(key="judging_flags").set_value(["poor_rating"])
     [source, *_] = app.multiselect(key="judging_sources").options
@@ -150,7 +150,11 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     app = press(app, "judging_set_live")
     assert text_with(app, "already", "chat v2", cls="jb-note")
     app.text_input(key="judging_name").set_value("second")
-    app = app.selectbox(key="judging_judge").set_value("New judge: chat model").run()
+    app = (
+        app.selectbox(key="judging_judge")
+        .set_value("New judge: rag (groundedness and quality)")
+        .run()
+    )
     # No model is named.
     assert app.button(key="judging_add").disabled
     app.text_input(key="judging_model").set_value("another-model").run()

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
-from judgeboard.judges.prompt import PROMPTS, load_prompt
+from judgeboard.judges.prompt import prompt_of
 from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.measure.samples import LabelledAnswers
@@ -302,7 +302,7 @@ def _spec(
         kinds = " or ".join(CRITERIA)
         why = (
             "its verdicts are not good or bad"
-            if version.kind in PROMPTS
+            if prompt_of(version.kind) is not None
             else "it has no prompt to change"
         )
         raise BadInput(
@@ -399,8 +399,9 @@ class _LeakCheck:
         self._hashes = {row.id: (row.content_hash, str(row.evidence_group)) for row in rows}
         self._items = items
         self._present = f"{version.prompt}\n{json.dumps(version.params, ensure_ascii=False)}"
+        built_in = prompt_of(version.kind)
         leaked = self._leaked(
-            PromptText(self._present, load_prompt(PROMPTS[version.kind]).text),
+            PromptText(self._present, "" if built_in is None else built_in.text),
             held_out.ids.tolist(),
         )
         if leaked is not None:

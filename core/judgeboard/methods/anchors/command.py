@@ -56,7 +56,7 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     group=anchors_command,
 )
 @named_judge
-@judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
+@judge_kind()
 @stored_judge_options
 def anchors_judge(
     named: str | None,

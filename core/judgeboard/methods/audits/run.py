@@ -12,7 +12,6 @@ from judgeboard.flags.rules import differences_of
 from judgeboard.judges.judge import (
     AskedJudge,
 )
-from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
 from judgeboard.measure.verdict_changes import side_of
@@ -24,6 +23,7 @@ from judgeboard.methods.audits.report import (
     account_of_audit,
     audit_report,
 )
+from judgeboard.registry.judge_kinds import asks_model
 from judgeboard.runs.judging import Ask, VerdictMethod, make_judge, with_environment
 from judgeboard.runs.method import (
     AskOnceMethod,
@@ -74,11 +74,9 @@ def make_independent(
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
-    own_kind = kind or (
-        version.kind if version.kind in JUDGES and version.kind not in OFFLINE else "rag"
-    )
+    own_kind = kind or (version.kind if asks_model(version.kind) else "rag")
     as_audited: dict[str, object] = {}
-    if own_kind == version.kind and own_kind not in OFFLINE:
+    if own_kind == version.kind and asks_model(own_kind):
         domain, claims = version.params.get("domain"), version.params.get("claims")
         if isinstance(domain, str):
             as_audited["domain"] = domain

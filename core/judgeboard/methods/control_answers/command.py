@@ -73,7 +73,7 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 )
 @asked_judge.named_judge
 @_kinds
-@asked_judge.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
+@asked_judge.judge_kind()
 @asking.stored_judge_options
 def judge(
     named: str | None,

@@ -69,13 +69,13 @@ def reflect_command(
     codes see `judgeboard judge`.
     """
     from judgeboard.health.family import family_warning
-    from judgeboard.judges.kinds import OFFLINE
     from judgeboard.methods.refining.reflect import ReflectRule, reflect_pending
+    from judgeboard.registry.judge_kinds import asks_model
     from judgeboard.runs.judging import make_judge
 
     store = options.open_store()
     asked = asking.judge_part(chosen)
-    if kind in OFFLINE:  # an offline judge refuses these options; the generator has them
+    if not asks_model(kind):  # an offline judge refuses these options; the generator has them
         asked |= {"prices": None, "timeout_s": None}
     else:
         asked = asking.at_last_address(store, partial(make_judge, kind), asked)
