@@ -2,13 +2,20 @@
 
 import io
 import json
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
 
 from app_pages import press, shown, table
-from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Preference, QueueOrder
+from judgeboard.domain import (
+    AspectPreference,
+    ClaimMark,
+    ClaimStatus,
+    Decision,
+    Grade,
+    Preference,
+    QueueOrder,
+)
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
@@ -16,7 +23,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
-from judgeboard.store.reviews import find_review
+from judgeboard.store.reviews import Review, find_review
 from judgeboard_dashboard.review.people import pair_rows, preference_words, rows_of
 from pair_log import add_pairs
 from queue_case import queue_case
@@ -93,7 +100,7 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(
     # One person, one answer, one line.
     [words] = rows["Review"]
     assert words.split("; ") == ["Confirmed, blind", "then dismissed"]
-    item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))
+    item = shown(open_page("item", response=lines(sqlite_store)[0].review.response_id))
     assert "confirmed (blind)" in item
     assert "dismissed (judge shown)" in item
 
@@ -158,9 +165,9 @@ def test_a_decision_is_changed_from_what_it_was(
 def test_a_grade_is_changed_and_undone(mine, page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", response=page_rows.responses["good"], edit=mine[1])
     press(press(page, "groundednessG_"), "save_")
-    assert [line.groundedness for line in lines(sqlite_store)] == [1.0, None]
+    assert [line.review.grade.groundedness for line in lines(sqlite_store)] == [1.0, None]
     [newest, _] = lines(sqlite_store)
-    press(open_page("item", response=page_rows.responses["good"], edit=newest.review_id), "undo")
+    press(open_page("item", response=page_rows.responses["good"], edit=newest.review.id), "undo")
     assert [line.external_id for line in lines(sqlite_store)] == ["claims"]
 
 
@@ -182,16 +189,8 @@ def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(
         assert "Change your review" not in shown(opened)
 
 
-EMPTY = dict.fromkeys(each.name for each in fields(OwnReview))
-LINE = OwnReview(
-    **EMPTY
-    | {"review_id": 1, "pair_id": 7, "external_id": "p0", "query_type": "QA", "question": "Which?"}
-    | {"preferences": {"overall": Preference.A}, "at": datetime(2026, 1, 1, tzinfo=UTC)}
-)
-
-
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("preferences", "words"),
     [
         ({"overall": Preference.TIE}, "Tie"),
         ({"overall": Preference.B}, "B"),
@@ -199,12 +198,12 @@ LINE = OwnReview(
         ({"tone": Preference.A, "facts": Preference.B}, "Tone: A; facts: B"),
     ],
 )
-def test_preferences_name_the_stored_answers(said, words) -> None:
-    assert preference_words(replace(LINE, preferences=said)) == words
-
-
-def test_a_line_leads_to_its_pair() -> None:
-    assert dict(pair_rows(replace(LINE, preferences={"tone": Preference.A})).query) == {"pair": "7"}
+def test_a_line_names_the_stored_answers_and_leads_to_its_pair(preferences, words) -> None:
+    stored = {aspect: AspectPreference(each) for aspect, each in preferences.items()}
+    review = Review(1, "key", datetime(2026, 1, 1, tzinfo=UTC), pair_id=7, preferences=stored)
+    line = OwnReview(review, "p0", "QA", "Which?", None, (), None, None)
+    assert preference_words(line) == words
+    assert dict(pair_rows(line).query) == {"pair": "7"}
 
 
 def test_the_list_is_one_press_away_and_names_no_id_of_the_log(

@@ -12,7 +12,7 @@ from judgeboard.measure.notes import note
 from judgeboard.people.permissions import may
 from judgeboard.store.events import CONFLICT, record_event
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.leases import Skipped, is_declined, skips_of
+from judgeboard.store.leases import is_declined, skips_of
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
@@ -36,7 +36,7 @@ from judgeboard.store.queues import (
     queue_named,
 )
 from judgeboard.store.reviews import Review, flags_with_newer, lock_flags, set_flag_states
-from judgeboard.store.tables import Flag, Queue, QueueItem, Reviewer
+from judgeboard.store.tables import Flag, Queue, QueueItem, Reviewer, Skip
 from judgeboard.text import counted
 
 QUALITY_CONFLICT = (
@@ -249,7 +249,7 @@ class Conflict:
     pair: PairItem | None
     reviews: tuple[Review, ...]
     differ_on: tuple[str, ...]
-    skips: tuple[Skipped, ...]
+    skips: tuple[Skip, ...]
 
     @property
     def adjudication(self) -> Review | None:

@@ -18,10 +18,8 @@ from judgeboard.stats.proportions import share
 from judgeboard.store.clock import utc_now
 from judgeboard.store.leases import active_leases
 from judgeboard.store.own_reviews import (
-    ComparedReviews,
-    GivenReview,
+    ComparedReview,
     compared_reviews,
-    given_reviews,
     gold_review,
     reviewers_in_queues,
 )
@@ -103,7 +101,7 @@ def everybodys_work(connection: Connection, *, now: datetime | None = None) -> l
     return sorted(work, key=lambda each: (each.person.name.casefold(), each.person.id))
 
 
-def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
+def streaks(reviews: Iterable[Review]) -> tuple[Streak, ...]:
     """Return the longest streaks among reviews (newest first); reviews without a measured time are left out."""
     timed = [review for review in reviews if review.seconds is not None]
     fast = []
@@ -115,7 +113,7 @@ def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
             and len(in_row) >= STREAK_REVIEWS
             and seconds < STREAK_SECONDS * len(in_row)
         ):
-            fast.append(Streak(Decision(decision), len(in_row), seconds, in_row[0].at))
+            fast.append(Streak(decision, len(in_row), seconds, in_row[0].at))
     return tuple(sorted(fast, key=lambda streak: -streak.reviews)[:LONGEST_STREAKS])
 
 
@@ -181,10 +179,10 @@ def feedback_words(feedback: Feedback) -> str:
 def _work(
     connection: Connection, person: Reviewer, queues: Sequence[Queue], now: datetime
 ) -> PersonWork:
-    reviews = given_reviews(connection, person.id)
-    compared = compared_reviews(connection, person.id, reviews)
-    usual = [each for each in compared if each.review.repeat_for is None]
-    tests = [each for each in compared if each.review.test]
+    compared = compared_reviews(connection, person.id)
+    reviews = [each.review for each in compared]
+    usual = [each for each in compared if each.item is None or each.item.repeat_for is None]
+    tests = [each for each in compared if each.item is not None and each.item.test]
     seconds = [review.seconds for review in reviews if review.seconds is not None]
     return PersonWork(
         person=person,
@@ -196,10 +194,10 @@ def _work(
             _matches(usual, lambda each: each.others), "nobody else reviewed their items"
         ),
         tests=_share(
-            _matches([each for each in tests if not each.review.training], _gold), "no test items"
+            _matches([each for each in tests if not each.training], _gold), "no test items"
         ),
         training=_share(
-            _matches([each for each in tests if each.review.training], _gold), "no training items"
+            _matches([each for each in tests if each.training], _gold), "no training items"
         ),
         drift=_drift(usual, now),
         leased=len(active_leases(connection, person.id, now)),
@@ -208,23 +206,23 @@ def _work(
     )
 
 
-def _gold(compared: ComparedReviews) -> tuple[Review | None]:
+def _gold(compared: ComparedReview) -> tuple[Review | None]:
     return (compared.gold,)
 
 
-def _first(compared: ComparedReviews) -> tuple[Review | None]:
+def _first(compared: ComparedReview) -> tuple[Review | None]:
     return (compared.first,)
 
 
-_With = Callable[[ComparedReviews], Sequence[Review | None]]
-_Match = tuple[bool, ComparedReviews]
+_With = Callable[[ComparedReview], Sequence[Review | None]]
+_Match = tuple[bool, ComparedReview]
 
 
-def _matches(compared: Sequence[ComparedReviews], others: _With) -> list[_Match]:
+def _matches(compared: Sequence[ComparedReview], others: _With) -> list[_Match]:
     matches = []
     for each in compared:
         for other in others(each):
-            match = None if other is None else agrees(each.own, other)
+            match = None if other is None else agrees(each.review, other)
             if match is not None:
                 matches.append((match, each))
     return matches
@@ -237,7 +235,7 @@ def _share(matches: Sequence[_Match], reason: str) -> Estimate:
     return share([match for match, _ in matches], items)
 
 
-def _drift(compared: Sequence[ComparedReviews], now: datetime) -> Estimate:
+def _drift(compared: Sequence[ComparedReview], now: datetime) -> Estimate:
     matches = _matches(compared, lambda each: each.others)
     inside = np.array([each.review.at > now - RECENT for _, each in matches], dtype=np.bool_)
     if not inside.any() or inside.all():

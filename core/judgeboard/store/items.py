@@ -1,10 +1,9 @@
 """One answer with its feedback, judgments, flags and reviews, for the review screen."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select
 
@@ -13,7 +12,6 @@ from judgeboard.domain import (
     Attempt,
     Feedback,
     FlagState,
-    Grade,
     Response,
     ResponseKind,
     Status,
@@ -24,9 +22,9 @@ from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judgments import claims_from, dimension_scores
-from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
+from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.responses import response_of
-from judgeboard.store.reviews import grade_from, is_current, modes_of, scores_of
+from judgeboard.store.reviews import Review, find_reviews
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.sql_compiler import hides_rows, with_hidden_rows
 from judgeboard.store.statements import columns_of, record_of
@@ -37,17 +35,12 @@ from judgeboard.store.tables import (
     FLAG,
     JUDGMENT,
     JUDGMENT_REVIEW,
-    LABEL_SCHEMA,
     RESPONSE,
     REVIEW,
-    REVIEW_FLAG,
-    REVIEWER,
     VERSION,
+    SchemaVersion,
     version_title,
 )
-
-if TYPE_CHECKING:
-    from judgeboard.formats.label_schema import LabelSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,33 +91,13 @@ class ItemAudit:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemReview:
-    """A review with its reviewer's name; ``stands`` is False if it is replaced or is a withdrawal.
-
-    ``schema`` is its label schema, and ``label_schema`` the title of that.
-    """
-
-    id: int
-    flag_ids: tuple[int, ...]
-    reviewer_id: int
-    reviewer: str
-    stage: str | None
-    decision: str | None
-    grade: Grade
-    stands: bool
-    at: datetime
-    label_schema: str | None = None
-    schema: "LabelSchema | None" = None
-
-
-@dataclass(frozen=True, slots=True)
 class Item:
     """An answer with its judgments, flags and reviews, newest first.
 
     ``currents`` has the current verdict of each judge: the primary judge first, the others by name.
-    Hidden parts (``hidden``) are empty. If the judge is hidden, the ``response`` has nothing that
-    may tell its generator. Its feedback is without users. If ``forgotten_at`` is a time, its texts
-    are empty.
+    ``schemas`` are label schemas by id, those of the reviews among them. Hidden parts (``hidden``)
+    are empty. If the judge is hidden, the ``response`` has nothing that may tell its generator. Its
+    feedback is without users. If ``forgotten_at`` is a time, its texts are empty.
     """
 
     response_id: int
@@ -134,8 +107,9 @@ class Item:
     judgments: tuple[ItemJudgment, ...]
     currents: tuple[ItemJudgment, ...]
     flags: tuple[ItemFlag, ...]
-    reviews: tuple[ItemReview, ...]
+    reviews: tuple[Review, ...]
     audits: tuple[ItemAudit, ...] = ()
+    schemas: Mapping[int, SchemaVersion] = field(default_factory=dict)
     hidden: Hidden = NOTHING_HIDDEN
 
     @property
@@ -219,6 +193,8 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
     primary = primary_judge(connection)
     judgments = () if hidden.judge else _judgments(connection, response_id)
     response = replace(response_of(row), feedback=_feedback(connection, response_id))
+    reviews = _reviews(connection, response_id, hidden)
+    schema_ids = {review.label_schema_id for review in reviews} - {None}
     query = select(EVENT.c.at).where(EVENT.c.response_id == response_id, EVENT.c.kind == "forget")
     return Item(
         response_id=response_id,
@@ -230,8 +206,9 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
         judgments=judgments,
         currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
         flags=() if hidden.judge else _flags(connection, response_id, hidden),
-        reviews=_reviews(connection, response_id, hidden),
+        reviews=reviews,
         audits=_audits(connection, judgments),
+        schemas={each.id: each for each in list_schemas(connection)} if schema_ids else {},
         hidden=hidden,
     )
 
@@ -364,54 +341,16 @@ def _audits(connection: Connection, judgments: tuple[ItemJudgment, ...]) -> tupl
     )
 
 
-_REVIEWS: Select[Any] = (
-    select(
-        *columns_of(ItemReview, REVIEW, REVIEWER),
-        *columns_of(Grade, REVIEW),
-        REVIEWER.c.name.label("reviewer"),
-        is_current().label("stands"),
-        LABEL_SCHEMA_TITLE,
-        LABEL_SCHEMA.c.name.label("schema_name"),
-        LABEL_SCHEMA.c.fields.label("schema_fields"),
-    )
-    .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
-    .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
-    .order_by(REVIEW.c.id.desc())
-)
-
-
-def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[ItemReview, ...]:
+def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[Review, ...]:
     if hidden.own:
         return ()
-    query = _REVIEWS.where(REVIEW.c.response_id == response_id)
+    conditions = [REVIEW.c.response_id == response_id]
     if hidden.people:
-        query = query.where(REVIEW.c.reviewer_id == viewer_of(connection))
-    rows = connection.execute(with_hidden_rows(query)).all()
-    flags: dict[int, list[int]] = {}
-    if rows:
-        links = select(REVIEW_FLAG).where(REVIEW_FLAG.c.review_id.in_([row.id for row in rows]))
-        for link in connection.execute(with_hidden_rows(links.order_by(REVIEW_FLAG.c.flag_id))):
-            flags.setdefault(link.review_id, []).append(link.flag_id)
-    from judgeboard.formats.label_schema import parsed_schema  # few databases have schemas
-
-    ids = [row.id for row in rows]
-    scores, modes = scores_of(connection, ids), modes_of(connection, ids)
-    reviews = tuple(
-        record_of(
-            ItemReview,
-            row,
-            flag_ids=tuple(flags.get(row.id, ())),
-            grade=grade_from(row, scores.get(row.id, ()), modes.get(row.id, ())),
-            stands=bool(row.stands),
-            schema=None
-            if row.schema_name is None
-            else parsed_schema(row.schema_name, json.dumps(row.schema_fields)),
-        )
-        for row in rows
-    )
+        conditions.append(REVIEW.c.reviewer_id == viewer_of(connection))
+    reviews = find_reviews(connection, *conditions, hidden_too=True)[::-1]
     if hidden.judge:  # these fields refer to the judge
         return tuple(
             replace(each, grade=replace(each.grade, claim_marks=(), why_differs=None))
             for each in reviews
         )
-    return reviews
+    return tuple(reviews)

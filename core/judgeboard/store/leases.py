@@ -1,7 +1,6 @@
 """Leases of queue items, what was revealed to their reviewers, and skipped items."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from sqlalchemy import (
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput
 from judgeboard.store.statements import record_of, rows_of
-from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE, Lease
+from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE, Lease, Skip
 from judgeboard.text import unstorable
 
 UNUSED = LEASE.alias("unused")
@@ -204,16 +203,6 @@ NOT_UNDONE: ColumnElement[bool] = SKIP.c.undone_at.is_(None)
 """The condition that a skip counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """An item that a person skipped."""
-
-    item_id: int
-    reviewer_id: int
-    reason: str | None
-    at: datetime
-
-
 def insert_skip(
     connection: Connection, item_id: int, reviewer_id: int, reason: str | None, now: datetime
 ) -> None:
@@ -237,13 +226,10 @@ def skipped_by(
     )
 
 
-def skips_of(connection: Connection, item_id: int) -> list[Skipped]:
-    """Return who skipped an item, the earliest first."""
-    query = select(SKIP.c.queue_item_id, SKIP.c.reviewer_id, SKIP.c.reason, SKIP.c.at)
-    rows = connection.execute(
-        query.where(SKIP.c.queue_item_id == item_id, NOT_UNDONE).order_by(SKIP.c.id)
-    )
-    return [Skipped(*row) for row in rows]
+def skips_of(connection: Connection, item_id: int) -> list[Skip]:
+    """Return the skips of an item that were not undone, the earliest first."""
+    query = select(Skip).where(SKIP.c.queue_item_id == item_id, NOT_UNDONE)
+    return rows_of(connection, query.order_by(SKIP.c.id))
 
 
 def own_progress(

@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import GRADE_TEXTS, Preference, Stage, with_fields
+from judgeboard.domain import Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.queue_items import reviews_on_items
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
@@ -31,21 +31,22 @@ from judgeboard.store.reviews import (
     DecidedFlag,
     Review,
     find_review,
+    find_reviews,
     flags_decided,
     has_grade,
     is_current,
 )
 from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, record_of, rows_with
+from judgeboard.store.statements import AT_ONCE, any_row, batches, record_of, rows_of, rows_with
 from judgeboard.store.tables import (
     DRAFT,
     LEASE,
     PAIR,
-    PREFERENCE_SCORE,
     QUEUE,
     QUEUE_ITEM,
     RESPONSE,
     REVIEW,
+    QueueItem,
 )
 
 NEWEST = Order(
@@ -58,41 +59,26 @@ LATEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-@with_fields(GRADE_TEXTS, str | None, None)
 class OwnReview:
     """A review in the list; ``flags`` are the flags that it decides, ``queue`` is the name of its queue.
 
-    ``preferences`` on a pair are by aspect and name the stored answers. A review has no preferences
-    if its decision was refused and only its note was stored. ``revealed_id`` is the review that its
-    author gave after the reveal, and ``revealed`` is the decision of that review. Each text of a
-    grade has a field too (`GRADE_TEXTS`).
+    A review of a pair has no preferences if its decision was refused and only its note was stored.
+    ``revealed`` is the review that its author gave after the reveal.
     """
 
-    review_id: int
-    response_id: int | None
-    pair_id: int | None
+    review: Review
     external_id: str
     query_type: str | None
     question: str | None
     answer: str | None
     flags: tuple[DecidedFlag, ...]
     queue: str | None
-    revealed_id: int | None
-    revealed: str | None
-    stage: str | None
-    decision: str | None
-    label: str | None
-    label_implied: bool
-    groundedness: float | None
-    quality: int | None
-    seconds: float | None
-    preferences: dict[str, Preference]
-    at: datetime
+    revealed: Review | None
 
     @property
     def final(self) -> bool:
         """Whether it can no longer be edited, because it is a blind review or an adjudication."""
-        return self.stage in {Stage.BLIND, Stage.ADJUDICATION}
+        return self.review.stage in {Stage.BLIND, Stage.ADJUDICATION}
 
 
 def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[str, Any] | None:
@@ -164,7 +150,7 @@ def own_reviews_page(
     revealed = REVIEW.c.stage.is_not_distinct_from(Stage.REVEALED.value)
     own = [REVIEW.c.reviewer_id == reviewer_id, of.is_not(None), is_current(), ~revealed]
     listed = KeyedList(connection, REVIEW, NEWEST, own=own, count_index=NEWEST.index)
-    return listed.page(after, before, limit, partial(_lines, connection))
+    return listed.page(after, before, limit, partial(_lines, connection, reviewer_id))
 
 
 def latest_graded_review(
@@ -181,33 +167,30 @@ def latest_graded_review(
     return None if review_id is None else find_review(connection, review_id)
 
 
-_REVEALED = REVIEW.alias("revealed")
-
-
-def _revealed(column: str) -> ColumnElement[Any]:
-    """A column of the author's current review of the same item after the reveal."""
-    of_item = (
-        _REVEALED.c.queue_item_id == REVIEW.c.queue_item_id,
-        _REVEALED.c.reviewer_id == REVIEW.c.reviewer_id,
-    )
-    query = select(_REVEALED.c[column]).where(
-        *of_item, _REVEALED.c.stage == Stage.REVEALED.value, is_current(_REVEALED)
-    )
-    return query.limit(1).scalar_subquery()
-
-
-def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview, ...]:
+def _lines(
+    connection: Connection, reviewer_id: int, review_ids: Sequence[int]
+) -> tuple[OwnReview, ...]:
+    reviews = {
+        review.id: review for review in find_reviews(connection, REVIEW.c.id.in_(review_ids))
+    }
+    revealed = {
+        review.queue_item_id: review
+        for review in find_reviews(
+            connection,
+            REVIEW.c.queue_item_id.in_({review.queue_item_id for review in reviews.values()}),
+            REVIEW.c.reviewer_id == reviewer_id,
+            REVIEW.c.stage == Stage.REVEALED.value,
+            is_current(),
+        )
+    }
     query = (
         select(
-            REVIEW.c.id.label("review_id"),
+            REVIEW.c.id,
             func.coalesce(RESPONSE.c.external_id, PAIR.c.external_id).label("external_id"),
             func.coalesce(RESPONSE.c.query_type, PAIR.c.query_type).label("query_type"),
             func.coalesce(QUESTION, text_start(PAIR.c.question)).label("question"),
             ANSWER,
             QUEUE.c.name.label("queue"),
-            _revealed("id").label("revealed_id"),
-            _revealed("decision").label("revealed"),
-            *columns_of(OwnReview, REVIEW),
         )
         .outerjoin(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
         .outerjoin(PAIR, PAIR.c.id == REVIEW.c.pair_id)
@@ -215,19 +198,14 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
         .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
         .where(REVIEW.c.id.in_(review_ids))
     )
-    preferences: dict[int, dict[str, Preference]] = {}
-    sides = PREFERENCE_SCORE.c.review_id.in_(review_ids), PREFERENCE_SCORE.c.preference.is_not(None)
-    for score in connection.execute(
-        select(PREFERENCE_SCORE).where(*sides).order_by(PREFERENCE_SCORE.c.id)
-    ):
-        preferences.setdefault(score.review_id, {})[score.aspect] = score.preference
     flags = flags_decided(connection, review_ids)
     by_id = {
-        row.review_id: record_of(
+        row.id: record_of(
             OwnReview,
             row,
-            flags=tuple(flags.get(row.review_id, ())),
-            preferences=preferences.get(row.review_id, {}),
+            review=reviews[row.id],
+            flags=tuple(flags.get(row.id, ())),
+            revealed=revealed.get(reviews[row.id].queue_item_id),
         )
         for row in connection.execute(query)
     }
@@ -235,60 +213,20 @@ def _lines(connection: Connection, review_ids: Sequence[int]) -> tuple[OwnReview
 
 
 @dataclass(frozen=True, slots=True)
-class GivenReview:
-    """A person's review, from before the reveal if the judge was hidden; ``queue_item_id`` is None outside queues.
+class ComparedReview:
+    """A person's review, from before the reveal if the judge was hidden, with the reviews to compare it with.
 
-    ``repeat_for`` is the person if the item is a repeat or a test item (``test``). The test items
-    of ``training`` queues are announced.
+    ``item`` is None outside queues. The test items of ``training`` queues are announced. ``gold``
+    is the adjudication by somebody else, ``first`` the person's earlier review of a repeated item;
+    None if there is none. ``others`` are by other people on the same item.
     """
 
-    id: int
-    response_id: int | None
-    queue_item_id: int | None
-    queue_id: int | None
-    repeat_for: int | None
-    test: bool | None
-    training: bool | None
-    decision: str | None
-    seconds: float | None
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedReviews:
-    """A review with the reviews to compare it with; ``own`` is the same review as `reviews_on_items` returns it.
-
-    ``gold`` is the adjudication by somebody else, ``first`` the person's earlier review of a
-    repeated item; None if there is none. ``others`` are by other people on the same item.
-    """
-
-    review: GivenReview
-    own: Review
+    review: Review
+    item: QueueItem | None = None
+    training: bool = False
     gold: Review | None = None
     first: Review | None = None
     others: tuple[Review, ...] = ()
-
-
-def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]:
-    """Return a person's latest current reviews, the newest first, without adjudications and reviews after a reveal."""
-    first = REVIEW.c.stage.is_(None) | REVIEW.c.stage.not_in(
-        (Stage.REVEALED.value, Stage.ADJUDICATION.value)
-    )
-    query = (
-        select(*columns_of(GivenReview, REVIEW, QUEUE_ITEM, QUEUE))
-        .outerjoin(QUEUE_ITEM, QUEUE_ITEM.c.id == REVIEW.c.queue_item_id)
-        .outerjoin(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)
-        .where(
-            REVIEW.c.reviewer_id == reviewer_id,
-            first,
-            REVIEW.c.import_batch_id.is_(None),
-            is_current(),
-        )
-        .order_by(REVIEW.c.id.desc())
-        .limit(LATEST)
-    )
-    rows = connection.execute(by_index(query, REVIEW, "ix_review_reviewer"))
-    return [record_of(GivenReview, row) for row in rows]
 
 
 def reviewers_in_queues(connection: Connection) -> list[int]:
@@ -300,50 +238,56 @@ def reviewers_in_queues(connection: Connection) -> list[int]:
     )
 
 
-def compared_reviews(
-    connection: Connection, reviewer_id: int, reviews: Collection[GivenReview]
-) -> list[ComparedReviews]:
-    """Return the reviews that a person gave in queues, each with the reviews to compare it with."""
-    in_queues = [review for review in reviews if review.queue_item_id is not None]
-    again = [review for review in in_queues if review.repeat_for is not None]
-    gold_items = gold_items_of(
-        connection, {review.response_id or 0 for review in again if review.test}
+def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedReview]:
+    """Return a person's latest current reviews, the newest first, each with the reviews to compare it with.
+
+    Adjudications, reviews after a reveal and imported reviews are left out.
+    """
+    given = (
+        REVIEW.c.reviewer_id == reviewer_id,
+        REVIEW.c.stage.is_(None)
+        | REVIEW.c.stage.not_in((Stage.REVEALED.value, Stage.ADJUDICATION.value)),
+        REVIEW.c.import_batch_id.is_(None),
+        is_current(),
     )
-    first_items = _first_items(connection, [review for review in again if not review.test])
-    items = {review.queue_item_id or 0 for review in in_queues} | {
-        *gold_items.values(),
-        *first_items.values(),
-    }
+    latest = select(REVIEW.c.id).where(*given).order_by(REVIEW.c.id.desc()).limit(LATEST)
+    ids = list(connection.execute(by_index(latest, REVIEW, "ix_review_reviewer")).scalars())
+    reviews = find_reviews(connection, REVIEW.c.id.in_(ids))[::-1]
+    of_reviews = QUEUE_ITEM.c.id.in_({review.queue_item_id for review in reviews})
+    items = {item.id: item for item in rows_of(connection, select(QueueItem).where(of_reviews))}
+    training = set(connection.execute(select(QUEUE.c.id).where(QUEUE.c.training)).scalars())
+    # The items whose reviews are compared: those of the reviews, of the gold labels, and the first
+    # items of repeats.
+    tests = {item.response_id or 0 for item in items.values() if item.test}
+    gold_items = gold_items_of(connection, tests)
+    repeats = [item for item in items.values() if item.repeat_for is not None and not item.test]
+    first_items = _first_items(connection, repeats)
     on_items = {
-        item: of_item
-        for batch in batches(sorted(items), AT_ONCE)
-        for item, of_item in reviews_on_items(connection, batch).items()
+        item_id: of_item
+        for batch in batches(sorted({*items, *gold_items.values(), *first_items.values()}), AT_ONCE)
+        for item_id, of_item in reviews_on_items(connection, batch).items()
     }
     compared = []
-    for review in in_queues:
-        on_item = on_items[review.queue_item_id or 0]
-        own = next((each for each in on_item if each.id == review.id), None)
-        if own is None:
+    for review in reviews:
+        item = items.get(review.queue_item_id or 0)
+        if item is None:
+            compared.append(ComparedReview(review))
             continue
-        gold_item = gold_items.get(review.response_id or 0) if review.test else review.queue_item_id
+        gold_item = gold_items.get(item.response_id or 0) if item.test else item.id
         gold = _gold(on_items.get(gold_item or 0, []))
-        of_first = on_items.get(first_items.get(review.id, 0), [])
+        of_first = on_items.get(first_items.get(item.id, 0), [])
+        own = (each for each in of_first if each.reviewer_id == reviewer_id and _before(each))
+        others = (
+            each for each in on_items[item.id] if each.reviewer_id != reviewer_id and _before(each)
+        )
         compared.append(
-            ComparedReviews(
+            ComparedReview(
                 review,
-                own,
+                item,
+                training=item.queue_id in training,
                 gold=None if gold is None or gold.reviewer_id == reviewer_id else gold,
-                first=next(
-                    (
-                        each
-                        for each in of_first
-                        if each.reviewer_id == reviewer_id and _before(each)
-                    ),
-                    None,
-                ),
-                others=tuple(
-                    each for each in on_item if each.reviewer_id != reviewer_id and _before(each)
-                ),
+                first=next(own, None),
+                others=tuple(others),
             )
         )
     return compared
@@ -362,19 +306,15 @@ def gold_review(connection: Connection, response_id: int) -> Review | None:
     return None if item is None else _gold(reviews_on_items(connection, [item])[item])
 
 
-def _first_items(connection: Connection, repeats: Collection[GivenReview]) -> Mapping[int, int]:
-    """Return the original item of each reviewed repeat, by the id of the review."""
+def _first_items(connection: Connection, repeats: Collection[QueueItem]) -> dict[int, int]:
+    """Return the original item of each repeat, by the id of the repeat."""
     query = select(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.queue_id, QUEUE_ITEM.c.id).where(
         QUEUE_ITEM.c.repeat_for.is_(None)
     )
-    rows = rows_with(
-        connection, query, QUEUE_ITEM.c.response_id, {review.response_id or 0 for review in repeats}
-    )
+    answers = {item.response_id or 0 for item in repeats}
+    rows = rows_with(connection, query, QUEUE_ITEM.c.response_id, answers)
     items = {(row.response_id, row.queue_id): row.id for row in rows}
-    return {
-        review.id: items.get((review.response_id or 0, review.queue_id or 0), 0)
-        for review in repeats
-    }
+    return {item.id: items.get((item.response_id, item.queue_id), 0) for item in repeats}
 
 
 def _gold(reviews: Collection[Review]) -> Review | None:

@@ -40,6 +40,7 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
+from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, record_of, rows_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
@@ -380,10 +381,16 @@ def reviews_of_bulk(
     )
 
 
-def find_reviews(connection: Connection, *conditions: ColumnElement[bool]) -> list[Review]:
-    """Return the reviews that meet all conditions, the oldest first."""
+def find_reviews(
+    connection: Connection, *conditions: ColumnElement[bool], hidden_too: bool = False
+) -> list[Review]:
+    """Return the reviews that meet all conditions, the oldest first.
+
+    ``hidden_too`` reads hidden rows too: the conditions leave out what the viewer may not see.
+    """
     query = _REVIEWS.where(*conditions).order_by(REVIEW.c.id)
-    return _reviews(connection, connection.execute(query).all())
+    rows = connection.execute(with_hidden_rows(query) if hidden_too else query).all()
+    return _reviews(connection, rows, hidden_too=hidden_too)
 
 
 def reviews_on(
@@ -624,12 +631,15 @@ _REVIEWS = select(
 ).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
 
 
-def _reviews(connection: Connection, rows: Sequence[Any]) -> list[Review]:
+def _reviews(
+    connection: Connection, rows: Sequence[Any], *, hidden_too: bool = False
+) -> list[Review]:
     """Return the reviews in rows of `_REVIEWS`, with the parts that other tables have."""
     ids = [row.id for row in rows]
     flags: dict[int, list[int]] = {id_: [] for id_ in ids}
     query = select(REVIEW_FLAG).order_by(REVIEW_FLAG.c.review_id, REVIEW_FLAG.c.flag_id)
-    for review_id, flag_id in rows_with(connection, query, REVIEW_FLAG.c.review_id, ids):
+    links = with_hidden_rows(query) if hidden_too else query
+    for review_id, flag_id in rows_with(connection, links, REVIEW_FLAG.c.review_id, ids):
         flags[review_id].append(flag_id)
     scores, modes = scores_of(connection, ids), modes_of(connection, ids)
     preferences = _preferences_of(connection, [row.id for row in rows if row.pair_id is not None])

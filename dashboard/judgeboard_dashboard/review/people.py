@@ -1,6 +1,6 @@
 """The pages My reviews (a person's own reviews) and People (everybody's work, where leads reassign queues)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_review
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.drafts import EDIT, review_session
-from judgeboard_dashboard.review.signals import DECIDED, STAGES
+from judgeboard_dashboard.review.signals import DECIDED, STAGES, label_words
 from judgeboard_dashboard.session import ask_reviewer, reading, stacking_columns
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
@@ -109,7 +109,7 @@ def own_reviews() -> None:
         empty_page(*reviews.when_empty)
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
-    key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
+    key = f"{reviews.page}_{page.lines[0].review.id}_{page.first}_{page.total}"
     show_rows(
         _table(reviews, page.lines).without_empty(),
         key=key,
@@ -203,49 +203,53 @@ def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:
 
 def rows_of(line: OwnReview) -> Rows:
     """Return the link to the answer, which opens the review to change it if that is possible."""
-    query = {"response": str(line.response_id)}
-    review_id = line.revealed_id if line.final else line.review_id
-    return Rows("item", query if review_id is None else {**query, EDIT: str(review_id)})
+    query = {"response": str(line.review.response_id)}
+    review = line.revealed if line.final else line.review
+    return Rows("item", query if review is None else {**query, EDIT: str(review.id)})
 
 
 def pair_rows(line: OwnReview) -> Rows:
     """Return the link to the pair."""
-    return Rows("pairs", {"pair": str(line.pair_id)})
+    return Rows("pairs", {"pair": str(line.review.pair_id)})
 
 
 def review_words(line: OwnReview) -> str:
     """Return a review of an answer in words: "Confirmed, blind", "Graded", "Confirmed, blind; then dismissed"."""
-    if line.decision is not None:
-        words = capital(DECIDED[line.decision].removeprefix("was "))
+    review, grade = line.review, line.review.grade
+    if review.decision is not None:
+        words = capital(DECIDED[review.decision].removeprefix("was "))
     else:
-        graded = (line.label, line.quality, line.groundedness) != (None, None, None)
+        graded = (grade.label, grade.quality, grade.groundedness) != (None, None, None)
         words = "Graded" if graded else "Noted"
-    words = words if line.stage is None else f"{words}, {STAGES[line.stage]}"
-    changed = line.revealed is not None and line.revealed != line.decision
-    return (
-        f"{words}; then {DECIDED[line.revealed or ''].removeprefix('was ')}" if changed else words
-    )
+    words = words if review.stage is None else f"{words}, {STAGES[review.stage]}"
+    then = None if line.revealed is None else line.revealed.decision
+    if then is None or then is review.decision:
+        return words
+    return f"{words}; then {DECIDED[then].removeprefix('was ')}"
 
 
 def preference_words(line: OwnReview) -> str:
     """Return the preferences of a review. Several aspects are named."""
     words = {
-        aspect: stored_words(preference) or "" for aspect, preference in line.preferences.items()
+        aspect: stored_words(each.preference) or ""
+        for aspect, each in line.review.preferences.items()
+        if each.preference is not None
     }
     if len(words) < 2:
         return capital(next(iter(words.values()), "noted"))
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
 
 
-def _text_columns(names: Iterable[str], width: int) -> Iterator[ColumnOf]:
-    """Yield a column for each of these texts of a grade."""
-    for name in names:
-        yield Column(capital(GRADE_TEXTS[name].label), width=width), text_of(name)
+def _text_column(name: str, width: int) -> ColumnOf:
+    """Return the column of a text of a grade."""
+    words = text_of(name)
+    column = Column(capital(GRADE_TEXTS[name].label), width=width)
+    return column, lambda line: words(line.review.grade)
 
 
 _SECONDS: ColumnOf = (
     Column("Seconds", "integer", width=75, help="Breaks are not counted"),
-    lambda line: line.seconds,
+    lambda line: line.review.seconds,
 )
 ANSWERS = ReviewList(
     page="my_reviews",
@@ -257,7 +261,7 @@ ANSWERS = ReviewList(
         "Your decisions and grades are listed here. You can change them.",
     ),
     columns=(
-        (Column("When", width=100), lambda line: when(line.at)),
+        (Column("When", width=100), lambda line: when(line.review.at)),
         (
             Column(
                 "Review",
@@ -267,11 +271,11 @@ ANSWERS = ReviewList(
             review_words,
         ),
         (Column("Question", width=220), lambda line: one_line(line.question)),
-        (Column("Groundedness", "number", width=105), lambda line: line.groundedness),
-        (Column("Quality", "integer", width=65), lambda line: line.quality),
+        (Column("Groundedness", "number", width=105), lambda line: line.review.grade.groundedness),
+        (Column("Quality", "integer", width=65), lambda line: line.review.grade.quality),
         (
             Column("Label", width=95, help="“Implied” means that the decision set the label."),
-            lambda line: f"{line.label} (implied)" if line.label_implied else line.label,
+            lambda line: label_words(line.review.grade),
         ),
         (
             Column("Flags", width=140, help=RULES_HELP),
@@ -284,7 +288,7 @@ ANSWERS = ReviewList(
         (Column("Queue", width=110), lambda line: line.queue),
         _SECONDS,
         (Column("Answer", width=240), lambda line: one_line(line.answer)),
-        *_text_columns(GRADE_TEXTS, 160),
+        *(_text_column(name, 160) for name in GRADE_TEXTS),
         (Column("Id", width=125), lambda line: line.external_id),
     ),
     rows=rows_of,
@@ -296,15 +300,15 @@ PAIRS = ReviewList(
     hint="Click one to open its pair.",
     when_empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
     columns=(
-        (Column("When", width=100), lambda line: when(line.at)),
+        (Column("When", width=100), lambda line: when(line.review.at)),
         (Column("Review", width=185), preference_words),
         (Column("Queue", width=130), lambda line: line.queue),
         _SECONDS,
         (Column("Question", width=380), lambda line: one_line(line.question)),
-        *_text_columns(NOTES, 220),
+        *(_text_column(name, 220) for name in NOTES),
         (Column("Type", width=100), lambda line: line.query_type),
         # not the external id, which may name the models
-        (Column("Pair", width=90), lambda line: f"pair {line.pair_id}"),
+        (Column("Pair", width=90), lambda line: f"pair {line.review.pair_id}"),
     ),
     rows=pair_rows,
 )

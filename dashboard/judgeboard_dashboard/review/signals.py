@@ -7,9 +7,9 @@ from typing import Any
 
 from judgeboard.domain import GRADE_TEXTS, ClaimMark, Grade, Stage, Verdict
 from judgeboard.measure.repeats import repeats_of_judgment
-from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
+from judgeboard.store.items import Item, ItemFlag, ItemJudgment
 from judgeboard.store.reviews import Review
-from judgeboard.store.tables import Queue
+from judgeboard.store.tables import Queue, SchemaVersion
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, beginning, join, tag
@@ -74,14 +74,19 @@ def _score_words(graded: Verdict | Grade) -> list[str]:
     return groundedness if graded.quality is None else [*groundedness, f"{graded.quality} / 4"]
 
 
-def _review_words(review: ItemReview) -> str:
+def label_words(grade: Grade) -> str | None:
+    """Return the label of a grade in words: "grounded", "grounded (implied)"."""
+    return f"{grade.label} (implied)" if grade.label_implied else grade.label
+
+
+def _review_words(review: Review, schema: SchemaVersion | None) -> str:
     """Return a review in a few words: "confirmed", "0.50, 3 / 4", "hallucinated"."""
     grade, scores = review.grade, review.grade.by_dimension
     parts = (
         DECIDED.get(review.decision or ""),
         *_score_words(grade),
-        f"{grade.label} (implied)" if grade.label_implied else grade.label,
-        review.label_schema or (f"{len(scores)} on a rubric" if scores else None),
+        label_words(grade),
+        schema.title if schema else f"{len(scores)} on a rubric" if scores else None,
         f"{len(grade.claim_marks)} marked" if grade.claim_marks else None,
     )
     return ", ".join(filter(None, parts)) or "a note"
@@ -131,7 +136,7 @@ def _events(item: Item) -> Iterator[Event]:
         state = "" if flag.state == "open" else f" ({flag.state})"
         yield flag.created_at, "Flag", [f"{flag.why}{state}"]
     for review in item.reviews:
-        grade = review.grade
+        grade, schema = review.grade, item.schemas.get(review.label_schema_id or 0)
         replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
         stage = f" ({STAGES[review.stage]})" if review.stage else ""
         note = f": “{grade.note}”" if grade.note else ""
@@ -145,8 +150,8 @@ def _events(item: Item) -> Iterator[Event]:
             review.at,
             review.reviewer,
             [
-                f"{_review_words(review)}{stage}{replaced}{note}",
-                own_fields(review),
+                f"{_review_words(review, schema)}{stage}{replaced}{note}",
+                own_fields(review, schema),
                 modes,
                 why,
                 _marks(grade.claim_marks),
@@ -168,13 +173,14 @@ def _opening(words: str, reasoning: str | None) -> Html | str:
     )
 
 
-def own_fields(review: ItemReview) -> Html | None:
+def own_fields(review: Review, schema: SchemaVersion | None) -> Html | None:
     """Return the values of a review's own fields (a label schema's or a rubric's), each under its name."""
     grade, scores = review.grade, dict(sorted(review.grade.by_dimension.items()))
     values: dict[str, Any] = {**scores, **grade.choices, **grade.texts}
-    if review.schema is not None:
-        order = [field.name for field in review.schema.own]
-        levels = {field.name: dict(field.levels) for field in review.schema.own}
+    if schema is not None:
+        own = schema.content.own
+        order = [field.name for field in own]
+        levels = {field.name: dict(field.levels) for field in own}
         values = {name: values[name] for name in sorted(values, key=order.index)}
         values |= {
             name: f"{short(value)} {levels[name].get(value) or ''}".strip()
@@ -274,7 +280,7 @@ def _signals(item: Item, threshold: float) -> Html:
         *(_primary_lines(primary, threshold) if primary else []),
         _spread(item, primary, threshold) if primary else None,
         *_user_lines(item),
-        *_people_lines(item.reviews),
+        *_people_lines(item),
     ]
     return _block(
         "Judge",
@@ -472,21 +478,22 @@ def _user_lines(item: Item) -> list[Html]:
     ]
 
 
-def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
-    kept = kept_reviews(reviews)
-    current = [review for review in reviews if review.stands and review.id not in kept]
+def _people_lines(item: Item) -> list[Html]:
+    kept = kept_reviews(item.reviews)
+    current = [review for review in item.reviews if review.stands and review.id not in kept]
     lines: list[Html] = []
     for place, review in enumerate(current[:MOST_REVIEWS]):
         name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
         who = ", ".join(
             filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at)))
         )
+        schema = item.schemas.get(review.label_schema_id or 0)
         lines += [
             tag("span", name),
             tag("span", who, cls="jb-who", title=who),
-            tag("b", _review_words(review)),
+            tag("b", _review_words(review, schema)),
         ]
-        if (own := own_fields(review)) is not None:
+        if (own := own_fields(review, schema)) is not None:
             lines.append(tag("span", own, cls="jb-cap jb-across"))
     if left := len(current) - MOST_REVIEWS:
         lines += (
@@ -495,14 +502,14 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
     return lines
 
 
-def kept_reviews(reviews: Sequence[ItemReview | Review]) -> frozenset[int]:
+def kept_reviews(reviews: Sequence[Review]) -> frozenset[int]:
     """Return the ids of the reviews after a reveal that only repeat their author's blind review."""
     blind = {each.reviewer_id: _values(each) for each in reviews if each.stage == Stage.BLIND}
     revealed = (each for each in reviews if each.stage == Stage.REVEALED)
     return frozenset(each.id for each in revealed if _values(each) == blind.get(each.reviewer_id))
 
 
-def _values(review: ItemReview | Review) -> tuple[Any, ...]:
+def _values(review: Review) -> tuple[Any, ...]:
     grade = review.grade
     scores = (grade.label, grade.groundedness, grade.quality, grade.by_dimension)
     texts = (getattr(grade, name) for name in GRADE_TEXTS)

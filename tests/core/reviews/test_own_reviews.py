@@ -71,7 +71,9 @@ def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
     assert [line.final for line in own(case, case.mara)] == [True]
     revealed = case.reveal(blind, case.mara, DISMISS)
     [line] = own(case, case.mara)
-    assert (line.review_id, line.final, line.revealed_id) == (blind.review_id, True, revealed)
+    assert (line.review.id, line.final) == (blind.review_id, True)
+    assert line.revealed is not None
+    assert line.revealed.id == revealed
 
 
 def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: QueueCase) -> None:
@@ -79,7 +81,7 @@ def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: Queue
     case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
     case.review(case.mara, CONFIRM)
     [line] = own(case, case.mara)
-    assert (line.queue, line.decision, line.stage) == ("q", "confirm", "blind")
+    assert (line.queue, line.review.decision, line.review.stage) == ("q", "confirm", "blind")
 
 
 @on_sqlite

@@ -1,6 +1,7 @@
 """How a person reviews: pace, agreement, streaks; the people whom a lead names."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -13,8 +14,9 @@ from judgeboard.reviews.person_work import PersonWork, person_work, streaks
 from judgeboard.store.engine import Store
 from judgeboard.store.events import notifications
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.own_reviews import GivenReview, compared_reviews, given_reviews
+from judgeboard.store.own_reviews import compared_reviews
 from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.reviews import Review
 from judgeboard.store.tables import Reviewer
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase, queue_case
@@ -61,15 +63,12 @@ def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case: QueueC
 
 
 def test_streaks_are_equal_decisions_faster_than_an_answer_is_read() -> None:
-    def review(decision: str, seconds: float | None) -> GivenReview:
-        return GivenReview(1, 1, 1, 1, None, False, False, decision, seconds, NOW)
-
-    fast, slow, bulk = review("confirm", 2.5), review("confirm", 30), review("confirm", None)
-    [streak] = streaks(
-        [review("dismiss", 9), *[fast] * 12, bulk, review("dismiss", 9), *[slow] * 20, *[fast] * 9]
-    )
+    review = partial(Review, 1, "key", NOW)
+    fast, slow = (review(decision=CONFIRM, seconds=seconds) for seconds in (2.5, 30))
+    bulk, other = review(decision=CONFIRM), review(decision=DISMISS, seconds=9)
+    [streak] = streaks([other, *[fast] * 12, bulk, other, *[slow] * 20, *[fast] * 9])
     assert (streak.reviews, streak.seconds) == (12, 30)
-    assert not streaks([fast, replace(fast, decision="dismiss")] * 20)
+    assert not streaks([fast, replace(fast, decision=DISMISS)] * 20)
 
 
 @on_sqlite
@@ -114,8 +113,7 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
     case.queue(needed=2, optional_grades=("label", "groundedness"))
     review_all(case, 3)
     with case.store.reading() as connection, plans_of(case.store) as plans:
-        reviews = given_reviews(connection, case.mara.id)
-        assert len(compared_reviews(connection, case.mara.id, reviews)) == len(reviews) == 3
+        assert len(compared_reviews(connection, case.mara.id)) == 3
         notified = notifications(connection, case.mara.id)
     assert {each.kind for each in notified} == {"conflict", "mention"}
     steps = [step.strip() for plan in plans for step in plan.splitlines()]

@@ -47,15 +47,10 @@ def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) ->
     case.decide(flag, case.mara, Decision.CONFIRM, grade=Grade(quality=2, note="no"), seconds=9.0)
     case.grade(case.jon, quality=1)
     [line] = page(case).lines
-    assert (line.external_id, line.decision) == ("ragtruth-12260", "confirm")
+    assert (line.external_id, line.review.decision) == ("ragtruth-12260", "confirm")
     assert line.flags == (DecidedFlag(flag, "low_groundedness", "confirmed"),)
-    assert (line.quality, line.note, line.seconds, line.queue, line.final) == (
-        2,
-        "no",
-        9.0,
-        None,
-        False,
-    )
+    assert (line.review.grade, line.review.seconds) == (Grade(quality=2, note="no"), 9.0)
+    assert (line.queue, line.final) == (None, False)
     assert line.question == "How long is the rope?"
 
 
@@ -72,7 +67,7 @@ def test_only_what_stands_is_listed(case: ReviewCase) -> None:
             request_key="e",
         ),
     ).review_id
-    assert [line.review_id for line in page(case).lines] == [second]
+    assert [line.review.id for line in page(case).lines] == [second]
     undo(case.store, review_id=second, reviewer=case.mara, request_key="u")
     assert page(case).lines == ()
     assert (page(case).total, page(case).first) == (0, 0)
@@ -95,7 +90,7 @@ def test_pages_follow_each_other_by_key(case: ReviewCase) -> None:
     first = page(case, limit=3)
     second = page(case, limit=3, after=first.next_key)
     last = page(case, limit=3, after=second.next_key)
-    listed = [line.review_id for part in (first, second, last) for line in part.lines]
+    listed = [line.review.id for part in (first, second, last) for line in part.lines]
     assert listed == reviews[::-1]
     assert [(part.first, part.total) for part in (first, second, last)] == [(1, 7), (4, 7), (7, 7)]
     assert (first.previous_key, last.next_key) == (None, None)
@@ -185,7 +180,7 @@ def test_ones_own_stand_newest_first_and_by_page(store: Store) -> None:
     undo(store, review_id=ids[1], reviewer=case.mara, request_key="undo", now=case.now)
     first = page_of_pairs(store, case.mara, limit=3)
     second = page_of_pairs(store, case.mara, limit=3, after=first.next_key)
-    assert [line.review_id for one in (first, second) for line in one.lines] == [
+    assert [line.review.id for one in (first, second) for line in one.lines] == [
         ids[4],
         ids[3],
         ids[2],
@@ -194,11 +189,8 @@ def test_ones_own_stand_newest_first_and_by_page(store: Store) -> None:
     assert [(one.first, one.total) for one in (first, second)] == [(1, 4), (4, 4)]
     assert page_of_pairs(store, case.mara, limit=3, before=second.previous_key) == first
     newest = first.lines[0]
-    assert (newest.preferences, newest.note, newest.queue) == (
-        {"overall": Preference.A},
-        "m4",
-        "pairs",
-    )
+    assert (newest.review.choice, newest.review.grade.note) == (Preference.A, "m4")
+    assert newest.queue == "pairs"
     assert newest.question == "Which, 4?"
 
 
