@@ -7,7 +7,6 @@ from app_pages import press, shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
-from judgeboard.store.events import MENTION, notifications
 from judgeboard.store.reviews import comments_on
 from queue_case import queue_case
 
@@ -44,15 +43,6 @@ def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) ->
     bodies = "".join(node.proto.body for node in jons.get("html"))
     assert "see &lt;b&gt;page 3&lt;/b&gt;" in bodies
     assert "Comments (1)" in bodies
-
-
-def test_nothing_written_sends_nothing_and_too_much_is_refused(page_rows, open_page, said) -> None:
-    page = send(open_page("item", flag=page_rows.flags["claims"]), "  ")
-    assert "Saved" not in shown(page)
-    page = send(page, "x" * 5_001)
-    assert "Not saved: " in shown(page)
-    assert "5,000 characters" in shown(page)
-    assert said() == []
 
 
 def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said) -> None:
@@ -100,25 +90,3 @@ def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(
         [button] = [each for each in page.button if each.proto.shortcut.upper() == key]
         page = press(page, f"{button.key}_")
     assert [one for one in page.text_input if one.key and one.key.startswith("comment_")]
-
-
-def test_a_mention_in_a_queue_that_is_not_blind_reaches_the_person(sqlite_store) -> None:
-    case = queue_case(sqlite_store)
-    case.flagged(0.1)
-    case.queue("open", assigned=(case.mara,))
-    leased = case.lease(case.mara, "open")
-    response_id = leased.response_id or 0
-    comment(
-        case.store,
-        response_id=response_id,
-        text="@Jon please look",
-        reviewer=case.mara,
-        request_key="m1",
-    )
-    with case.store.reading() as connection:
-        assert [
-            (each.kind, each.response_id) for each in notifications(connection, case.jon.id)
-        ] == [(MENTION, response_id)]
-        assert [
-            each.comment.text for each in comments_on(connection, response_id, case.jon.id)
-        ] == ["@Jon please look"]

@@ -95,27 +95,6 @@ def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(
     assert case.rows(DRAFT) == []
 
 
-def test_the_same_keys_keep_the_grades_of_a_conflict_that_is_opened_again(
-    open_page, sqlite_store, monkeypatch
-) -> None:
-    case = queue_case(sqlite_store)
-    case.flagged(0.1)
-    case.queue(needed=2)
-    case.review(case.mara, CONFIRM)
-    case.review(case.jon, DISMISS)
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-    conflict = str(case.items()[0]["id"])
-    page = press(open_page("conflicts", reviewer="Lead", conflict=conflict), "groundednessD_")
-    page = press(page, "list_")
-    assert "conflict" not in page.query_params
-    page.query_params["conflict"] = conflict
-    page = press(page.run(), "groundednessD_")
-    [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
-    note.set_value("why")
-    press(page, "confirm_")
-    assert case.reviews()[-1]["groundedness"] == 0.5
-
-
 def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(
     open_page, sqlite_store, monkeypatch
 ) -> None:

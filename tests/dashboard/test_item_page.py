@@ -293,49 +293,6 @@ def test_several_flags_are_decided_together_or_one_alone(
         ]
 
 
-def test_presses_that_arrive_together_grade_before_they_decide(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    page.session_state["keyboard"].appeared -= 10
-    for start in ("confirm_", "quality2_", "groundednessA_"):
-        [button] = [one for one in page.button if f"{one.key}_".startswith(start)]
-        button.click()
-    page.run()
-    with sqlite_store.reading() as connection:
-        [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.decision, review.grade.quality, review.grade.groundedness) == ("confirm", 2, 0.0)
-
-
-def test_a_grade_pressed_again_is_taken_back(page_rows, open_page) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    assert (
-        press(page, "quality3_")
-        .session_state["review_session"]
-        .draft(page_rows.responses["claims"])
-        .quality
-        == 3
-    )
-    assert (
-        press(page, "quality3_")
-        .session_state["review_session"]
-        .draft(page_rows.responses["claims"])
-        .quality
-        is None
-    )
-
-
-def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    [button] = [one for one in page.button if one.key == "confirm"]
-    button.click().run()
-    assert "Press again." in head(page)
-    with sqlite_store.reading() as connection:
-        assert load_item(connection, page_rows.responses["claims"]).reviews == ()
-
-
 def test_what_is_given_rarely_comes_with_the_decision(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
@@ -390,26 +347,6 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
     assert (read.id, read.reference) == ("claims", correction.text)
 
 
-def test_a_decision_that_comes_second_is_refused_with_who_was_first(
-    page_rows, open_page, sqlite_store: Store
-) -> None:
-    page = open_page("item", flag=page_rows.flags["claims"])
-    jon = ensure_reviewer(sqlite_store, "page", "Jon")
-    flag = page_rows.flags["claims"]
-    submit(
-        sqlite_store,
-        Submission(
-            flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="jon"
-        ),
-    )
-    press(page, "dismiss_")
-    assert re.match(r"Not saved: claims.* by Jon", head(page))
-    assert flag_of(page) != flag
-    with sqlite_store.reading() as connection:
-        [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.reviewer, review.decision) == ("Jon", "confirm")
-
-
 def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
     flag = page_rows.flags["claims"]
     page = open_page("item", flag=flag)
@@ -439,24 +376,6 @@ def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
     assert (
         page.session_state["review_session"].draft(page_rows.responses["claims"]).grade() == grade
     )
-
-
-def test_unsure_leaves_the_flag_to_others(page_rows, open_page, sqlite_store: Store) -> None:
-    flag = page_rows.flags["claims"]
-    press(open_page("item", flag=flag), "unsure_")
-    with sqlite_store.reading() as connection:
-        [state] = [
-            one.state
-            for one in load_item(connection, page_rows.responses["claims"]).flags
-            if one.id == flag
-        ]
-    assert state == "open"
-    mine, theirs = (
-        open_page("open_flags", text="claims"),
-        open_page("open_flags", text="claims", reviewer="Jon"),
-    )
-    assert "claims" not in str([list(table.value["Id"]) for table in mine.dataframe])
-    assert "claims" in str([list(table.value["Id"]) for table in theirs.dataframe])
 
 
 def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
@@ -499,10 +418,6 @@ def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: S
     bodies = "".join(node.proto.body for node in open_page("item", response=new).get("html"))
     assert not re.search(r"<(b|i|u|s)>(log|id|type|model)", bodies)
     assert "&lt;i&gt;id" in bodies
-
-
-def test_the_id_comes_before_what_a_narrow_window_cuts(page_rows, open_page) -> None:
-    assert head(open_page("item", response=page_rows.responses["good"])).startswith("good · ")
 
 
 def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(

@@ -60,14 +60,6 @@ def test_a_reload_brings_back_grade_and_note(queues, open_page, stored: bool) ->
     assert queues.reviews()[-1]["note"] == "half of it"
 
 
-def test_an_answer_outside_queues_keeps_its_draft_too(queues, page_rows, open_page) -> None:
-    page = press(open_page("item", flag=page_rows.flags["claims"]), "quality3_")
-    assert weak(page).proto.type == "secondary"
-    again = open_page("item", flag=page_rows.flags["claims"])
-    [gaps] = [one for one in again.button if one.key == "quality3"]
-    assert gaps.proto.type == "primary"
-
-
 def chosen(page: AppTest) -> list[str]:
     buttons = [
         button
@@ -138,33 +130,6 @@ def kept(queues: QueueCase) -> dict[str, object]:
     return {names[row["reviewer_id"]]: row["content"] for row in queues.rows(DRAFT)}
 
 
-def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(
-    queues, page_rows, open_page
-) -> None:
-    page = unnamed_draft(page_rows, open_page)
-    user = getpass.getuser()
-    # The browser keeps the name with the draft.
-    assert f'data-name="{user}"' in markup(page)
-    assert kept(queues) == {user: {"quality": 3}}
-    said = f"You review as {user}: change the name at the top of Review"
-    assert said not in markup(page)
-    page = press(page, "confirm_")
-    assert said in markup(page)
-    assert said not in markup(press(page, "undo"))
-
-
-def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
-    queues, page_rows, open_page
-) -> None:
-    page = unnamed_draft(page_rows, open_page)
-    page.switch_page("views/open_flags.py").run()
-    page.button(key="person").click().run()
-    page.text_input(key="who_name").set_value("Ida").run()
-    page.switch_page("views/item.py").run()
-    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
-    assert kept(queues) == {"Ida": {"quality": 3}}
-
-
 def reloaded(monkeypatch: pytest.MonkeyPatch, page: AppTest) -> None:
     """The next page is opened by the same browser, with the cookies that keys.js kept from this page."""
     kept_by_browser = {
@@ -192,16 +157,22 @@ def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
     assert said not in markup(again)
 
 
-def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
-    queues, page_rows, open_page, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("reloads", [False, True])
+def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
+    queues, page_rows, open_page, monkeypatch: pytest.MonkeyPatch, reloads: bool
 ) -> None:
-    reloaded(monkeypatch, unnamed_draft(page_rows, open_page))
-    page = open_page("open_flags", reviewer=None)
+    page = unnamed_draft(page_rows, open_page)
+    assert kept(queues) == {getpass.getuser(): {"quality": 3}}
+    if reloads:
+        reloaded(monkeypatch, page)
+        page = open_page("open_flags", reviewer=None)
+    else:
+        page.switch_page("views/open_flags.py").run()
     page.button(key="person").click().run()
     page.text_input(key="who_name").set_value("Ida").run()
-    assert kept(queues) == {"Ida": {"quality": 3}}
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
+    assert kept(queues) == {"Ida": {"quality": 3}}
 
 
 def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(
@@ -214,15 +185,6 @@ def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["secondary"]
     assert kept(queues) == {"Mara": {"quality": 3}}
-
-
-def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -> None:
-    page = open_page("item", queue="q")
-    weak(page).click().run()
-    other = open_page("item", reviewer="Jon", queue="q")
-    rows = [re.findall('data-row="(\\w+)"', markup(each)) for each in (page, other)]
-    assert rows[0] != rows[1]
-    assert weak(other).proto.type == "secondary"
 
 
 def test_a_draft_keeps_every_grade() -> None:

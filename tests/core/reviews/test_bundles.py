@@ -87,7 +87,9 @@ def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(
         "seconds": None,
     }
     whole = (tmp_path / "b.jsonl").read_text()
-    assert "Read on." in whole
+    head = json.loads(whole.splitlines()[0])
+    assert head["guidelines"] == "Read on."
+    assert head["required"] == ["decision", "label", "quality", "relevance"]
     assert not any(
         word in whole
         for word in ("0.12", "rag", "low_groundedness", "METADATA", "MODEL", "Jon", "dismissed")

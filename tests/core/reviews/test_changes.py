@@ -176,16 +176,6 @@ def test_the_same_undo_twice_counts_once(team: ReviewCase, flag: int) -> None:
 
 
 @on_sqlite
-def test_another_undo_of_the_same_review_is_refused(team: ReviewCase, flag: int) -> None:
-    decided = team.decide(flag, team.mara, Decision.CONFIRM)
-    team.undo(decided.review_id, team.mara)
-    with pytest.raises(DecisionRefused, match="undone already"):
-        team.undo(decided.review_id, team.mara)
-    with pytest.raises(DecisionRefused, match="undone already"):
-        team.undo(team.reviews()[-1]["id"], team.mara)
-
-
-@on_sqlite
 def test_only_ones_own_review_can_be_taken_back(team: ReviewCase, flag: int) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     with pytest.raises(DecisionRefused, match="Mara"):
@@ -249,9 +239,3 @@ def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
     with pytest.raises(BadInput, match="another review"):
         team.undo(decided.review_id, team.mara, request_key="pressed")
     assert team.state(flag) == "confirmed"
-
-
-@on_sqlite
-def test_a_review_that_is_not_there_is_said(team: ReviewCase) -> None:
-    with pytest.raises(NotFound, match="no review 5"):
-        team.undo(5, team.mara)

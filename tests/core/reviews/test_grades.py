@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, Label
-from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from review_case import ReviewCase
 
@@ -93,11 +93,3 @@ def test_a_grade_of_a_forgotten_answer_takes_no_spans(team: ReviewCase) -> None:
     with pytest.raises(BadInput, match="0 characters"):
         team.grade(team.mara, spans=({"start": 0, "end": 1},))
     team.grade(team.mara, quality=1)
-
-
-@on_sqlite
-def test_undoing_a_replaced_grade_is_refused(team: ReviewCase) -> None:
-    first = team.grade(team.mara, quality=2)
-    team.grade(team.mara, quality=3)
-    with pytest.raises(DecisionRefused, match="newer review"):
-        team.undo(first, team.mara)

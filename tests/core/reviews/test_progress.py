@@ -6,7 +6,6 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import QueueOrder
-from judgeboard.errors import NotFound
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.queues import PersonProgress, describe_rules
 from judgeboard.reviews.submissions import Submission, submit
@@ -112,14 +111,6 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> N
 
 
 @on_sqlite
-def test_a_mix_tells_how_many_were_drawn_and_how_many_are_wanting(case) -> None:
-    case.flagged(0.1, 0.2, 0.3, 0.4)
-    case.queue(sampling_rate=0.5)
-    progress = case.progress()
-    assert (progress.sampled, progress.short) == (0, 4)
-
-
-@on_sqlite
 def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(case) -> None:
     made = case.queue(
         where=RowFilter(query_types=("legal",)),
@@ -155,9 +146,3 @@ def test_a_queue_of_pairs_promises_no_look_at_the_judge(case: QueueCase) -> None
     rules = describe_rules(made.queue)
     assert rules["Blind to"] == "other people, the judge"
     assert "Judge shown" not in rules
-
-
-@on_sqlite
-def test_a_queue_that_is_not_there_is_said(case) -> None:
-    with pytest.raises(NotFound):
-        case.progress("none")

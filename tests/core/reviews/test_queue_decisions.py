@@ -7,7 +7,6 @@ from judgeboard.domain import Grade, ItemState, Label, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.submissions import DECIDED, Submission, reveal, submit
-from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, UNSURE
 
 OPEN, SETTLED, SPLIT, ADJUDICATED = (
@@ -28,14 +27,6 @@ def test_a_flag_stays_open_until_its_item_has_its_reviews(case) -> None:
     assert case.review(case.ada).state is SETTLED
     assert case.flag_states() == ["confirmed"]
     assert case.take(case.lead) is None
-
-
-@on_sqlite
-def test_nobody_reviews_an_item_twice(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
-    case.review(case.mara)
-    assert case.take(case.mara) is None
 
 
 @on_sqlite
@@ -107,16 +98,6 @@ def test_a_flag_in_two_queues_waits_for_both(case) -> None:
 
 
 @on_sqlite
-def test_all_flags_of_an_answer_are_decided_by_one_item(case) -> None:
-    (answer,) = case.flagged(0.1)
-    case.judge(answer, 0.9, judge="nli")  # now two judges disagree
-    assert [flag["rule"] for flag in case.flags()] == ["low_groundedness", "judges_disagree"]
-    assert case.queue().joined == 1
-    case.review(case.mara, DISMISS)
-    assert case.flag_states() == ["dismissed", "dismissed"]
-
-
-@on_sqlite
 def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -147,17 +128,6 @@ def test_an_unsure_review_ends_an_item_that_only_its_reviewer_gets(case) -> None
     case.later(days=8)
     case.review(case.mara, UNSURE)
     assert case.item_states() == ["agreed", "agreed"]
-
-
-@on_sqlite
-def test_all_unsure_goes_to_adjudication(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
-    case.review(case.mara, UNSURE)
-    assert case.review(case.jon, UNSURE).state is SPLIT
-    item = case.items()[0]["id"]
-    case.adjudicate(item, DISMISS)
-    assert (case.flag_states(), case.item_states()) == (["dismissed"], ["adjudicated"])
 
 
 @on_sqlite
@@ -384,12 +354,6 @@ def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case) -> 
     with pytest.raises(DecisionRefused):
         case.decide(case.flags()[0]["id"], case.mara)
     case.decide(case.flags()[0]["id"], case.jon)
-
-
-def test_an_order_made_from_scores_would_tell(case) -> None:
-    for order in ("severity", "disagreement", "instability"):
-        with pytest.raises(BadInput, match=order):
-            case.queue(blind_judge=True, order=order, where=RowFilter())
 
 
 @on_sqlite

@@ -1,6 +1,5 @@
 """What a lead asks of a queue: rules, sizes, plans, required grades."""
 
-import json
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -14,7 +13,6 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.measure.plans import draw_plan
 from judgeboard.measure.samples import LabelledAnswers
-from judgeboard.reviews.bundles import export_bundle, merge_bundle
 from judgeboard.reviews.checks import MissingGrades
 from judgeboard.reviews.queue_work import own_queues
 from judgeboard.reviews.queues import NoPeople, assign_queue, create_queue
@@ -482,29 +480,6 @@ def test_an_edit_keeps_the_required_grades(case) -> None:
             **change, grade=Grade(label=Label.HALLUCINATED, groundedness=0.2), request_key="whole"
         ),
     )
-
-
-@on_sqlite
-def test_a_bundle_names_what_is_required_and_its_lines_are_refused_without_it(
-    case, tmp_path
-) -> None:
-    case.flagged(0.1, 0.2)
-    case.queue(**ASKS)
-    file = tmp_path / "mara.jsonl"
-    export_bundle(case.store, "q", case.mara, file, items=2, by=case.mara, now=case.now)
-    head, *lines = map(json.loads, file.read_text().splitlines())
-    assert head["required"] == ["decision", "label", "groundedness"]
-    assert list(lines[0])[7:11] == ["decision", "label", "groundedness", "quality"]
-    lines[0] |= {"decision": "confirm", "groundedness": 0.2, "note": "half"}
-    lines[1] |= {"decision": "dismiss", "label": "grounded", "groundedness": 1}
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in (head, *lines)))
-    merged = merge_bundle(case.store, file, by=case.mara, now=case.now)
-    [refused] = merged.refused
-    assert (merged.merged, refused.line, refused.kept) == (1, 2, False)
-    assert "missing: label" in refused.reason
-    lines[0]["label"] = "hallucinated"
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in (head, *lines)))
-    assert merge_bundle(case.store, file, by=case.mara, now=case.now).merged == 1
 
 
 @on_sqlite
