@@ -85,6 +85,24 @@ def labels(app: AppTest) -> list[str]:
     return [each.label for each in app.button if not (each.key or "").startswith(everywhere)]
 
 
+FIELDS = (
+    *("text_input", "text_area", "number_input", "selectbox", "multiselect"),
+    *("toggle", "checkbox"),
+)
+
+
+def click(app: AppTest, key: str) -> AppTest:
+    """Press the button with this key."""
+    return app.button(key=key).click().run()
+
+
+def enter(app: AppTest, key: str, value: object) -> AppTest:
+    """Enter a value into the field with this key."""
+    [field] = [each for kind in FIELDS for each in app.get(kind) if each.key == key]
+    field.set_value(value)
+    return app.run()
+
+
 def press(app: AppTest, start: str) -> AppTest:
     """Press the one button whose key starts so, after the first moments of a row, in which presses are ignored."""
     if "keyboard" in app.session_state:  # a page where items are reviewed

@@ -1,10 +1,13 @@
 """Reads what the tables of a database hold."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from sqlalchemy import Table, func, select
 
 from judgeboard.store.engine import Store
+
+Read = TypeVar("Read")
 
 
 def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
@@ -21,3 +24,9 @@ def row_count(store: Store, *tables: Table) -> int:
             connection.execute(select(func.count()).select_from(table)).scalar_one()
             for table in tables
         )
+
+
+def read(store: Store, function: Callable[..., Read], *given: object, **options: object) -> Read:
+    """Return what a function reads from a database."""
+    with store.reading() as connection:
+        return function(connection, *given, **options)

@@ -44,23 +44,29 @@ def bare(browser: Browser) -> Iterator[Page]:
     """A page with a head and no button yet."""
     page = browser.new_page()
     page.set_content(PAGE)
-    add_script(page, "keys.js")
+    script = files("judgeboard_dashboard") / "keys.js"
+    page.add_script_tag(content=script.read_text(encoding="utf-8"))
     yield page
     page.close()
 
 
-def add_script(page: Page, name: str) -> None:
-    page.add_script_tag(content=(files("judgeboard_dashboard") / name).read_text(encoding="utf-8"))
+@pytest.fixture
+def timed(bare: Page) -> Page:
+    """The bare page, whose time goes on only as a test says."""
+    bare.clock.install(time=0)
+    bare.clock.pause_at(10_000)
+    return bare
 
 
-def test_keys_and_clicks_before_anything_can_be_sent_wait_for_it(bare: Page) -> None:
-    bare.evaluate("window.__judgeboardSend = null; draw('F'); draw('Ctrl + Enter')")
-    bare.keyboard.press("f")
-    bare.get_by_role("button", name="Ctrl + Enter").click()
-    bare.wait_for_timeout(400)
-    assert numbers(bare) == []
-    bare.evaluate("() => { window.__judgeboardSend = send; }")
-    done(bare, "F", "Ctrl+Enter")
+def test_keys_and_clicks_before_anything_can_be_sent_wait_for_it(timed: Page) -> None:
+    timed.evaluate("window.__judgeboardSend = null; draw('F'); draw('Ctrl + Enter')")
+    timed.keyboard.press("f")
+    timed.get_by_role("button", name="Ctrl + Enter").click()
+    timed.clock.run_for(400)
+    assert numbers(timed) == []
+    timed.evaluate("() => { window.__judgeboardSend = send; }")
+    timed.clock.run_for(1_000)
+    done(timed, "F", "Ctrl+Enter")
 
 
 def test_a_click_is_acknowledged_and_sent_again_as_a_key_is(bare: Page) -> None:
@@ -99,22 +105,25 @@ def numbers(page: Page) -> list[list[int]]:
     return [[press["n"] for press in presses] for presses in sent]
 
 
-def test_presses_before_any_button_stands_wait_for_their_buttons(bare: Page) -> None:
-    bare.keyboard.press("j")
-    bare.keyboard.press("g")
-    bare.wait_for_timeout(800)
-    bare.evaluate("draw('J'); draw('G')")
-    done(bare, "J", "G")
+def test_presses_before_any_button_stands_wait_for_their_buttons(timed: Page) -> None:
+    timed.keyboard.press("j")
+    timed.keyboard.press("g")
+    timed.clock.run_for(800)
+    timed.evaluate("draw('J'); draw('G')")
+    timed.clock.run_for(1_000)
+    done(timed, "J", "G")
 
 
-def test_a_press_that_no_button_takes_is_forgotten_soon(bare: Page) -> None:
-    bare.evaluate("draw('J')")
-    bare.keyboard.press("g")
-    bare.keyboard.press("j")
-    done(bare, "J")
-    bare.evaluate("draw('G')")
-    bare.wait_for_timeout(500)
-    done(bare, "J")
+def test_a_press_that_no_button_takes_is_forgotten_soon(timed: Page) -> None:
+    timed.evaluate("draw('J')")
+    timed.keyboard.press("g")
+    timed.keyboard.press("j")
+    timed.clock.run_for(1_000)
+    done(timed, "J")
+    timed.evaluate("draw('G')")
+    timed.clock.run_for(500)
+    timed.clock.run_for(1_000)
+    done(timed, "J")
 
 
 def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -> None:
@@ -129,21 +138,22 @@ def test_a_press_waits_for_a_page_that_is_too_busy_drawing_to_look(bare: Page) -
 
 
 def test_a_press_made_while_the_page_is_drawn_leads_to_the_field_that_its_key_is_for(
-    bare: Page,
+    timed: Page,
 ) -> None:
-    bare.evaluate(
+    timed.evaluate(
         "draw('Y'); document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'"
     )
-    bare.evaluate(
+    timed.evaluate(
         "document.body.insertAdjacentHTML('beforeend', '<div class=st-key-who_name><input></div>')"
     )
-    bare.keyboard.press("y")
-    bare.wait_for_timeout(600)
-    bare.evaluate(
+    timed.keyboard.press("y")
+    timed.clock.run_for(600)
+    timed.evaluate(
         "document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'notRunning'"
     )
-    expect(bare.locator("input")).to_be_focused()
-    done(bare)
+    timed.clock.run_for(1_000)
+    expect(timed.locator("input")).to_be_focused()
+    done(timed)
 
 
 def test_a_press_made_on_another_row_is_not_sent(bare: Page) -> None:
@@ -154,33 +164,29 @@ def test_a_press_made_on_another_row_is_not_sent(bare: Page) -> None:
 
 
 def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow(
-    bare: Page,
+    timed: Page,
 ) -> None:
-    bare.clock.install(time=0)
-    bare.clock.pause_at(10_000)
-    bare.evaluate("draw('3'); draw('Y'); answers = false")
-    bare.keyboard.press("3")
-    bare.keyboard.press("y")
-    bare.clock.run_for(700)
-    expect(bare.locator(".jb-head[data-waits='2']")).to_have_count(1)
-    assert numbers(bare) == [[1], [1, 2]]
-    bare.evaluate("answers = true")
-    bare.clock.run_for(1_000)
-    done(bare, "3", "Y")
-    assert numbers(bare)[-1] == [1, 2]
-    expect(bare.locator(".jb-head[data-waits]")).to_have_count(0)
+    timed.evaluate("draw('3'); draw('Y'); answers = false")
+    timed.keyboard.press("3")
+    timed.keyboard.press("y")
+    timed.clock.run_for(700)
+    expect(timed.locator(".jb-head[data-waits='2']")).to_have_count(1)
+    assert numbers(timed) == [[1], [1, 2]]
+    timed.evaluate("answers = true")
+    timed.clock.run_for(1_000)
+    done(timed, "3", "Y")
+    assert numbers(timed)[-1] == [1, 2]
+    expect(timed.locator(".jb-head[data-waits]")).to_have_count(0)
 
 
-def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(bare: Page) -> None:
-    bare.clock.install(time=0)
-    bare.clock.pause_at(10_000)
-    bare.evaluate("draw('J'); answers = false")
+def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(timed: Page) -> None:
+    timed.evaluate("draw('J'); answers = false")
     for key in "jg":
-        bare.keyboard.press(key)
-    bare.clock.run_for(700)
-    bare.evaluate("answers = true; setTimeout(draw, 500, 'G')")
-    bare.clock.run_for(2_000)
-    done(bare, "J", "G")
+        timed.keyboard.press(key)
+    timed.clock.run_for(700)
+    timed.evaluate("answers = true; setTimeout(draw, 500, 'G')")
+    timed.clock.run_for(2_000)
+    done(timed, "J", "G")
 
 
 def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(
@@ -206,30 +212,28 @@ def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again
     done(bare)
 
 
-def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(bare: Page) -> None:
-    bare.clock.install(time=0)
-    bare.clock.pause_at(10_000)
-    bare.evaluate("draw('G'); answers = false")
+def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(timed: Page) -> None:
+    timed.evaluate("draw('G'); answers = false")
     for pause in (200, 300, 0):  # ms
-        bare.keyboard.press("g")
-        bare.clock.run_for(pause)
-    bare.evaluate("answers = true")
-    bare.clock.run_for(2_000)
-    done(bare, "G", "G")
+        timed.keyboard.press("g")
+        timed.clock.run_for(pause)
+    timed.evaluate("answers = true")
+    timed.clock.run_for(2_000)
+    done(timed, "G", "G")
 
 
-def test_a_key_without_a_button_in_a_field_whose_text_is_sent_holds_up_no_other(bare: Page) -> None:
-    bare.clock.install(time=0)
-    bare.clock.pause_at(10_000)
-    bare.evaluate("draw('J'); document.body.append(document.createElement('input'))")
-    field = bare.locator("input")
+def test_a_key_without_a_button_in_a_field_whose_text_is_sent_holds_up_no_other(
+    timed: Page,
+) -> None:
+    timed.evaluate("draw('J'); document.body.append(document.createElement('input'))")
+    field = timed.locator("input")
     field.fill("a")
     field.blur()
     field.focus()
-    bare.keyboard.press("F8")
-    bare.keyboard.press("j")
-    bare.clock.run_for(2_000)
-    done(bare, "J")
+    timed.keyboard.press("F8")
+    timed.keyboard.press("j")
+    timed.clock.run_for(2_000)
+    done(timed, "J")
 
 
 def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Page) -> None:
@@ -244,20 +248,21 @@ def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Pa
     assert bare.locator("input").input_value() == "yd"
 
 
-def test_what_lies_over_the_page_takes_all_keys(bare: Page) -> None:
-    bare.evaluate("draw('3'); draw('H')")
+def test_what_lies_over_the_page_takes_all_keys(timed: Page) -> None:
+    timed.evaluate("draw('3'); draw('H')")
     for closes in ("Escape", "h"):
-        bare.keyboard.press("h")
-        expect(bare.locator("dialog")).to_be_visible()
-        bare.keyboard.press("3")
-        bare.keyboard.press(closes)
-        expect(bare.locator("dialog")).not_to_be_visible()
-        bare.wait_for_timeout(300)  # a second H is no double press
-    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<div role=dialog>Rubric</div>')")
-    bare.keyboard.press("3")
-    bare.evaluate("document.querySelector('[role=dialog]').remove()")
-    bare.keyboard.press("3")
-    done(bare, "3")
+        timed.keyboard.press("h")
+        expect(timed.locator("dialog")).to_be_visible()
+        timed.keyboard.press("3")
+        timed.keyboard.press(closes)
+        expect(timed.locator("dialog")).not_to_be_visible()
+        timed.clock.run_for(300)  # a second H is no double press
+    timed.evaluate("document.body.insertAdjacentHTML('beforeend', '<div role=dialog>Rubric</div>')")
+    timed.keyboard.press("3")
+    timed.evaluate("document.querySelector('[role=dialog]').remove()")
+    timed.keyboard.press("3")
+    timed.clock.run_for(1_000)
+    done(timed, "3")
 
 
 LIST = """
@@ -301,33 +306,34 @@ def run_to_the_next_click(page: Page) -> None:
     page.wait_for_function("app.testScriptState === 'running'")
 
 
-def test_a_page_that_is_drawn_keeps_no_presses(bare: Page) -> None:
-    bare.add_script_tag(content=LIST)
-    bare.evaluate("draw('J')")
-    bare.keyboard.press("x")  # no button has it
-    bare.evaluate("draw('X')")
-    bare.keyboard.press("x")  # Streamlit takes it
-    bare.wait_for_timeout(600)
-    assert bare.evaluate("[done, got]") == [[], ["x", "x"]]
+def test_a_page_that_is_drawn_keeps_no_presses(timed: Page) -> None:
+    timed.add_script_tag(content=LIST)
+    timed.evaluate("draw('J')")
+    timed.keyboard.press("x")  # no button has it
+    timed.evaluate("draw('X')")
+    timed.keyboard.press("x")  # Streamlit takes it
+    timed.clock.run_for(600)
+    assert timed.evaluate("[done, got]") == [[], ["x", "x"]]
 
 
-def test_a_click_forgets_presses_that_wait(bare: Page) -> None:
-    bare.add_script_tag(content=LIST)
-    bare.keyboard.press("x")
-    bare.locator("body").click()
-    bare.evaluate("draw('X')")
-    bare.wait_for_timeout(600)
-    assert "X" not in bare.evaluate("done")
+def test_a_click_forgets_presses_that_wait(timed: Page) -> None:
+    timed.add_script_tag(content=LIST)
+    timed.keyboard.press("x")
+    timed.locator("body").click()
+    timed.evaluate("draw('X')")
+    timed.clock.run_for(600)
+    assert "X" not in timed.evaluate("done")
 
 
-def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(bare: Page) -> None:
+def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(timed: Page) -> None:
     for key in "YNUHAD":
-        bare.evaluate(f"draw('{key}')")
-    bare.keyboard.type("c what do you think")
-    bare.wait_for_timeout(1200)
-    assert bare.evaluate("done") == []
-    bare.keyboard.press("y")
-    done(bare, "Y")
+        timed.evaluate(f"draw('{key}')")
+    timed.keyboard.type("c what do you think")
+    timed.clock.run_for(1200)
+    assert timed.evaluate("done") == []
+    timed.keyboard.press("y")
+    timed.clock.run_for(1_000)
+    done(timed, "Y")
 
 
 def test_a_message_that_asks_for_a_note_puts_the_cursor_into_its_field(bare: Page) -> None:

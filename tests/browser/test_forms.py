@@ -15,7 +15,7 @@ from judgeboard.store.overview import count_log
 from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from page_state import DECIDE, GUARD, idle, settled, visit
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 pytestmark = pytest.mark.browser
 
@@ -54,8 +54,7 @@ def make_schema(page: Page) -> None:
 
 def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) -> None:
     make_schema(page)
-    with site.store.reading() as connection:
-        (stored,) = [each for each in list_schemas(connection) if each.title == "form v1"]
+    (stored,) = [each for each in read(site.store, list_schemas) if each.title == "form v1"]
     assert [field.name for field in stored.content.fields] == [
         "label",
         "verdict",
@@ -105,8 +104,7 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(
     expect(page.locator(".jb-wrong")).to_have_count(0)
     page.get_by_role("button", name="Save version").click()
     expect(page.get_by_text("New queues can use it.")).to_be_visible()
-    with site.store.reading() as connection:
-        assert "tone" in [each.name for each in list_schemas(connection)]
+    assert "tone" in [each.name for each in read(site.store, list_schemas)]
     rules = new_queue(
         "tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
     )
@@ -163,12 +161,10 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
         json.loads(line) for line in Path(download.value.path()).read_text().splitlines()
     ]
     assert rejected["line"] == 5
-    with site.store.reading() as connection:
-        before = count_log(connection)
+    before = read(site.store, count_log)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(card).to_contain_text("4 answers were imported.")
-    with site.store.reading() as connection:
-        assert count_log(connection) == before + 4
+    assert read(site.store, count_log) == before + 4
     page.get_by_role("button", name="Judge these answers").click()
     page.wait_for_url("**/rejudge?rows=plain**")
     expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")

@@ -71,13 +71,6 @@ def test_a_click_on_a_line_opens_its_item(page: Page, site) -> None:
     expect(page.locator(".jb-jumps")).to_contain_text("30 passages")
 
 
-def test_an_address_of_nothing_says_so(page: Page, site) -> None:
-    for address in ("/item?flag=999999", "/item?flag=abc", "/item?response=999999"):
-        visit(page, address)
-        expect(page.locator(".jb-note")).to_be_visible()
-        expect(page.locator(".jb-note")).not_to_contain_text("Something went wrong")
-
-
 def test_the_server_forbids_browsers_to_go_elsewhere(site) -> None:
     with urllib.request.urlopen(f"{site.url}/healthz") as answer:
         assert answer.headers["content-security-policy"].startswith("default-src 'self'")

@@ -3,12 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgeboard.domain import Pair, Preference
+from judgeboard.domain import Pair
 from judgeboard.store.pairs import store_pairs
-from page_fit import looks, misfits, overflowing
 from page_rows import HOSTILE, as_read
 from page_state import idle, visit
-from pair_log import add_pairs, record
 
 pytestmark = pytest.mark.browser
 
@@ -35,18 +33,3 @@ def test_answers_are_shown_exactly_and_never_acted_on(page: Page, site) -> None:
         assert as_read(given.answer_a) in set(map(as_read, texts))
     assert page.evaluate("window.hacked") is None
     assert not [url for url in asked if "evil.example" in url]
-
-
-def test_list_and_pair_fit(page: Page, site) -> None:
-    models = {"model_a": "alpha-model", "model_b": "beta-model"}
-    ids = add_pairs(site.store, 9, query_type="QA", gold=Preference.B, **models)
-    record(site.store, ids, {"ab": "aabtaabba", "ba": "aabbbbaba"}, name="strict")
-    visit(page, "/pairs")
-    expect(page.locator("[data-testid=stDataFrame]").first).to_be_visible()
-    idle(page)
-    assert misfits(page) == {}
-    visit(page, f"/pairs?pair={ids[8]}")
-    expect(page.locator(ANSWERS)).to_be_visible()
-    idle(page)
-    for look in looks(page):
-        assert overflowing(page) == [], look

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +66,3 @@ def test_colours_are_only_in_the_palette() -> None:
     files = [path for path in PACKAGE.rglob("*") if path.suffix in {".py", ".css", ".js"}]
     found = [path.name for path in files if colour.search(path.read_text(encoding="utf-8"))]
     assert found == ["theme.py"]
-
-
-def test_a_severity_colour_is_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    theme.style_sheet.cache_clear()
-    monkeypatch.setattr(theme, "LIGHT", replace(theme.LIGHT, bad=("#010203", "#040506")))
-    try:
-        sheet = theme.style_sheet()
-    finally:
-        theme.style_sheet.cache_clear()
-    assert "--jb-bad: light-dark(#010203, " in sheet
-    assert "--jb-bad-ground: light-dark(#040506, " in sheet
-    assert theme.palette().bad == ("#010203", "#040506")

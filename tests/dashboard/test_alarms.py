@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, press, shown, text_with, texts
+from app_pages import OpenPage, charts, labels, press, shown, table, text_with, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Role
 from judgeboard.measure.alarms import watch
@@ -16,6 +16,7 @@ from judgeboard.store.engine import Store
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.sign_in import sign_in
 from oidc_provider import COOKIE_SECRET
+from stored_rows import read
 
 AUTH = {
     "redirect_uri": "https://case.example.org/oauth2callback",
@@ -27,10 +28,9 @@ AUTH = {
 ROSE = "Alarm 1. The share of bad answers rose about 4 Nov 2024"
 
 
-@pytest.fixture
-def alarmed(page_store: Store) -> Store:
-    """A rise in the fifth of nine weeks, with an alarm."""
-    log = GradedLog(page_store)
+def fill(store: Store) -> None:
+    """Store a rise in the fifth of nine weeks, with an alarm."""
+    log = GradedLog(store)
     version = log.version()
     for week in range(9):
         ids = log.answers(40, day=20_003 + 7 * week, query_type="QA")
@@ -38,7 +38,14 @@ def alarmed(page_store: Store) -> Store:
         labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
         log.say(version, labels)
         log.reviews(labels)
-    assert watch(page_store, by="test").new == (1,)
+    log.say_all(version, log.answers(3, query_type="QA"), label=GOOD)  # without a time
+    assert watch(store, by="test").new == (1,)
+
+
+@pytest.fixture
+def alarmed(page_store: Store, fill_once: Any) -> Store:
+    """A log with one alarm."""
+    fill_once("alarmed", page_store, fill)
     return page_store
 
 
@@ -55,8 +62,7 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(
     field.set_value(note)
     page = press(page, "alarm_1_save")
     assert texts(page, "jb-note") == []
-    with alarmed.reading() as connection:
-        (alarm,) = list_alarms(connection)
+    (alarm,) = read(alarmed, list_alarms)
     assert alarm.acknowledgement is not None
     assert (alarm.acknowledgement.by, alarm.acknowledgement.note) == ("mara", note)
     anew = {
@@ -64,6 +70,16 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(
     }
     # The reference starts anew in the week of the change.
     assert anew == {5}
+
+
+def test_the_corrected_share_is_drawn_with_its_change(open_page: OpenPage, alarmed: Store) -> None:
+    page = open_page("trends", show="Bad, corrected")
+    assert "rose about 4 Nov 2024, from 10 %" in texts(page, "jb-say")[0]
+    assert charts(page)
+    assert "Left out:" in texts(page, "jb-cap")
+    assert [label for label in labels(page) if label.startswith("3 ")]
+    page = open_page("trends", show="Bad, corrected", tables="true")
+    assert list(table(page, "Labels")["Labels"])[:9] == [40] * 9
 
 
 def test_without_a_name_a_page_asks_for_it_before_an_acknowledgement(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup
+from app_pages import click, enter, markup
 from judgeboard.domain import Decision, Label
 from judgeboard.store.engine import Store
 from judgeboard.store.settings import set_setting
@@ -24,7 +24,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
 
     def press(page: AppTest, key: str) -> AppTest:
-        page.button(key=key).click().run()
+        click(page, key)
         assert not page.exception
         return page
 
@@ -54,7 +54,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
         return
     press(page, f"{page_name}_select")
     next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
-    page.selectbox(key="open_flags_bulk_goal").select("Mara (person)").run()
+    enter(page, "open_flags_bulk_goal", "Mara (person)")
     press(press(page, "open_flags_bulk_add"), "open_flags_bulk_add")
     assert "55 answers" in markup(page)
     assert len(case.rows(QUEUE_ITEM)) == 55
@@ -80,9 +80,9 @@ def test_selected_rows_are_the_ones_decided(
 
     monkeypatch.setattr(bulk, "data_frame", with_selection)
     page = open_page("open_flags")
-    page.button(key="open_flags_select").click().run()
+    click(page, "open_flags_select")
     case.decide(case.flags()[1]["id"], case.jon)  # while the rows are on the screen
-    page.button(key="open_flags_bulk_dismiss").click().run()
+    click(page, "open_flags_bulk_dismiss")
     assert not page.exception
     assert {flag["response_id"]: flag["state"] for flag in case.flags()} == dict(
         zip(ids, ("dismissed", "confirmed", "dismissed"), strict=True)

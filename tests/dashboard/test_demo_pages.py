@@ -2,11 +2,12 @@
 
 import pytest
 
-from app_pages import OpenPage, markup, shown, texts
+from app_pages import OpenPage, markup, shown
 from judgeboard.cli.demo import QUEUE
 from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
+from stored_rows import read
 
 # Shows what people make themselves (a job, a judging rule, an upload, a key, a label schema), or
 # what assistants send.
@@ -38,26 +39,12 @@ def test_every_page_of_the_tour_shows_data(open_page: OpenPage, name: str) -> No
     assert app.dataframe or app.get("vega_lite_chart") or "jb-head" in words
 
 
-def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
-    # No answers are hidden from Lea.
-    captions = " ".join(texts(open_page("agreement", reviewer="Lea", all="true"), "jb-cap"))
-    assert captions.count("people tied (2)") == 1
-    # A weighted figure without an interval has no point.
-    assert "No line" not in captions
-    # The reason stands under the chart, which has no room for it.
-    assert (
-        len([each for each in captions.split(". ") if "sql: 24" in each and "9 labels" in each])
-        == 1
-    )
-
-
 def test_the_queue_of_the_demo_has_decisions_and_a_conflict(
     open_page: OpenPage, demo_store: Store
 ) -> None:
     app = open_page("queues")
     assert QUEUE in markup(app) + " ".join(str(table.value) for table in app.dataframe)
-    with demo_store.reading() as connection:
-        assert open_conflicts(connection, QUEUE).lines
+    assert read(demo_store, open_conflicts, QUEUE).lines
 
 
 def test_my_reviews_measures_the_latest_reviews_of_these_pages(open_page: OpenPage) -> None:

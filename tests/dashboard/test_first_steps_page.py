@@ -7,7 +7,7 @@ import streamlit as st
 from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, labels, markup, shown
+from app_pages import OpenPage, click, enter, labels, markup, shown
 from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.llm.recording_endpoint import failure
@@ -15,6 +15,7 @@ from judgeboard.runs.jobs import held_key, recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.tables import JUDGMENT
+from stored_rows import read
 
 KEY = "sk-typed-on-the-page"
 
@@ -34,47 +35,21 @@ def test_an_empty_database_has_three_first_steps(
 ) -> None:
     page = at_first(open_page)
     assert [code.value for code in page.code] == ["judgeboard quickstart"]
-    page = page.button(key=f"step_{button}").click().run()
+    page = click(page, f"step_{button}")
     assert [title.value for title in page.title] == ["Data & settings"]
     assert bool(page.get("file_uploader")) is (part == "import_form")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "agreement",
-        "trends",
-        "runs",
-        "responses",
-        "open_flags",
-        "conflicts",
-        "rejudge",
-        "my_reviews",
-    ],
-)
-def test_each_empty_page_has_the_one_next_button(page_store: Store, open_page, name: str) -> None:
-    page = open_page(name, reviewer="")
-    assert 'class="jb-empty"' in markup(page)
-    assert "Enter your name" not in markup(page)
-    assert [title.value for title in page.button(key="step_Import a log").click().run().title] == [
-        "Data & settings"
-    ]
 
 
 def test_answers_are_judged_from_the_page_after_a_trial(
     page_store: Store, open_page, endpoint: HeldEndpoint
 ) -> None:
     GradedLog(page_store).answers(5)
-    page = at_first(open_page).button(key="step_Judge answers").click().run()
+    page = click(at_first(open_page), "step_Judge answers")
     assert [title.value for title in page.title] == ["Runs & alerts"]
-    page.text_input(key="ask_model_New judge: rag (groundedness and quality)").set_value(
-        "gpt-4o-mini"
-    ).run()
-    page.text_input(key="ask_base_url_New judge: rag (groundedness and quality)").set_value(
-        endpoint.url
-    ).run()
-    page.text_input(key="ask_api_key").set_value(KEY).run()
-    page = page.button(key="rejudge_try").click().run()
+    enter(page, "ask_model_New judge: rag (groundedness and quality)", "gpt-4o-mini")
+    enter(page, "ask_base_url_New judge: rag (groundedness and quality)", endpoint.url)
+    enter(page, "ask_api_key", KEY)
+    page = click(page, "rejudge_try")
     assert "3 of 3" in shown(page)
     assert "All 5 would" in shown(page)
     with page_store.reading() as connection:
@@ -84,25 +59,20 @@ def test_answers_are_judged_from_the_page_after_a_trial(
     assert len(endpoint.server.requests) == 3
     assert KEY not in markup(page)
     assert "Judge 5 answers" in labels(page)
-    page = page.button(key="rejudge_start").click().run()
+    page = click(page, "rejudge_start")
     [job] = recent_jobs(page_store)
     assert held_key(job.id) == KEY
     assert KEY not in str(dict(page.query_params))
-    with page_store.reading() as connection:
-        assert last_response_id(connection) == 5
+    assert read(page_store, last_response_id) == 5
 
 
 def test_a_trial_that_fails_says_why(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
     endpoint.reply = failure(401, "bad key")
     GradedLog(page_store).answers(1)
     page = open_page("rejudge", rows="plain")
-    page.text_input(key="ask_model_New judge: rag (groundedness and quality)").set_value(
-        "gpt-4o-mini"
-    ).run()
-    page.text_input(key="ask_base_url_New judge: rag (groundedness and quality)").set_value(
-        endpoint.url
-    ).run()
-    page = page.button(key="rejudge_try").click().run()
+    enter(page, "ask_model_New judge: rag (groundedness and quality)", "gpt-4o-mini")
+    enter(page, "ask_base_url_New judge: rag (groundedness and quality)", endpoint.url)
+    page = click(page, "rejudge_try")
     assert "The trial failed:" in shown(page)
     assert "401" in shown(page)
 
@@ -114,8 +84,8 @@ def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(
     assert [button for button in page.button if button.key == "confirm"]
     page.switch_page("views/open_flags.py").run()
     assert page.button(key="person").label == getpass.getuser()
-    page.button(key="person").click().run()
-    page.text_input(key="who_name").set_value("Jon").run()
+    click(page, "person")
+    enter(page, "who_name", "Jon")
     assert page.button(key="person").label == "Jon"
 
 
@@ -128,7 +98,7 @@ def test_a_server_for_others_asks_for_a_name_at_the_top_of_each_page(
     page = open_page("open_flags", reviewer=None)
     assert not page.text_input(key="who_name").value
     page.switch_page("views/trends.py").run()
-    page.text_input(key="who_name").set_value("Jon").run()
+    enter(page, "who_name", "Jon")
     page.switch_page("views/my_reviews.py").run()
     assert page.button(key="person").label == "Jon"
 

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, labels, press, texts
-from judgeboard.domain import Preference, QueueOrder, Shown, Status, StepRecord
+from app_pages import OpenPage, labels, press, table, texts
+from judgeboard.domain import Preference, QueueOrder, Shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.shown import order_for
 from judgeboard.reviews.submissions import Submission, submit
-from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.tables import PREFERENCE_SCORE
@@ -39,7 +38,7 @@ def pair_ids(page_store: Store) -> list[int]:
 
 def lines_of(app: AppTest) -> Any:
     """The list of pairs."""
-    return next(table.value for table in app.dataframe if "Question" in table.value)
+    return table(app, "Question")
 
 
 def shown(app: AppTest, number: int) -> list[list[object]]:
@@ -63,39 +62,6 @@ def test_figures_and_pairs_are_listed(
     captions = " ".join(texts(app))
     by = ("the judge", "gold", "people", "each person's vote")
     assert all(f"preferences of {each}" in captions for each in by)
-
-
-def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(
-    page_store: Store, open_page: OpenPage
-) -> None:
-    ids = add_pairs(page_store, 2, gold=Preference.A)
-    assert open_page("pairs").selectbox(key="version").placeholder == "None compared yet"
-    record(page_store, ids, {"ab": "ab", "ba": "  "}, name="once")
-    app = open_page("pairs")
-    assert "one order only" in " ".join(texts(app))
-    figures = app.dataframe[0].value
-    assert "Accuracy, consistent verdicts" not in figures
-    assert figures["Accuracy"].tolist()[0].startswith("50 %")
-
-
-def test_each_aspect_has_its_own_figures(page_store: Store, open_page: OpenPage) -> None:
-    ids, version = add_pairs(page_store, 2), record(page_store, [], {}, name="fine")
-    said = {(ids[0], Shown.BA): Preference.B}
-    items = [
-        NewComparison(
-            id_,
-            order,
-            StepRecord(Status.OK),
-            dict.fromkeys(("style", "depth"), said.get((id_, order), Preference.A)),
-        )
-        for id_ in ids
-        for order in Shown
-    ]
-    with page_store.writing() as connection:
-        store_comparisons(connection, version, None, items)
-    figures = open_page("pairs", aspect="style").dataframe[0].value
-    assert figures["Query type"].tolist() == ["all pairs"]
-    assert figures["Change with order"].tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +172,7 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
     ]
     app = press(app, "your_queue_1")
     assert app.query_params["queue"] in ("old or new", ["old or new"])
-    listed = next(each.value for each in open_page("queues").dataframe if "Queue" in each.value)
+    listed = table(open_page("queues"), "Queue")
     assert dict(zip(listed["Queue"], listed["Items"], strict=True))["old or new"] == "3 pairs"
 
 

@@ -2,16 +2,15 @@
 
 from sqlalchemy import select
 
-from app_pages import OpenPage, press, shown, table_rows, text_with
+from app_pages import OpenPage, enter, press, shown, table_rows, text_with
 from judgeboard.domain import IssueState
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import get_issue
-from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
+from stored_rows import read
 
 
 def test_an_issue_is_opened_from_a_list_fixed_and_listed(
@@ -26,8 +25,7 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(
     app.text_input(key="issue_0_0_title").set_value("<b>Wrong</b> fees")
     app = press(app, "issue_save")
     assert "1: <b>Wrong</b> fees" in shown(app)
-    with page_store.reading() as connection:
-        stored = get_issue(connection, 1)
+    stored = read(page_store, get_issue, 1)
     assert stored.filter == RowFilter(rules=("low_groundedness",), states=("confirmed", "open"))
     app.segmented_control(key="issue_1_1_state").set_value(IssueState.FIXED).run()
     app = press(app, "issue_save")
@@ -49,14 +47,13 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
     app = press(open_page("problems"), "issues_new")
     assert "issue_save" not in [button.key for button in app.button]
     title = "Outdated price list"
-    app = app.text_input(key="problems_text").set_value("plain-0").run()
+    app = enter(app, "problems_text", "plain-0")
     assert "Answers: “plain-0”" in shown(app)
     app.text_input(key="issue_0_0_title").set_value(title)
-    app = app.selectbox(key="issue_0_0_owner").set_value("Mara").run()
+    app = enter(app, "issue_0_0_owner", "Mara")
     app = press(app, "issue_save")
     assert f"1: {title}" in shown(app)
-    with page_store.reading() as connection:
-        stored = get_issue(connection, 1)
+    stored = read(page_store, get_issue, 1)
     assert (stored.owner, stored.filter) == ("Mara", RowFilter(text="plain-0"))
     app = press(
         press(open_page("problems", new="1", text="plain-0"), "problems_clear"), "issue_back"
@@ -99,19 +96,3 @@ def test_a_tag_is_chosen_kept_stored_and_counted(
         counted = open_page("problems", by=by)
         assert not counted.exception
         assert list(counted.dataframe[0].value["Failure mode"])[:1] == ["wrong entity"]
-
-
-def test_a_queue_offers_them_and_settings_lists_them(
-    open_page: OpenPage, page_rows, page_store: Store
-) -> None:
-    lead = ensure_reviewer(page_store, "page", "Mara")
-    save_mode(page_store, "wrong entity", key="P", by=lead)
-    rules = new_queue(
-        "q", RowFilter(), order="oldest", grades=(), blind_judge=True, blind_people=True
-    )
-    create_queue(page_store, rules, by=lead, assigned=[lead])
-    press(press(open_page("item", queue="q"), "mode_0"), "confirm")
-    assert tags(page_store) == ["wrong entity"]
-    app = open_page("problems")
-    assert not app.exception
-    assert "wrong entity" in str([each.value for each in app.dataframe])

@@ -5,13 +5,10 @@ from typing import Any
 import pytest
 
 from app_pages import OpenPage, table_rows, text_with, texts
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.suites.results import suite_result
-from judgeboard.methods.suites.run import run_suite
 from judgeboard.store.engine import Store
 from page_rows import PageRows
 from suite_log import HOSTILE, fill_suites
-from suite_runs import suite
 
 
 @pytest.fixture
@@ -64,15 +61,3 @@ def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(
     assert "rubric v1" in pane
     assert "2.50 overall" in pane
     assert "2 / 5" in pane
-
-
-def test_a_suite_that_nobody_could_score_is_said_so(
-    open_page: OpenPage, page_rows: PageRows, sqlite_store: Store
-) -> None:
-    with RecordingEndpoint(always(completion("Hm."))) as endpoint:
-        run_suite(
-            sqlite_store, suite(2), "model:candidate", model="judge", base_url=endpoint.base_url
-        )
-    app = open_page("suites")
-    assert "No case" in texts(app, "jb-say")[0]
-    assert "Average score" not in texts(app, "jb-say")[0]

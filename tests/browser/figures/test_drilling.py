@@ -11,6 +11,7 @@ from judgeboard.measure.trend import trend
 from judgeboard.store.overview import count_log, quadrant, signal_counts
 from judgeboard_dashboard.widgets.filters import as_date
 from page_state import idle, visit
+from stored_rows import read
 
 pytestmark = pytest.mark.browser
 
@@ -42,8 +43,7 @@ def answers(page: Page) -> int:
 def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_was_left(
     page: Page, site
 ) -> None:
-    with site.store.reading() as connection:
-        panel = trend(connection, measure="low_share", period="day", last=30).panels[0]
+    panel = read(site.store, trend, measure="low_share", period="day", last=30).panels[0]
     opened(page, "/trends?show=Share below 0.5&by=Day")
     points = marks(page, "point")
     expect(points).to_have_count(len(panel.points))
@@ -86,10 +86,9 @@ def test_a_number_of_what_waits_opens_the_queue(page: Page, site) -> None:
 def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(
     page: Page, site
 ) -> None:
-    with site.store.reading() as connection:
-        (found,) = (
-            row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title
-        )
+    (found,) = (
+        row for row in read(site.store, every_judge, ["label"]) if row.title == site.rows.rag.title
+    )
     assert found.confusion is not None
     opened(page, "/agreement")
     before = page.locator(".st-key-foot_differing .jb-cap").inner_text()
@@ -109,25 +108,3 @@ def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(
     marks(page, "rect").nth(0).click()
     page.get_by_role("button", name="Open in Answers").click()
     assert answers(page) == found.confusion.counts[0][0]
-
-
-def test_the_answer_of_a_disagreement_opens(page: Page, site) -> None:
-    opened(page, "/agreement?version=second+v1&grade=Groundedness")
-    page.get_by_role("button", name="Open item").click()
-    page.wait_for_url(re.compile(r"/item\?response=\d+"))
-    expect(page.locator(".jb-answer")).to_be_visible()
-
-
-def test_back_from_an_item_brings_the_list_as_it_was_left(page: Page, site) -> None:
-    visit(page, "/responses?query_type=simple&judge_side=high")
-    table = page.locator("[data-testid=stDataFrame]").first
-    expect(table.locator("canvas").first).to_be_visible()
-    idle(page)
-    words = page.locator(".jb-say").inner_text()
-    table.click(position={"x": 500, "y": 36 + 18})
-    page.wait_for_url(re.compile(r"/item\?response=\d+"))
-    expect(page.locator(".jb-answer")).to_be_visible()
-    page.go_back()
-    page.wait_for_url(re.compile(r"/responses\?.*judge_side=high"))
-    expect(page.locator(".jb-say")).to_have_text(words)
-    expect(page).not_to_have_url(re.compile("response="))

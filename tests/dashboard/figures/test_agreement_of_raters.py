@@ -1,12 +1,11 @@
 """Agreement beside the judge with people: people, judges and repeats by themselves, a stand-in, what a report holds."""
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, charts, labels, table, text_with, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.domain import Label, Status, Verdict
+from judgeboard.domain import Status, Verdict
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.cells import ALL, Cell
@@ -16,6 +15,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard_dashboard.widgets.navigation import cell_rows
+from stored_rows import read
 
 PEOPLE, REPEATS = "People and people", "Judge and its repeats"
 
@@ -72,33 +72,6 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
         assert f"no {other}, only quality" in words
 
 
-def test_repeats_are_measured_on_the_grade_that_is_chosen(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
-    log = GradedLog(sqlite_store)
-    version = log.version("again")
-    said = [
-        NewJudgment(
-            each,
-            0,
-            number,
-            Verdict(
-                Status.OK,
-                label=Label.GROUNDED if number and place < 3 else Label.HALLUCINATED,
-                groundedness=0.1 + 0.1 * (number and place < 6),
-                quality=1 + (number and place < 9),
-            ),
-        )
-        for place, each in enumerate(log.answers(12))
-        for number in range(2)
-    ]
-    with sqlite_store.writing() as connection:
-        store_judgments(connection, version, None, said)
-    for grade, share in (("Label", 75), ("Groundedness", 50), ("Quality", 25)):
-        app = open_page("agreement", compare=REPEATS, grade=grade)
-        assert f"{share} % [" in texts(app, "jb-say")[0]
-
-
 def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(3), label=GOOD)
@@ -121,12 +94,6 @@ def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> No
     assert slices["n"].nunique() == 1
 
 
-def test_each_person_by_themselves_counts_grades(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("agreement", people="Each person alone")
-    assert "On 76 grades, " in texts(app, "jb-say")[0]
-    assert any("each person alone" in each for each in texts(app, "jb-cap"))
-
-
 def test_a_stand_in_is_tested_at_the_chosen_price_of_people(
     open_page: OpenPage, sqlite_store: Store
 ) -> None:
@@ -141,64 +108,12 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
-def test_whose_word_counts_is_said_as_the_command_says_it(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    names = open_page("agreement").selectbox(key="people").options
-    assert [name.split(" ")[0] for name in names[:3]] == ["Gold", "Majority", "Each"]
-
-
-def test_kappa_over_time_stands_beside_the_share_of_same_grades(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
-    log = GradedLog(sqlite_store)
-    version = log.version()
-    for week, n, bad in ((0, 40, 20), (1, 9, 5), (2, 40, 4)):
-        ids = log.answers(n, day=20_003 + 7 * week)
-        log.say(
-            version,
-            {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)},
-        )
-        log.reviews(
-            {
-                each: {"label": BAD if place % 2 == 0 and place < 2 * bad else GOOD}
-                for place, each in enumerate(ids)
-            }
-        )
-    weeks = table(open_page("agreement", tables="true", all="true"), "Week of")
-    assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %", "75 %"]
-    assert weeks["Cohen's kappa"][0].startswith("0.50 [")
-    assert "[" not in weeks["Cohen's kappa"][2]
-
-
-def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:
-    log = GradedLog(sqlite_store)
-    ids = log.answers(40)
-    truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
-    log.say(log.version(), truth)
-    for reviewer, n in (("Mara", 40), ("Jon", 40), ("Lee", 10)):
-        log.reviews(dict(list(truth.items())[:n]), reviewer)
-    app = open_page("agreement", all="true")
-    assert text_with(app, "30 usable", "(1)", cls="jb-cap")
-    assert text_with(app, "2 of 3", cls="jb-cap")
-
-
 def test_the_report_holds_judge_people_and_judges(
     open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
 ) -> None:
     app = open_page("agreement")
     downloads = " ".join(each.label for each in app.get("download_button"))
     assert all(kind in downloads for kind in ("HTML", "JSON", "CSV"))
-    with sqlite_store.reading() as connection:
-        results = report_results(connection, "label", figures.rag.id, CountedGrades())
+    results = read(sqlite_store, report_results, "label", figures.rag.id, CountedGrades())
     assert [each.of for each in results] == ["judge", "people", "judges"]
     assert [each["of"] for each in to_plain(results)] == ["judge", "people", "judges"]
-
-
-@pytest.mark.parametrize("raters", ["crowd-1-2", "people-1", "people-x-2", "people-1-2-3"])
-def test_raters_that_there_are_not_are_left_out_and_said(
-    open_page: OpenPage, figures: FiguresLog, raters: str
-) -> None:
-    app = open_page("responses", pairs="label", raters=raters)
-    assert "is ignored" in texts(app, "jb-note")[0]
-    assert chips(app) == []

@@ -7,10 +7,9 @@ import pytest
 from sqlalchemy import insert
 from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, charts, labels, table_rows, text_with, texts
+from app_pages import OpenPage, charts, labels, table, table_rows, text_with, texts
 from figures_log import FELL, HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.domain import Decision
 from judgeboard.store.engine import Store
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
@@ -43,76 +42,36 @@ def test_a_switch_shows_the_other_figures(open_page: OpenPage, figures: FiguresL
     assert sum("54 graded answers" in each for each in captions) == 3
 
 
-def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("agreement", version="second v1", grade="Groundedness", all="true")
-    figures_table = next(
-        table.value for table in app.dataframe if "Figure" in table.value and len(table.value) > 3
-    )
-    assert len(figures_table) == len(set(figures_table["Figure"])) == 8
-    assert set(figures_table["n"]) == {57}
-    assert figures_table["95 % CI"].str.match(r"\[-?\d").all()
-
-
-def test_the_grade_in_the_address_decides_what_is_compared(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    assert "rank correlation" in texts(open_page("agreement", grade="Groundedness"), "jb-say")[0]
-    assert "weighted kappa" in texts(open_page("agreement", grade="Quality"), "jb-say")[0]
-
-
-def test_one_reviewer_alone(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("agreement", people="Jon")
-    assert "On 19 graded" in texts(app, "jb-say")[0]
-
-
 def test_a_filter_limits_every_figure_and_the_answers_behind_it(
     open_page: OpenPage, figures: FiguresLog
 ) -> None:
     app = open_page("agreement", query_type="complex", tables="true", all="true")
-    types = next(table.value for table in app.dataframe if "Query type" in table.value)
+    types = table(app, "Query type")
     assert types["Query type"].tolist() == ["complex", "all answers"]
-    n = int(next(table.value for table in app.dataframe if "Figure" in table.value)["n"].max())
+    n = int(table(app, "Figure")["n"].max())
     assert f"On {n} graded answers, " in texts(app, "jb-say")[0]
     assert n < 54
     assert "Filter: complex." in " ".join(texts(app, "jb-cap"))
+    assert set(differing(app)["Type"]) == {FELL}
+    jon = texts(open_page("agreement", people="Jon"), "jb-say")[0]
+    assert "On 19 graded" in jon
     of = "People and people"
     words = texts(open_page("agreement", compare=of, query_type="complex"), "jb-say")
     assert words != texts(open_page("agreement", compare=of), "jb-say")
 
 
-def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("agreement", tables="true", all="true")
-    assert charts(app) == []
-    confusion = app.dataframe[1].value
-    assert confusion["Answers"].sum() == 54  # three more have as many people on either side
-    assert table_rows(app, "Query type")[-1][0] == "all answers"
-
-
-@pytest.mark.parametrize("grade", ["Label", "Groundedness", "Quality"])
-def test_tables_are_not_told_of_as_pictures(
+@pytest.mark.parametrize("grade", ["Label", "Groundedness"])
+def test_tables_take_the_place_of_the_pictures(
     open_page: OpenPage, figures: FiguresLog, grade: str
 ) -> None:
-    words = " ".join(
-        texts(open_page("agreement", grade=grade, all="true", tables="true"), "jb-cap")
-    )
+    app = open_page("agreement", grade=grade, tables="true", all="true")
+    assert charts(app) == []
+    assert table_rows(app, "Query type")[-1][0] == "all answers"
+    assert ("Cohen's kappa" in table(app, "Week of")) is (grade == "Label")
+    words = " ".join(texts(app, "jb-cap"))
     assert "Click a row" in words
-    assert not [
-        of_a_picture
-        for of_a_picture in ("dashed", "Outlined", "a cell", "a point")
-        if of_a_picture in words
-    ]
-
-
-def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) -> None:
-    for place, each in enumerate(figures.ids[FELL][-12:]):
-        figures.log.decide(
-            each, "low_groundedness", Decision.CONFIRM if place else Decision.DISMISS, seconds=30
-        )
-    app = open_page("agreement", all="true")
-    worth = next(table.value for table in app.dataframe if "Confirmed" in table.value)
-    (low,) = (row for _, row in worth.iterrows() if row["Rule"] == "Low groundedness")
-    assert low[["Decided", "Confirmed"]].tolist() == [12, 11]
-    assert low["Minutes"] == pytest.approx(0.5)
+    for of_a_picture in ("dashed", "Outlined", "a cell", "a point"):
+        assert of_a_picture not in words
 
 
 def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -126,20 +85,6 @@ def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) ->
     assert charts(app) == []
 
 
-def test_one_class_only_says_what_cannot_be_computed(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
-    log = GradedLog(sqlite_store)
-    version, ids = log.version(), log.answers(40)
-    log.say(
-        version, {each: {"label": BAD if place == 0 else GOOD} for place, each in enumerate(ids)}
-    )
-    log.review_all(ids, label=GOOD)
-    app = open_page("agreement")
-    assert "no bad answer" in texts(app, "jb-note")[0]
-    assert len(charts(app)[0]["layer"]) == 3  # the matrix stays, with its row of zeros
-
-
 def test_without_grades_the_page_says_how_to_get_them(
     open_page: OpenPage, sqlite_store: Store
 ) -> None:
@@ -149,11 +94,12 @@ def test_without_grades_the_page_says_how_to_get_them(
     assert len(texts(app, "jb-empty")) == 1
     assert charts(app) == []
     assert not app.dataframe
+    assert app.button(key="rate_plan").label == "Plan the labels"
 
 
 def differing(app: AppTest) -> pd.DataFrame:
     """The list of the answers on which they differ."""
-    return next(table.value for table in app.dataframe if "Difference" in table.value)
+    return table(app, "Difference")
 
 
 def test_the_worst_differences_come_first_with_both_texts(
@@ -166,13 +112,6 @@ def test_the_worst_differences_come_first_with_both_texts(
     assert "second v1, 0." in two
     assert f"Because {HOSTILE}" in two
     assert "Open item" in labels(app)
-
-
-def test_a_filter_limits_the_answers_on_which_they_differ(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    app = open_page("agreement", version="second v1", grade="Groundedness", query_type=FELL)
-    assert set(differing(app)["Type"]) == {FELL}
 
 
 @pytest.mark.parametrize("grade", ["label", "groundedness"])
@@ -223,35 +162,4 @@ def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answe
     )
 
 
-def test_judges_who_never_differ(open_page: OpenPage, sqlite_store: Store) -> None:
-    log = GradedLog(sqlite_store)
-    version, ids = log.version(), log.answers(31)
-    log.say_all(version, ids, groundedness=0.9)
-    log.review_all(ids, groundedness=0.9)
-    assert text_with(
-        open_page("agreement", grade="Groundedness"), "kind on 0", "harsh on 0", cls="jb-cap"
-    )
-
-
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def ids(sqlite_store: Store) -> list[int]:
-    log = GradedLog(sqlite_store)
-    made = [*log.answers(30, query_type="sql"), *log.answers(30, query_type="simple")]
-    verdicts = {
-        each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9}
-        for place, each in enumerate(made)
-    }
-    log.say(log.version(), verdicts)
-    return made
-
-
-@pytest.mark.parametrize("labels", [0, 20])
-def test_where_the_rate_is_not_known_a_button_opens_the_plan(
-    open_page: OpenPage, sqlite_store: Store, ids: list[int], labels: int
-) -> None:
-    GradedLog(sqlite_store).reviews({each: {"label": GOOD} for each in ids[:labels]})
-    app = open_page("agreement")
-    assert app.button(key="rate_plan").label == "Plan the labels"

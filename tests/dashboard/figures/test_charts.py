@@ -1,9 +1,7 @@
 """What the charts draw: gaps stay open, dates stay right, text stays readable, every mark says which one it is."""
 
 import re
-from collections.abc import Sequence
 from inspect import getmembers, isfunction
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -80,25 +78,6 @@ def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own() -> None:
     ]
 
 
-def test_no_bar_reaches_the_scale_of_the_values() -> None:
-    table = trend.frame_of([point(0, n=10), point(1, n=1)], AXIS)
-    assert table["bar"].max() < AXIS.low
-    assert table["bar"].min() > AXIS.floor
-
-
-def test_numbers_of_answers_stand_on_up_to_sixteen_bars() -> None:
-    few, many = ([point(week, n=3) for week in range(count)] for count in (16, 17))
-    assert len(layers(specification(trend.trend_chart(few, (), AXIS)), "text")) == 1
-    assert layers(specification(trend.trend_chart(many, (), AXIS)), "text") == []
-
-
-def test_a_point_at_the_least_value_hides_no_number_above_a_bar() -> None:
-    """On Overview, the smallest chart, the bars and the scale have 160 px. A number is 11 px high, a point 9 px."""
-    (bar,) = trend.frame_of([point(0, n=10)], AXIS)["bar"]
-    per_px = (AXIS.high - AXIS.floor) / 160
-    assert (AXIS.low - bar) / per_px > 8 + 11 / 2 + 9 / 2
-
-
 def each_kind_of_chart() -> dict[str, Any]:
     """A chart of each function that makes one, by its name."""
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
@@ -144,23 +123,6 @@ def test_the_marks_of_every_chart_name_their_place() -> None:
     )
 
 
-def test_numbers_of_calibration_stand_away_from_the_dashed_line() -> None:
-    over, under = Estimate(0.8, 0.7, 0.9, 1_500), Estimate(0.1, 0.0, 0.2, 20)
-    tenths = [
-        Tenth(0.0, 0.1, mean, share)
-        for mean, share in ((0.05, over), (0.5, over), (0.5, under), (0.95, under))
-    ]
-    chart = specification(scores.calibration_chart(tenths))
-    sides = [side.partition(", at the ") for side in rows(chart, "side")]
-    assert [(above, edge) for above, _, edge in sides] == [
-        ("over", "left"),
-        ("over", ""),
-        ("under", ""),
-        ("under", "right"),
-    ]
-    assert {layer["mark"]["dy"] < 0 for layer in layers(chart, "text")} == {True, False}
-
-
 def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None:
     assert len(grid.quadrant_sides({("low", "up"): 1})) == 8
     assert len(grid.quadrant_sides({("none", "none"): 1})) == 12
@@ -178,12 +140,6 @@ def test_a_row_of_the_confusion_table_without_answers_says_so() -> None:
     assert "%" not in empty
     assert bad.startswith("3 % ")
     assert good.startswith("97 % ")
-
-
-def test_four_categories_outline_the_diagonal() -> None:
-    counts = tuple(tuple(5 for _ in range(4)) for _ in range(4))
-    spec = specification(grid.confusion_chart(Confusion(("1", "2", "3", "4"), counts)))
-    assert [place for place, width in enumerate(rows(spec, "width")) if width] == [0, 5, 10, 15]
 
 
 def test_only_cells_with_answers_are_drawn_and_those_apart_outlined() -> None:
@@ -248,16 +204,6 @@ def test_text_on_every_ground_can_be_read(colours: Palette) -> None:
         assert contrast(colours.page, mark) >= 3, mark
 
 
-@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-def test_colours_hold_for_colour_blind_readers(colours: Palette) -> None:
-    for first, second in _pairs(colours.series):
-        assert distance(deuteranopia(first), deuteranopia(second)) >= 20, (first, second)
-    for first, second in _pairs([colours.good[1], colours.doubt[1], colours.bad[1]]):
-        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
-    for first, second in pairwise(colours.heat):
-        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
-
-
 def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
     spec = specification(grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))))
     assert spec["background"] == "transparent"
@@ -273,12 +219,6 @@ def _tenth(mean: float | None, n: int) -> Tenth:
         else Estimate(mean, mean - 0.05, mean + 0.05, n)
     )
     return Tenth(0.0, 0.1, mean, share)
-
-
-def _pairs(colours: Sequence[str]) -> list[tuple[str, str]]:
-    return [
-        (first, second) for place, first in enumerate(colours) for second in colours[place + 1 :]
-    ]
 
 
 def _linear(colour: str) -> list[float]:
@@ -298,38 +238,3 @@ def contrast(first: str, second: str) -> float:
         reverse=True,
     )
     return (light + 0.05) / (dark + 0.05)
-
-
-def deuteranopia(colour: str) -> list[float]:
-    """Linear RGB as seen without green cones (Machado, Oliveira and Fernandes 2009, severity 1)."""
-    matrix = (
-        (0.367322, 0.860646, -0.227968),
-        (0.280085, 0.672501, 0.047413),
-        (-0.011820, 0.042940, 0.968881),
-    )
-    linear = _linear(colour)
-    return [
-        max(0.0, sum(weight * value for weight, value in zip(row, linear, strict=True)))
-        for row in matrix
-    ]
-
-
-def distance(first: Sequence[float], second: Sequence[float]) -> float:
-    """The CIE 1976 difference of two linear RGB colours."""
-    return (
-        sum((one - other) ** 2 for one, other in zip(_lab(first), _lab(second), strict=True)) ** 0.5
-    )
-
-
-def _lab(linear: Sequence[float]) -> tuple[float, float, float]:
-    matrix = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
-    white = (0.9505, 1.0, 1.089)
-    x, y, z = (
-        sum(weight * value for weight, value in zip(row, linear, strict=True)) / full
-        for row, full in zip(matrix, white, strict=True)
-    )
-    root = [
-        value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116
-        for value in (x, y, z)
-    ]
-    return 116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])

@@ -21,6 +21,7 @@ COMMANDS = {
 STARTED = (
     *("open_flags", "people", "trends", "agreement", "problems"),
     *("judges", "pairs", "suites", "responses", "runs"),
+    *("self_reference", "conflicts", "rejudge", "my_reviews"),
 )
 
 

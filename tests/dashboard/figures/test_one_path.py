@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from app_pages import OpenPage, shown, texts
+from app_pages import OpenPage, shown, table, texts
 from figures_log import FELL, FiguresLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
 from judgeboard.formats.output import UNKNOWN, Table, text_lines, to_csv, to_plain
-from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import headline_name, shown_statistics
@@ -21,7 +20,6 @@ from judgeboard.measure.choice import GRADES, By, GradeName
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.news import news
-from judgeboard.measure.notes import Note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
@@ -38,6 +36,7 @@ from judgeboard_dashboard.widgets import agreement_figures, tables
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
 from judgeboard_dashboard.widgets.tables import table_frame
+from stored_rows import read
 
 LOGS = ("demo", "six weeks")
 
@@ -70,8 +69,7 @@ def test_the_figures_of_stats(
     lines = capsys.readouterr().out.splitlines()
     assert figures.agreement
     assert all(line in lines for table in agreement_tables(figures) for line in text_lines(table))
-    with log.reading() as connection:
-        answers = queue_page(connection, RowFilter()).total
+    answers = read(log, queue_page, RowFilter()).total
     assert f"Open flags on {answers:,} answers." in shown(open_page("overview"))
 
 
@@ -109,8 +107,7 @@ DRAWN = [name for name in MEASURES if name != "failed_check_share"]  # which nee
     indirect=["log"],
 )
 def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: OpenPage) -> None:
-    with log.reading() as connection:
-        figures = trend(connection, measure=name, period=period)
+    figures = read(log, trend, measure=name, period=period)
     panels = [panel for panel in figures.panels if panel.points]
     points = [point for panel in to_plain(panels) for point in panel["points"]]
     estimates = [
@@ -148,8 +145,7 @@ def shown_as(name: str, log: Store) -> str:
     """What the page calls a measure: the share below is named by its threshold."""
     if name != "low_share":
         return {"groundedness": "Groundedness", "quality": "Quality"}.get(name, "Share flagged")
-    with log.reading() as connection:
-        return f"Share below {trend(connection, measure='low_share').threshold:g}"
+    return f"Share below {read(log, trend, measure='low_share').threshold:g}"
 
 
 def number(row: list[Any]) -> tuple[Any, ...]:
@@ -157,17 +153,14 @@ def number(row: list[Any]) -> tuple[Any, ...]:
 
 
 def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
-    with log.reading() as connection:
-        worth = to_plain(flags_worth(connection))
-    expected = [
-        (each["bad"], each["confirmed"], each["decided"], each["minutes"])
-        for each in worth["rules"]
+    worth = read(log, flags_worth)
+    expected: list[tuple[Any, ...]] = [
+        (each.bad, each.confirmed, each.decided, each.minutes) for each in worth.rules
     ]
-    expected += [(worth[name], None, None, None) for name in ("flagged", "not_flagged")]
+    expected += [(share, None, None, None) for share in (worth.flagged, worth.not_flagged)]
     app = open_page("agreement", all="true")
-    (shown,) = (each.value for each in app.dataframe if "Confirmed" in each.value)
-    for (share, *counts), row in zip(expected, shown.to_dict("records"), strict=True):
-        estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
+    shown = table(app, "Confirmed")
+    for (estimate, *counts), row in zip(expected, shown.to_dict("records"), strict=True):
         assert row["Labels"] == estimate.n
         is_known = estimate.value is not None
         assert known(row["Bad answers"]) in (
@@ -187,15 +180,13 @@ def known(value: Any) -> Any:
 def test_the_checks_of_a_judge(
     log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with log.reading() as connection:
-        versions = judges_in_use(connection)
+    versions = read(log, judges_in_use)
     for version in versions[:2]:
-        shown = command(capsys, "test", "health", version.fingerprint)
-        assert shown == to_plain(measure_health(log, version.fingerprint))
+        health = measure_health(log, version.fingerprint)
+        assert command(capsys, "test", "health", version.fingerprint) == to_plain(health)
         page = texts(open_page("judges", version=version.title), "jb-check")
-        assert len(page) == len(shown["checks"])
-        for given in shown["checks"]:
-            check = read_check(given)
+        assert len(page) == len(health.checks)
+        for check in health.checks:
             words = f"{check_title(check)}{figure_words(check) or ''}"
             (text,) = [
                 text
@@ -203,21 +194,6 @@ def test_the_checks_of_a_judge(
                 if text.startswith(words) and check.sentence.replace("`", "") in text
             ]
             assert text
-
-
-def read_check(given: dict[str, Any]) -> Check:
-    def estimate(value: dict[str, Any]) -> Estimate:
-        return Estimate(**value | {"left_out": tuple(map(tuple, value["left_out"]))})
-
-    also = {name: estimate(each) for name, each in given["also"].items()}
-    notes = tuple(Note(**each) for each in given["notes"])
-    parts = {
-        "state": State(given["state"]),
-        "statistic": estimate(given["statistic"]),
-        "also": also,
-        "notes": notes,
-    }
-    return Check(**given | parts | {"response_ids": tuple(given["response_ids"])})
 
 
 PEOPLE: dict[Human, dict[str, str]] = {

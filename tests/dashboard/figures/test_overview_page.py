@@ -3,11 +3,13 @@
 import re
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import count
+from typing import Any
 
 import pytest
 from sqlalchemy import insert
 
-from app_pages import OpenPage, charts, labels, press, shown, table_rows, text_with, texts
+from app_pages import OpenPage, enter, press, shown, table, table_rows, text_with, texts
 from figures_log import HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Status
@@ -19,11 +21,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.overview import DayCounts, Overview
 from judgeboard.store.runs import Counts
 from judgeboard.store.tables import FLAG, TRACE
-from judgeboard_dashboard.views.overview import (
-    decided_words,
-    rows_of,
-    types_of,
-)
+from judgeboard_dashboard.views.overview import rows_of, types_of
 from judgeboard_dashboard.widgets import log_figures
 from judgeboard_dashboard.widgets.tables import table_frame
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
@@ -47,13 +45,12 @@ def case(
     return Overview(tuple(days), "rag", Counts())
 
 
-@pytest.fixture
-def labelled(page_store: Store) -> GradedLog:
-    """Nine weeks of two query types, all answers labelled by Mara, twelve also by Jon; sql is bad, prose is good.
+def fill_labelled(store: Store) -> None:
+    """Store nine weeks of two query types, all labelled by Mara, 24 also by Jon; sql is bad, prose is good.
 
     The judge calls one in five bad answers good, and no good answer bad.
     """
-    log = GradedLog(page_store)
+    log = GradedLog(store)
     version = log.version()
     for week in range(9):
         for query_type, bad_in in (("sql", 2), ("prose", 10)):
@@ -71,61 +68,30 @@ def labelled(page_store: Store) -> GradedLog:
             log.reviews({id_: each | {"seconds": 60.0} for id_, each in labels_.items()}, "Mara")
             if week < 3:
                 log.reviews(dict(list(labels_.items())[:4]), "Jon")
-    return log
 
 
-def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
-    page = open_page("overview")
-    assert "Import a log" in labels(page)
-    assert not set(QUESTIONS) & set(texts(page, "jb-part"))
+@pytest.fixture
+def labelled(page_store: Store, fill_once: Any) -> GradedLog:
+    """A log that people labelled whole."""
+    fill_once("labelled", page_store, fill_labelled)
+    return GradedLog(page_store, numbers=count(1_000))
 
 
-def test_a_log_that_nobody_judged_says_what_to_do(open_page: OpenPage, sqlite_store: Store) -> None:
-    GradedLog(sqlite_store).answers(3)
-    assert "Judge answers" in labels(open_page("overview"))
-
-
-def test_the_five_questions_stand_in_their_order(open_page: OpenPage, labelled: GradedLog) -> None:
-    assert [text for text in texts(open_page("overview"), "jb-part") if text[1] == "."] == QUESTIONS
-
-
-def test_how_good_the_answers_are_with_the_types_that_differ_ranked(
+def test_the_five_questions_have_their_figures_and_lead_on(
     open_page: OpenPage, labelled: GradedLog
 ) -> None:
     page = open_page("overview", tables="true")
-    assert any("30 %" in text for text in texts(page, "jb-say"))
-    names = [row[0] for row in table_rows(page, "Bad answers")]
-    assert names == ["All", "sql", "prose"]
-    [opened] = [press(page, "overview_trend").title[0].value]
-    assert opened == "Trends"
-
-
-def test_the_judge_is_trusted_as_far_as_people_agree_with_each_other(
-    open_page: OpenPage, labelled: GradedLog
-) -> None:
-    of_people = ("24 items", "100 % [")
-    assert text_with(open_page("overview"), "rag v1", "93 % [", *of_people, cls="jb-say")
-
-
-def test_what_the_judge_misses_leads_to_where_they_differ(
-    open_page: OpenPage, labelled: GradedLog
-) -> None:
-    page = open_page("overview")
-    says = next(text for text in texts(page, "jb-say") if "misses" in text)
-    assert "25 % [" in says
-    page = press(page, "overview_differ")
-    assert [title.value for title in page.title] == ["Judges"]
-
-
-def test_what_to_read_takes_the_median_time_of_a_review(
-    open_page: OpenPage, labelled: GradedLog
-) -> None:
-    page = open_page("overview")
-    waiting = len(
-        {row["response_id"] for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"}
-    )
-    assert text_with(page, f"{waiting} answers", f"{waiting} minutes", cls="jb-say")
-    assert press(page, "overview_start").query_params["flag"]
+    assert [text for text in texts(page, "jb-part") if text[1] == "."] == QUESTIONS
+    assert [row[0] for row in table_rows(page, "Bad answers")] == ["All", "sql", "prose"]
+    flags = [row for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"]
+    waiting = len({row["response_id"] for row in flags})
+    for figures in (["30 %"], ["rag v1", "93 % ["], ["misses", "25 % ["], [f"{waiting} minutes"]):
+        assert text_with(page, *figures, cls="jb-say")
+    assert table_rows(page, "User")
+    for button, title in (("trend", "Trends"), ("differ", "Judges")):
+        opened = press(open_page("overview"), f"overview_{button}")
+        assert [each.value for each in opened.title] == [title]
+    assert press(open_page("overview"), "overview_start").query_params["flag"]
 
 
 def test_without_labels_it_says_how_many_are_missing_and_plans_them(
@@ -252,7 +218,7 @@ def test_the_log_is_measured_again_only_after_new_rows(
     page = open_page("overview")
     once = sorted(measured)
     assert once == ["agreement_of", "agreement_of", "corrected_trend", "rate_of"]
-    page.toggle(key="tables").set_value(True).run()
+    enter(page, "tables", True)
     open_page("overview")
     assert sorted(measured) == once
     labelled.reviews({labelled.answers()[0]: {"label": GOOD}})
@@ -264,7 +230,7 @@ def test_the_open_flags_add_up(
     open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
 ) -> None:
     app = open_page("overview")
-    by_rule = next(each.value for each in app.dataframe if "rule" in each.value)
+    by_rule = table(app, "rule")
     total = int(by_rule["all"].sum())
     answers = len(
         {flag["response_id"] for flag in stored_rows(sqlite_store, FLAG) if flag["state"] == "open"}
@@ -275,40 +241,12 @@ def test_the_open_flags_add_up(
     assert by_rule.filter(like="type_").sum().sum() == total
 
 
-def test_the_quadrant_has_a_table_with_the_same_counts(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    assert charts(open_page("overview"))
-    table = next(
-        each.value
-        for each in open_page("overview", tables="true").dataframe
-        if "User" in each.value
-    )
-    assert table["Answers"].sum() == 3 * 36 + 5
-    assert table[table["User"] == "thumbs down"]["Answers"].sum() > 0
-
-
 def test_query_types_with_any_name_are_columns() -> None:
     counts = [("low_quality", "rule", 2), ("low_quality", HOSTILE, 1), ("feedback_gap", "all", 5)]
     rows = table_frame(rows_of(counts))
     assert types_of(counts) == ["all", "rule", HOSTILE]
     assert rows.columns.tolist() == ["rule", "type_0", "type_1", "type_2", "all"]
     assert rows.iloc[1].tolist()[2:] == [2, 1, 3]
-
-
-def numbers_in(words: str) -> list[str]:
-    """Return the whole numbers of a sentence."""
-    return re.findall(r"\d+", words)
-
-
-def test_words_of_the_case() -> None:
-    assert not numbers_in(decided_words(case(), named=True))
-    today = (0,) * 6 + (5,)
-    assert numbers_in(decided_words(case(decided=today, mine=2, raised=9), named=True)) == [
-        "5",
-        "2",
-    ]
-    assert numbers_in(decided_words(case(decided=today, raised=9), named=False)) == ["5"]
 
 
 @pytest.mark.parametrize(

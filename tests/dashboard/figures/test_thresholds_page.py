@@ -1,21 +1,22 @@
 """The part Thresholds of Settings, and what a score means on the page Judges."""
 
-from typing import get_args
+from itertools import count
+from typing import Any, get_args
 
 import pytest
 
-from app_pages import OpenPage, charts, labels, shown, table, texts
+from app_pages import OpenPage, charts, click, labels, shown, table, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.measure.thresholds import Aim
 from judgeboard.store.engine import Store
 from judgeboard.store.settings import thresholds
 from judgeboard_dashboard.widgets.thresholds import AIMS, NUMBERS
+from stored_rows import read
 
 
-@pytest.fixture
-def labelled(sqlite_store: Store) -> GradedLog:
-    """A log that one judge scored and one person labelled."""
-    log = GradedLog(sqlite_store)
+def fill(store: Store) -> None:
+    """Store a log that one judge scored and one person labelled."""
+    log = GradedLog(store)
     ids = log.answers(200, query_type="sql")
     bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
     scores = {
@@ -24,7 +25,13 @@ def labelled(sqlite_store: Store) -> GradedLog:
     }
     log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
-    return log
+
+
+@pytest.fixture
+def labelled(sqlite_store: Store, fill_once: Any) -> GradedLog:
+    """A log with scores and labels."""
+    fill_once("scores and labels", sqlite_store, fill)
+    return GradedLog(sqlite_store, numbers=count(1_000))
 
 
 @pytest.mark.usefixtures("labelled")
@@ -74,11 +81,10 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(
     replay = texts(app, "jb-say")[-1]
     assert "0.3 for sql" in replay
     assert "fewer" in replay
-    app.button(key="threshold_set").click().run()
+    click(app, "threshold_set")
     with sqlite_store.reading() as connection:
         assert thresholds(connection).cuts.of("sql") == 0.3
         assert thresholds(connection).cuts.of("text") == 0.5
     assert "0.5 (sql: 0.3)" in shown(app)
-    app.button(key="threshold_remove").click().run()
-    with sqlite_store.reading() as connection:
-        assert thresholds(connection).cuts.by_type == {}
+    click(app, "threshold_remove")
+    assert read(sqlite_store, thresholds).cuts.by_type == {}

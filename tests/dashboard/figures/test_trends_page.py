@@ -5,41 +5,30 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FELL, HOSTILE, FiguresLog
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GradedLog
 from judgeboard.domain import DimensionScore
-from judgeboard.measure.alarms import acknowledge, watch
 from judgeboard.measure.trend import trend
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.widgets.filters import query_of
+from stored_rows import read
 
 
 def chips(app: AppTest) -> list[str]:
     return [label for label in labels(app) if label.endswith("✕")]
 
 
-def test_the_worst_change_stands_first_and_is_said_first(
+def test_the_worst_change_and_its_panel_come_first(
     open_page: OpenPage, figures: FiguresLog
 ) -> None:
-    app = open_page("trends")
-    words = texts(app, "jb-say")
-    assert "30 Mar 2026" in words[0]
-    assert texts(app, "jb-part")[:2] == ["All answers", FELL]
+    app = open_page("trends", show="Mood", last="3 years", verdicts="nobody")
+    assert [field.value for field in app.segmented_control] == ["groundedness", "week"]
+    assert "30 Mar 2026" in texts(app, "jb-say")[0]
+    parts = texts(app, "jb-part")
+    assert parts[:2] == ["All answers", FELL]
+    assert HOSTILE in parts
     assert len(charts(app)) == 1 + 3
-
-
-def test_a_query_type_with_markup_in_its_name_is_shown_as_it_is(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    app = open_page("trends")
-    assert HOSTILE in texts(app, "jb-part")
-
-
-def test_answers_without_a_time_are_counted_and_can_be_opened(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    app = open_page("trends")
     assert "Left out:" in texts(app, "jb-cap")
-    assert len([label for label in labels(app) if label.startswith("5 ")]) == 1
+    [without_time] = [label for label in labels(app) if label.startswith("5 ")]
+    assert without_time
 
 
 def test_answers_without_a_score_are_said_and_open(
@@ -67,62 +56,6 @@ def test_answers_without_a_score_are_said_and_open(
     assert version.title in without
     assert without.endswith(" quality")
     assert [chip.lower() for chip in chips(of_version)] == [f"{without} ✕"]
-
-
-@pytest.mark.parametrize("by", ["name", "version"])
-def test_answers_without_a_usable_verdict_open_under_the_words_of_the_button(
-    open_page: OpenPage, sqlite_store: Store, by: str
-) -> None:
-    log = GradedLog(sqlite_store)
-    first, _ = log.version(n=1), log.version(n=2)
-    log.say_all(first, log.answers(5, day=20_000), groundedness=0.5)
-    log.answers(3, day=20_000)
-    app = open_page("trends", **({"verdicts": "rag v1"} if by == "version" else {}))
-    [label] = labels(app)
-    assert label.startswith("3 ")
-    words = label.removeprefix("3 ")
-    judge, title = ("rag", "rag") if by == "name" else (first.id, "rag v1")
-    with sqlite_store.reading() as connection:
-        (left_out,) = trend(connection, judge=judge).left_out
-    opened = open_page("responses", **query_of(left_out.where))
-    [sentence] = texts(opened, "jb-say")
-    assert sentence.split(" · ")[:2] == ["3 answers", f"{words} of {title}"]
-    assert [chip.lower() for chip in chips(opened)] == [f"{words} of {title} ✕"]
-    lowest = open_page("responses", **query_of(left_out.where), sort="lowest")
-    # There is no score to sort by.
-    assert texts(lowest, "jb-say") == texts(opened, "jb-say")
-    opened.button(key="responses_chip_judge_side").click().run()
-    assert texts(opened, "jb-say")[0].startswith("8 answers · ")
-    assert chips(opened) == []
-
-
-def test_measure_period_and_table_stand_in_the_address(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    app = open_page("trends", show="Share flagged", by="Day", last="All", tables="true")
-    assert charts(app) == []
-    table = app.dataframe[-1]
-    # Six weeks with answers on five days each, of all answers and in three query types.
-    assert len(table.value) == (1 + 3) * 6 * 5
-    assert table.value["Answers"].sum() == 2 * 3 * 36
-    assert [field.label for field in app.segmented_control] == ["Show", "By"]
-    assert [field.value for field in app.segmented_control] == ["flagged_share", "day"]
-
-
-def test_the_table_says_what_the_trend_says(open_page: OpenPage, figures: FiguresLog) -> None:
-    table = open_page("trends", tables="true").dataframe[-1].value
-    fell = table[table["Query type"] == FELL]
-    assert fell["Groundedness"].tolist() == pytest.approx([0.85] * 4 + [0.25] * 2)
-    assert fell["Answers"].tolist() == [6] * 6
-    assert fell["Asked in"].tolist()[0].endswith(" 2 Mar 2026")
-
-
-def test_an_unknown_value_in_the_address_shows_the_page_as_it_is_without_it(
-    open_page: OpenPage, figures: FiguresLog
-) -> None:
-    app = open_page("trends", show="Mood", last="3 years", verdicts="nobody")
-    assert [field.value for field in app.segmented_control] == ["groundedness", "week"]
-    assert len(charts(app)) == 1 + 3
 
 
 def test_one_version_of_another_judge_can_be_chosen(
@@ -190,32 +123,6 @@ def test_more_than_six_types_show_the_six_with_most_answers(
     assert len(charts(open_page("trends", type=["type 0", "type 1"]))) == 1 + 2
 
 
-def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
-    open_page: OpenPage, sqlite_store: Store
-) -> None:
-    log = GradedLog(sqlite_store)
-    version = log.version()
-    for week in range(9):
-        ids = log.answers(40, day=20_003 + 7 * week)
-        bad = set(ids[:: 10 if week < 4 else 2])
-        log.say(version, {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-    log.say_all(version, log.answers(3), label=GOOD)  # without a time
-    assert watch(sqlite_store, by="test").new == (1,)
-    rose = "rose about 4 Nov 2024, from 10 %"
-    page = open_page("trends", show="Bad, corrected")
-    assert rose in texts(page, "jb-note")[0]
-    assert rose in texts(page, "jb-say")[0]
-    assert len(charts(page)) == 1
-    assert "Left out:" in texts(page, "jb-cap")
-    assert len([label for label in labels(page) if label.startswith("3 ")]) == 1
-    table = open_page("trends", show="Bad, corrected", tables="true").dataframe[0].value
-    assert list(table["Labels"]) == [40] * 9
-    assert rose in texts(open_page("overview"), "jb-note")[0]
-    acknowledge(sqlite_store, 1, "New retriever", by="test")
-    assert texts(open_page("overview"), "jb-note") == []
-
-
 def test_without_sampled_labels_the_page_tells_how_to_get_them(
     open_page: OpenPage, figures: FiguresLog
 ) -> None:
@@ -241,8 +148,7 @@ def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(
     app = open_page("trends", show="Criterion")
     assert app.selectbox(key="criterion").options == ["tone (rubric)"]
     assert [each for each in texts(app, "jb-cap") if "without" in each] == ["1 without tone"]
-    with sqlite_store.reading() as connection:
-        drawn = trend(connection, criterion="tone")
+    drawn = read(sqlite_store, trend, criterion="tone")
     (point,) = drawn.panels[0].points
     assert (drawn.judge, point.estimate.value, point.estimate.n) == ("rubric", 3.0, 10)
     assert [(each.reason, each.n) for each in drawn.left_out] == [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import markup
+from app_pages import click, enter, markup
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
@@ -28,14 +28,14 @@ def many_flags(page_rows, sqlite_store: Store) -> None:
 def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
     page = open_page(name)
     first = page.dataframe[0].value["Id"].tolist()
-    page.button(key=f"{name}_next").click().run()
+    click(page, f"{name}_next")
     second = page.dataframe[0].value["Id"].tolist()
     assert len(first) == len(second) == 50
     assert not set(first) & set(second)
-    page.button(key=f"{name}_previous").click().run()
+    click(page, f"{name}_previous")
     assert page.dataframe[0].value["Id"].tolist() == first
-    page.button(key=f"{name}_next").click().run()
-    page.text_input(key=f"{name}_text").set_value("plain-0").run()
+    click(page, f"{name}_next")
+    enter(page, f"{name}_text", "plain-0")
     # Another filter starts anew.
     assert set(page.dataframe[0].value["Id"]) == {f"plain-{n:02}" for n in range(1, 10)}
 
@@ -45,7 +45,7 @@ def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(
     page_rows, open_page, name: str, rows: str
 ) -> None:
     page = open_page(name, query_type="complex")
-    page.button(key=f"{name}_rejudge").click().run()
+    click(page, f"{name}_rejudge")
     assert page.title[0].value == "Runs & alerts"
     assert page.selectbox(key="rejudge_rows").value == rows
     assert page.multiselect(key="rejudge_query_type").value == ["complex"]

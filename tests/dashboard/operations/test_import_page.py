@@ -9,17 +9,17 @@ import pytest
 from sqlalchemy import insert, select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, texts
+from app_pages import click, enter, markup, texts
 from judgeboard.domain import Pair
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.tables import EVENT, JUDGMENT, REVIEW, REVIEWER
 from judgeboard_dashboard import session
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.widgets.imports import MISSED, field_words
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 VIEW = Path(session.__file__).with_name("views") / "sources.py"
 LOG = [
@@ -67,8 +67,7 @@ def problems(page: AppTest) -> str:
 
 
 def responses(store: Store) -> int:
-    with store.reading() as connection:
-        return count_log(connection)
+    return read(store, count_log)
 
 
 def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store) -> None:
@@ -88,24 +87,24 @@ def test_the_verdicts_of_an_export_are_imported_with_its_answers(
     facts = dict(words.split(": ") for words in texts(page, "jb-cap") if ": " in words)
     assert "ragas" in facts["Recognised"]
     assert facts["Also has"] == "1 verdict"
-    page.button(key="import_start").click().run()
+    click(page, "import_start")
     assert "1 answer" in lead(page)
     assert "1 verdict" in lead(page)
     assert page.button(key="import_next").label == "Show agreement"
     assert responses(sqlite_store) == 1
-    with sqlite_store.reading() as connection:
-        assert [batch.kind for batch in list_batches(connection)] == ["verdicts", "responses"]
+    assert [batch.kind for batch in read(sqlite_store, list_batches)] == ["verdicts", "responses"]
     assert "0 of 1" in lead(upload([SAMPLE]))
 
 
 def test_verdicts_of_stored_answers_are_imported_alone(upload, sqlite_store: Store) -> None:
-    upload([{key: value for key, value in SAMPLE.items() if key != "faithfulness"}]).button(
-        key="import_start"
-    ).click().run()
+    click(
+        upload([{key: value for key, value in SAMPLE.items() if key != "faithfulness"}]),
+        "import_start",
+    )
     page = upload([SAMPLE])
     assert "0 of 1" in lead(page)
     assert "1 verdict" in lead(page)
-    page.button(key="import_start").click().run()
+    click(page, "import_start")
     assert "1 verdict" in lead(page)
     assert responses(sqlite_store) == len(rows_of(sqlite_store, JUDGMENT)) == 1
 
@@ -120,44 +119,21 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Sto
     assert theirs["asked at"] == "–"
     assert rejected["Line"].tolist() == [5]
     assert responses(sqlite_store) == 0
-    page.button(key="import_start").click().run()
+    click(page, "import_start")
     assert "4 answers" in lead(page)
     assert "1 flag" in lead(page)
     assert page.button(key="import_next").label == "Judge these answers"
     assert responses(sqlite_store) == 4
-    with sqlite_store.reading() as connection:
-        (batch,) = list_batches(connection)
+    (batch,) = read(sqlite_store, list_batches)
     assert (batch.file, batch.actor) == ("log.jsonl", "Mara")
 
 
 def test_the_same_file_again_says_since_when_it_is_here(upload) -> None:
-    upload(LOG).button(key="import_start").click().run()
+    click(upload(LOG), "import_start")
     again = upload(LOG)
     assert "0 of 4" in lead(again)
     assert any(words == "4 already stored." for words in texts(again, "jb-cap"))
     assert again.button(key="import_start").disabled
-
-
-def test_other_content_under_a_known_id_differs(upload, sqlite_store: Store) -> None:
-    upload(LOG).button(key="import_start").click().run()
-    page = upload(
-        [{**LOG[0], "response": "something else"}, {**LOG[1], "id": "new"}], name="other.jsonl"
-    )
-    assert "1 of 2" in lead(page)
-    assert any(words.startswith("1 different") for words in texts(page, "jb-cap"))
-
-
-def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
-    page = upload([{**row, "rating": number % 2} for number, row in enumerate(LOG)])
-    assert "4 of 4" in lead(page)
-    assert "--map" not in markup(page)
-    columns = page.dataframe[0].value.set_index("In your file")
-    assert "thumbs or stars?" in columns.loc["rating", "How"]
-    read_as(page, "rating", "thumbs")
-    assert any(words.startswith("4 with user") for words in texts(page, "jb-cap"))
-    page.button(key="import_start").click().run()
-    assert "4 answers" in lead(page)
-    assert "4 with user" in lead(page)
 
 
 def box(page: AppTest, label: str):
@@ -189,59 +165,9 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(
         "asked at": "Wann",
     }
     page.radio[0].set_value("day-first").run()
-    page.button(key="import_use").click().run()
+    click(page, "import_use")
     assert "2 of 2" in lead(page)
     assert responses(sqlite_store) == 0
-
-
-PASSAGE = "Up to 45 degrees here."
-CONVERSATION = {
-    "conversation_id": "c1",
-    "channel": "web",
-    "messages": [
-        {"role": "user", "content": "How hot does it get?"},
-        {"role": "assistant", "content": "45 degrees.", "meta": {"docs": [PASSAGE]}, "lang": "de"},
-    ]
-    * 2,
-}
-
-
-def test_passages_in_keys_of_messages_are_found_by_their_values(
-    upload, sqlite_store: Store
-) -> None:
-    page = upload([CONVERSATION])
-    assert "lang (2 times)" in markup(page)
-    page.button(key="import_start").click().run()
-    assert [row["passages"] for row in rows_of(sqlite_store, RESPONSE)] == [(PASSAGE,)] * 2
-
-
-def test_keys_of_the_messages_of_a_conversation_become_other_fields(
-    upload, sqlite_store: Store
-) -> None:
-    page = upload([CONVERSATION])
-    read_as(page, "lang", "query_type")
-    assert "2 of 2" in lead(page)
-    page.button(key="import_start").click().run()
-    assert [row["query_type"] for row in rows_of(sqlite_store, RESPONSE)] == ["de"] * 2
-
-
-def test_verdicts_beside_the_answers_are_announced_and_imported(
-    upload, sqlite_store: Store
-) -> None:
-    rows = [
-        {
-            "id": f"v{n}",
-            "question": f"q{n}",
-            "answer": "a",
-            "judge_model": "big",
-            "judge_score": 1 + n,
-        }
-        for n in range(5)
-    ]
-    page = upload(rows)
-    assert any("5 verdicts" in words for words in texts(page, "jb-cap"))
-    page.button(key="import_start").click().run()
-    assert len(rows_of(sqlite_store, JUDGMENT)) == 5
 
 
 def test_a_form_without_a_required_column_says_which_one(upload) -> None:
@@ -257,7 +183,7 @@ def test_dates_that_may_be_either_are_asked_for(upload, sqlite_store: Store) -> 
     assert page.button(key="import_use").disabled
     assert as_label("03/04/2026") in page.radio[0].label
     page.radio[0].set_value("day-first").run()
-    page.button(key="import_use").click().run()
+    click(page, "import_use")
     assert "1 of 1" in lead(page)
     clear = upload(b"id,question,answer,date\n1,q,a,03/04/2026\n2,q,b,25/04/2026\n", name="log.csv")
     assert not clear.radio
@@ -273,75 +199,25 @@ def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(u
     assert "Not read" not in markup(upload(LOG))
 
 
-def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
-    page = upload(b"PK\x03\x04rest", name="log.jsonl")
-    assert problems(page).startswith("log.jsonl ")
-    assert "'PK'" in problems(page)
-    assert not page.dataframe
-
-
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 20
-WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
-    "a picture": (
-        PNG,
-        "picture.png",
-        "picture.png is not a file of rows: it starts with &#x27;PNG&#x27;, like a picture.",
-    ),
-    "a picture called rows": (
-        PNG,
-        "rows.jsonl",
-        "rows.jsonl is not JSON lines: it starts with &#x27;PNG&#x27;, like a picture.",
-    ),
-    "nothing": (b"", "rows.jsonl", "rows.jsonl is empty: there is nothing to import"),
-    "blank lines": (b"\n\n  \n", "rows.jsonl", "0 of 0"),
-    "answers": (list(LOG), "log.jsonl", "No column was recognised as"),
-    "a line that breaks off": (b'{"response_id": "' + b"x" * 3_000_000, "rows.jsonl", "0 of 1"),
-    "one long line of a table": (b"x" * 3_000_000, "rows.csv", "rows.csv is not CSV"),
-    "a long id": (
-        [{"id": "x" * 3_000_000, "annotator": "A", "judge": "J", "quality": 1}],
-        "rows.jsonl",
-        "0 of 1",
-    ),
-    "no Parquet": (
-        b"PAR1" + bytes(range(256)) * 20,
-        "rows.parquet",
-        "rows.parquet is not a whole Parquet file",
-    ),
-    "no gzip": (
-        b"\x1f\x8b" + bytes(range(256)) * 20,
-        "rows.jsonl.gz",
-        "the compressed data are damaged",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", ["People's grades", "Verdicts"])
-@pytest.mark.parametrize("case", WRONG_FILES)
-def test_a_wrong_file_of_any_kind_gives_a_sentence(upload, kind: str, case: str) -> None:
-    content, name, why = WRONG_FILES[case]
-    page = upload(content, name, kind=kind)
+@pytest.mark.parametrize(
+    ("content", "kind", "why"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "Verdicts", "like a picture"),
+        (list(LOG), "People's grades", "No column was recognised as"),
+        (b'{"response_id": "' + b"x" * 3_000_000, "Verdicts", "0 of 1"),
+    ],
+)
+def test_a_wrong_file_gives_a_sentence(
+    upload: Upload, content: bytes | list[object], kind: str, why: str
+) -> None:
+    page = upload(content, "rows.jsonl", kind=kind)
     assert why in markup(page)
     assert "Something went wrong" not in markup(page)
     assert all(button.disabled for button in page.button if button.key == "import_start")
 
 
-def test_grades_find_their_answers(upload) -> None:
-    upload(LOG).button(key="import_start").click().run()
-    grades = [
-        {"response_id": "a1", "annotator": "Jon", "groundedness": 0.5, "quality": 2, "note": "half"}
-    ]
-    page = upload(
-        [*grades, {"response_id": "nobody", "annotator": "Jon", "quality": 1}],
-        "grades.jsonl",
-        kind="People's grades",
-    )
-    assert "1 of 2" in lead(page)
-    page.button(key="import_start").click().run()
-    assert "1 grade" in lead(page)
-
-
 def test_words_for_labels_are_shown_and_chosen(upload) -> None:
-    upload(LOG).button(key="import_start").click().run()
+    click(upload(LOG), "import_start")
     words = (("a0", "inconsistent"), ("a1", "so so"))
     rows = [{"response_id": name, "annotator": "lea", "label": word} for name, word in words]
     page = upload(rows, "labels.jsonl", kind="People's grades")
@@ -366,11 +242,11 @@ def test_nothing_is_imported_without_a_name(sqlite_store: Store, upload) -> None
         ("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain")
     )
     page.run()
-    page.button(key="import_start").click().run()
+    click(page, "import_start")
     assert "your name" in problems(page)
     assert responses(sqlite_store) == 0
     page.session_state["reviewer_name"] = "Ann"
-    page.button(key="import_start").click().run()
+    click(page, "import_start")
     assert "1 answer" in lead(page)
     assert responses(sqlite_store) == 1
 
@@ -431,7 +307,7 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
     # No required column is missing.
     missing = columns.loc[columns["In your file"] == "–", "Judgeboard"]
     assert set(missing) <= set(map(field_words, MISSED))
-    page.button(key="import_start").click().run()
+    click(page, "import_start")
     assert done in lead(page)
 
 
@@ -451,7 +327,7 @@ def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Stor
 def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(
     upload, sqlite_store: Store
 ) -> None:
-    upload(LOG).button(key="import_start").click().run()
+    click(upload(LOG), "import_start")
     with sqlite_store.writing() as connection:
         person = {"origin": "page", "name": "Ann", "created_at": datetime.now(UTC)}
         connection.execute(insert(REVIEWER), person)
@@ -461,7 +337,7 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(
     def chosen() -> AppTest:
         page = AppTest.from_file(VIEW, default_timeout=60)
         page.session_state["reviewer_name"] = "Mara"
-        return page.run().selectbox(key="import_undo_number").set_value(1).run()
+        return enter(page.run(), "import_undo_number", 1)
 
     page = chosen()
     withdraws, kept = (
@@ -469,7 +345,7 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(
     )
     assert "review" not in withdraws
     assert "1 " in kept
-    page.button(key="import_undo").click().run()
+    click(page, "import_undo")
     assert lead(page).startswith("log.jsonl: ")
     assert "3 answers" in lead(page)
     assert responses(sqlite_store) == 1

@@ -4,6 +4,7 @@ from app_pages import OpenPage, press, shown, table_rows, text_with
 from judgeboard.store.api_keys import list_keys
 from judgeboard.store.engine import Store
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
+from stored_rows import read
 
 
 def test_a_key_is_created_shown_once_used_and_revoked(
@@ -33,6 +34,5 @@ def test_a_key_is_created_shown_once_used_and_revoked(
     [[_, state, *_]] = table_rows(app, "Last used")
     assert state == "revoked"
     assert not [each for each in app.button if (each.key or "").startswith("key_revoke")]
-    with page_store.reading() as connection:
-        [key] = list_keys(connection)
+    [key] = read(page_store, list_keys)
     assert (key.created_by, key.scopes, key.expires_at is not None) == ("Mara", ("ingest",), True)

@@ -2,7 +2,7 @@
 
 from sqlalchemy import update
 
-from app_pages import markup, shown, text_with, texts
+from app_pages import click, enter, markup, shown, table, text_with, texts
 from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
@@ -18,6 +18,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RUN
 from judging_log import store_answers
+from stored_rows import read
 
 CHAT, OFFLINE = (
     "New judge: rag (groundedness and quality)",
@@ -36,11 +37,11 @@ def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page) -> None:
 
 def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("rejudge", query_type="complex")
-    page = page.selectbox(key="ask_version").set_value(OFFLINE).run()
+    page = enter(page, "ask_version", OFFLINE)
     assert "6 answers" in texts(page, "jb-say")[0]
     assert "offline" in texts(page, "jb-say")[0]
     assert page.button(key="rejudge_start").label == "Rejudge 6 answers"
-    page = page.button(key="rejudge_start").click().run()
+    page = click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert (job.actor, job.where, job.mode) == ("Mara", RowFilter(query_types=("complex",)), "all")
     assert job.judge == {"kind": "lexical"}
@@ -57,18 +58,18 @@ def test_open_flags_of_other_judges_are_kept_by_a_checkbox(page_store, open_page
         log.say_all(log.version(f"judge {groundedness}"), ids, groundedness=groundedness)
     page = open_page("rejudge")
     page.checkbox(key="rejudge_keep_flags").check().run()
-    page.button(key="rejudge_start").click().run()
+    click(page, "rejudge_start")
     assert recent_jobs(page_store)[0].mode == "keep-flags"
 
 
 def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
     page = open_page("rejudge", text="plain-0")
-    page.text_input(key=f"ask_model_{CHAT}").set_value("gpt-4o-mini").run()
-    page.text_input(key=f"ask_base_url_{CHAT}").set_value(endpoint.url).run()
-    page.number_input(key="rejudge_max_cost").set_value(0.5).run()
+    enter(page, f"ask_model_{CHAT}", "gpt-4o-mini")
+    enter(page, f"ask_base_url_{CHAT}", endpoint.url)
+    enter(page, "rejudge_max_cost", 0.5)
     assert "9 calls" in texts(page, "jb-say")[0]
     assert "$" not in texts(page, "jb-say")[0]
-    page = page.button(key="rejudge_start").click().run()
+    page = click(page, "rejudge_start")
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
     assert job.judge == rag(endpoint, claims=False)
@@ -77,9 +78,9 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoi
     assert "<b>9</b> ok" in markup(page)
     # The same judge had judged before by another version: what changed side stands first.
     page = open_page("verdicts", run=job.run_id)
-    table = next(table.value for table in page.dataframe if "Flip" in table.value)
-    assert table["Flip"].tolist() == ["now good"] * 9
-    assert table["New"].tolist() == [1.0] * 9
+    flips = table(page, "Flip")
+    assert flips["Flip"].tolist() == ["now good"] * 9
+    assert flips["New"].tolist() == [1.0] * 9
     assert markup(page).index("Old · rag v1") < markup(page).index("New · rag v2")
 
 
@@ -87,43 +88,33 @@ def test_each_claim_is_judged_if_the_toggle_is_on(
     page_rows, open_page, sqlite_store: Store, endpoint
 ) -> None:
     page = open_page("rejudge", text="plain-0")
-    page.text_input(key=f"ask_model_{CHAT}").set_value("gpt-4o-mini").run()
-    page.text_input(key=f"ask_base_url_{CHAT}").set_value(endpoint.url).run()
-    page.toggle(key="ask_claims").set_value(True).run()
-    page.button(key="rejudge_start").click().run()
+    enter(page, f"ask_model_{CHAT}", "gpt-4o-mini")
+    enter(page, f"ask_base_url_{CHAT}", endpoint.url)
+    enter(page, "ask_claims", True)
+    click(page, "rejudge_start")
     assert recent_jobs(sqlite_store)[0].judge == rag(endpoint, claims=True)
 
 
 def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) -> None:
     answer = page_rows.responses["claims"]
     page = open_page("rejudge", response=answer)
-    with sqlite_store.reading() as connection:
-        question = load_item(connection, answer).response.query
+    question = read(sqlite_store, load_item, answer).response.query
     assert question in shown(page)
-    page.selectbox(key="ask_version").set_value(OFFLINE).run()
-    page = page.button(key="rejudge_start").click().run()
+    enter(page, "ask_version", OFFLINE)
+    page = click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert (job.where, job.selected) == (RowFilter(response_ids=(answer,)), 1)
     assert "one answer" in markup(page)
 
 
-def test_the_same_again_is_refused_in_words(page_rows, open_page, sqlite_store: Store) -> None:
-    page = open_page("rejudge")
-    page.selectbox(key="ask_version").set_value(OFFLINE).run()
-    page.button(key="rejudge_start").click().run()
-    page = page.button(key="rejudge_start").click().run()
-    assert text_with(page, "Mara", cls="jb-note")
-    assert len(recent_jobs(sqlite_store)) == 1
-
-
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("rejudge", reviewer="")
-    page.selectbox(key="ask_version").set_value(OFFLINE).run()
-    page = page.button(key="rejudge_start").click().run()
+    enter(page, "ask_version", OFFLINE)
+    page = click(page, "rejudge_start")
     assert text_with(page, "your name", cls="jb-note")
     assert not recent_jobs(sqlite_store)
-    page.text_input(key="who_name").set_value("Jon").run()
-    page = page.button(key="rejudge_start").click().run()
+    enter(page, "who_name", "Jon")
+    page = click(page, "rejudge_start")
     assert "requested by Jon" in shown(page)
     assert [job.actor for job in recent_jobs(sqlite_store)] == ["Jon"]
 
@@ -131,7 +122,7 @@ def test_who_has_no_name_is_asked_for_it(page_rows, open_page, sqlite_store: Sto
 def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store: Store) -> None:
     job_id = ask(sqlite_store, {"kind": "lexical"})
     page = open_page("rejudge", job=job_id)
-    page = page.button(key="job_cancel").click().run()
+    page = click(page, "job_cancel")
     assert job_progress(sqlite_store, job_id).state == "cancelled"
     assert "job_cancel" not in [button.key for button in page.button]
     assert text_with(page, "Cancelled", "0 of", cls="jb-note")
@@ -183,11 +174,10 @@ def test_a_stored_judge_is_asked_with_its_own_options(
     judge = {**rag(endpoint), "kind": "rating", "rating_word": "Gesamtnote"}
     endpoint.reply = completion("Kurz und richtig.\nGesamtnote: 3")
     judge_pending(sqlite_store, make_judge(**judge), where=RowFilter(text="plain-0"))
-    with sqlite_store.reading() as connection:
-        version = next(each for each in list_versions(connection) if each.kind == "rating")
+    version = next(each for each in read(sqlite_store, list_versions) if each.kind == "rating")
     page = open_page("rejudge", text="plain-0")
-    page = page.selectbox(key="ask_version").set_value(f"{version.title} · {version.model}").run()
-    page.button(key="rejudge_start").click().run()
+    page = enter(page, "ask_version", f"{version.title} · {version.model}")
+    click(page, "rejudge_start")
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
     assert (job.judge["kind"], job.judge["rating_word"], job.ok) == ("rating", "Gesamtnote", 9)
@@ -201,11 +191,12 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     judge = make_judge(**rag(endpoint))
     host = endpoint.url.split("/")[2]
     judge_pending(sqlite_store, judge, where=RowFilter(text="number-0"))
-    with sqlite_store.reading() as connection:
-        version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
+    version = next(
+        each for each in read(sqlite_store, list_versions) if each.model == "gpt-4o-mini"
+    )
     page = open_page("rejudge", text="number-")
     words = f"{version.title} · {version.model}"
-    page = page.selectbox(key="ask_version").set_value(words).run()
+    page = enter(page, "ask_version", words)
     address = page.text_input(key=f"ask_base_url_{words}")
     assert address.value == endpoint.url
     destination = f"4 answers to {host} (openai)"
@@ -215,9 +206,7 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     page = address.set_value("").run()
     assert destination in shown(page)
     assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder
-    page = (
-        page.text_input(key=f"ask_base_url_{words}").set_value("https://api.example.com/v1").run()
-    )
+    page = enter(page, f"ask_base_url_{words}", "https://api.example.com/v1")
     assert text_with(page, host, "api.example.com (openai)", cls="jb-note")
     assert page.button(key="rejudge_start").disabled
     assert page.button(key="rejudge_try").disabled
@@ -225,7 +214,7 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     assert "4 answers" in agree.label
     assert "api.example.com" in agree.label
     page = agree.check().run()
-    page = page.button(key="rejudge_start").click().run()
+    page = click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert job.judge["base_url"] == "https://api.example.com/v1"
 
@@ -242,7 +231,7 @@ def test_where_only_the_host_is_known_the_address_is_asked_for(
         version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
     page = open_page("rejudge", text="number-")
     words = f"{version.title} · {version.model}"
-    page = page.selectbox(key="ask_version").set_value(words).run()
+    page = enter(page, "ask_version", words)
     assert text_with(page, endpoint.url.split("/")[2], cls="jb-note")
     assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder + shown(
         page

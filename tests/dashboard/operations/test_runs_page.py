@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app_pages import markup, texts
+from app_pages import click, markup, texts
 from graded_log import GradedLog
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
@@ -42,11 +42,6 @@ def mixed_run(page_rows, sqlite_store: Store, endpoint) -> str:
     return job_id
 
 
-def test_without_runs_the_page_says_how_to_begin(page_store: Store, open_page) -> None:
-    page = open_page("runs")
-    assert page.button(key="step_Import a log")
-
-
 def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -> None:
     page = open_page("runs")
     runs, problems = page.dataframe[0].value, page.dataframe[1].value
@@ -75,7 +70,7 @@ def test_the_failed_are_asked_again(
     page = open_page("runs")
     assert page.button(key="run_judge").label == "Retry 3 answers"
     endpoint.server.script = lambda _request, _number: verdict()
-    page.button(key="run_judge").click().run()
+    click(page, "run_judge")
     again = recent_jobs(sqlite_store)[0]
     assert (again.mode, again.selected, again.actor) == ("failed", 3, "Mara")
     with working(sqlite_store):

@@ -1,27 +1,25 @@
 """The settings page: who set what, what the environment decides, what differs between two judge versions."""
 
 import math
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, text_with, texts
+from app_pages import click, enter, markup, table, text_with, texts
 from judgeboard.domain import JudgeVersion, Role
 from judgeboard.people.roster import add_person, list_people
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.settings import SETTING_KEYS, setting_origins, thresholds
-from judgeboard.store.tables import FLAG, StoredVersion
-from judgeboard_dashboard.widgets.administration import param_lines
+from judgeboard.store.tables import FLAG
+from stored_rows import read
 
 
 def in_force(store: Store, key: str) -> tuple[object, str, str | None]:
-    with store.reading() as connection:
-        line = next(line for line in setting_origins(connection) if line.key == key)
+    line = next(line for line in read(store, setting_origins) if line.key == key)
     return line.value, line.origin, line.stored and line.stored.by
 
 
@@ -30,9 +28,9 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_stor
     assert page.button(key="settings_save").disabled
     # All digits of a chosen threshold.
     assert page.number_input(key="setting_low_groundedness").proto.format == "%.6g"
-    page.number_input(key="setting_low_groundedness").set_value(0.35).run()
+    enter(page, "setting_low_groundedness", 0.35)
     assert page.button(key="settings_save").label == "Save 1 change"
-    page.button(key="settings_save").click().run()
+    click(page, "settings_save")
     assert in_force(sqlite_store, "low_groundedness") == (0.35, "stored", "Mara")
     assert "By Mara, " in markup(page)
     assert "judgeboard flags apply" in markup(page)
@@ -42,13 +40,7 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_stor
     ("key", "value", "why"),
     [
         ("low_groundedness", math.nan, "Low groundedness below: enter a number from 0 to 1."),
-        (
-            "low_groundedness",
-            1e308,
-            "Low groundedness below: enter a number from 0 to 1, not 1e+308.",
-        ),
         ("low_groundedness", -0.5, "Low groundedness below: enter a number from 0 to 1, not -0.5."),
-        ("feedback_gap", math.inf, "User and judge differ by: enter a number from 0.25 to 3."),
         ("feedback_gap", None, "User and judge differ by: enter a number from 0.25 to 3."),
     ],
 )
@@ -56,12 +48,12 @@ def test_a_threshold_out_of_its_range_is_said_and_not_stored(
     page_rows, open_page, sqlite_store: Store, key: str, value: float | None, why: str
 ) -> None:
     page = open_page("settings")
-    page.number_input(key="setting_random_share").set_value(0.5).run()
-    page.number_input(key=f"setting_{key}").set_value(value).run()
+    enter(page, "setting_random_share", 0.5)
+    enter(page, f"setting_{key}", value)
     assert text_with(page, why, cls="jb-note")
     assert page.button(key="settings_save").disabled
     assert in_force(sqlite_store, key)[1] == "default"
-    page.number_input(key=f"setting_{key}").set_value(0.75).run()
+    enter(page, f"setting_{key}", 0.75)
     assert not texts(page, "jb-note")
     assert page.button(key="settings_save").label == "Save 2 changes"
 
@@ -70,18 +62,14 @@ def test_checks_of_answers_are_defined_on_the_page_and_applied(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     page = open_page("settings")
-    page.text_area(key="setting_checks").set_value(
-        "checks:\n- {name: long, length: {min_wods: 900}}"
-    ).run()
-    page.button(key="settings_save").click().run()
+    enter(page, "setting_checks", "checks:\n- {name: long, length: {min_wods: 900}}")
+    click(page, "settings_save")
     assert text_with(page, "line 2", "checks[0].length", cls="jb-note")
     assert in_force(sqlite_store, "checks")[1] == "default"
-    page.text_area(key="setting_checks").set_value(
-        "checks:\n- {name: long, length: {min_words: 900}}"
-    ).run()
-    page.button(key="settings_save").click().run()
+    enter(page, "setting_checks", "checks:\n- {name: long, length: {min_words: 900}}")
+    click(page, "settings_save")
     assert in_force(sqlite_store, "checks")[1:] == ("stored", "Mara")
-    page.button(key="settings_apply").click().run()
+    click(page, "settings_apply")
     assert "flags raised" in markup(page)
     with sqlite_store.reading() as connection:
         rules = set(connection.execute(select(FLAG.c.rule).where(FLAG.c.state == "open")).scalars())
@@ -90,14 +78,14 @@ def test_checks_of_answers_are_defined_on_the_page_and_applied(
 
 def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) -> None:
     page = open_page("settings")
-    page.number_input(key="setting_low_groundedness").set_value(0.2).run()
-    page.button(key="settings_save").click().run()
-    page.button(key="settings_apply").click().run()
+    enter(page, "setting_low_groundedness", 0.2)
+    click(page, "settings_save")
+    click(page, "settings_apply")
     assert "be superseded" in markup(page)
-    page.button(key="settings_apply_cancelled").click().run()
+    click(page, "settings_apply_cancelled")
     assert "superseded" not in markup(page), "nothing was changed"
-    page.button(key="settings_apply").click().run()
-    page.button(key="settings_apply_confirmed").click().run()
+    click(page, "settings_apply")
+    click(page, "settings_apply_confirmed")
     assert "superseded." in markup(page)
     assert "30 answers" in text_with(page, "superseded.")
     assert "judgeboard flags apply" not in markup(page)
@@ -105,41 +93,33 @@ def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) ->
 
 def test_defaults_come_back(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("settings")
-    page.number_input(key="setting_random_share").set_value(0.5).run()
-    page.multiselect(key="setting_always_review").set_value(["odd"]).run()
+    enter(page, "setting_random_share", 0.5)
+    enter(page, "setting_always_review", ["odd"])
     page.checkbox(key="setting_excuse_refusals").uncheck().run()
-    page.button(key="settings_save").click().run()
+    click(page, "settings_save")
     with sqlite_store.reading() as connection:
         assert thresholds(connection).always_review == ("odd",)
         assert not thresholds(connection).excuse_refusals
-    page.button(key="settings_defaults").click().run()
+    click(page, "settings_defaults")
     assert in_force(sqlite_store, "random_share") == (0.02, "default", None)
     assert page.number_input(key="setting_random_share").value == 0.02
 
 
-def test_the_environment_wins_and_says_so(
-    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
-    page = open_page("settings")
-    field = page.number_input(key="setting_low_quality")
-    assert (field.value, field.disabled) == (3, True)
-    assert "Set by JUDGEBOARD_LOW_QUALITY" in markup(page)
-
-
-def test_the_project_file_wins_over_a_stored_value_and_names_its_line(
+def test_a_value_of_the_environment_or_of_the_project_file_wins_and_says_so(
     page_rows, open_page, sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "judgeboard.toml"
     file.write_text("# ours\nlow_quality = 3\nexcuse_refusals = false\n")
     monkeypatch.setenv("JUDGEBOARD_CONFIG", str(file))
+    monkeypatch.setenv("JUDGEBOARD_FEEDBACK_GAP", "2.5")
     page = open_page("settings")
-    field = page.number_input(key="setting_low_quality")
-    assert (field.value, field.disabled) == (3, True)
+    for key, value in (("low_quality", 3), ("feedback_gap", 2.5)):
+        field = page.number_input(key=f"setting_{key}")
+        assert (field.value, field.disabled) == (value, True)
     assert page.checkbox(key="setting_excuse_refusals").disabled
-    value, origin, _ = in_force(sqlite_store, "low_quality")
-    assert (value, origin) == (3, "judgeboard.toml, line 2")
-    assert f"Set by {origin}" in markup(page)
+    assert "Set by JUDGEBOARD_FEEDBACK_GAP" in markup(page)
+    assert in_force(sqlite_store, "low_quality")[1] == "judgeboard.toml, line 2"
+    assert "Set by judgeboard.toml, line 2" in markup(page)
 
 
 def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) -> None:
@@ -154,8 +134,8 @@ def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) 
     )
     shown = {each.key.removeprefix("setting_") for kind in fields for each in kind if each.key}
     assert {*SETTING_KEYS} <= shown
-    page.multiselect(key="setting_low_groundedness_by_type").set_value(["odd=0.3"]).run()
-    page.button(key="settings_save").click().run()
+    enter(page, "setting_low_groundedness_by_type", ["odd=0.3"])
+    click(page, "settings_save")
     assert in_force(sqlite_store, "low_groundedness_by_type") == (("odd=0.3",), "stored", "Mara")
 
 
@@ -168,7 +148,7 @@ def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Sto
         ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 64}, evil))
     page = open_page("versions")
     assert "&lt;script&gt;x&lt;/script&gt;" in markup(page)
-    page.selectbox(key=f"versions_other_{old.id + 1}").set_value(old.id).run()
+    enter(page, f"versions_other_{old.id + 1}", old.id)
     assert f"From {old.title} to rag v3" in markup(page)
     difference = next(each.value for each in page.code if each.language == "diff")
     assert difference.splitlines()[1:] == [
@@ -178,48 +158,25 @@ def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Sto
         " Reply.",
     ]
     assert "<script>" not in markup(page)
-    params = next(table.value for table in page.dataframe if "Differs" in table.value)
+    params = table(page, "Differs")
     assert params.iloc[0].tolist()[:3] == ["max_output", "512", "64"]
-
-
-def test_parameters_that_differ_come_first() -> None:
-    def version(number: int, **params: object) -> StoredVersion:
-        at = datetime(2026, 3, 2, tzinfo=UTC)
-        return StoredVersion(
-            id=number,
-            name="rag",
-            number=number,
-            kind="rag",
-            model="m",
-            params=params,
-            scale="scale",
-            fingerprint="f",
-            created_at=at,
-        )
-
-    lines = param_lines(
-        version(1, temperature=0, domain="a"), version(2, temperature=0, claims=True)
-    )
-    assert lines[:2] == [("domain", "a", None), ("claims", None, "true")]
-    assert all(old == new for _, old, new in lines[2:])
 
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
 
 def roles(store: Store) -> dict[str, str]:
-    with store.reading() as connection:
-        return {
-            line.person.name: line.role.value
-            for line in list_people(connection)
-            if line.person.origin == "oidc"
-        }
+    return {
+        line.person.name: line.role.value
+        for line in read(store, list_people)
+        if line.person.origin == "oidc"
+    }
 
 
 def give_role(page: AppTest, name: str, role: Role) -> None:
-    page.multiselect(key="people_names").set_value([name]).run()
-    page.selectbox(key="people_role").set_value(role).run()
-    page.button(key="people_save").click().run()
+    enter(page, "people_names", [name])
+    enter(page, "people_role", role)
+    click(page, "people_save")
 
 
 def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
@@ -234,15 +191,8 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
     assert roles(sqlite_store) == {ANN: "admin", BOB: "lead"}
     give_role(page, BOB, Role.NONE)
     assert roles(sqlite_store)[BOB] == "none"
-    with sqlite_store.reading() as connection:
-        events = latest_events(connection, EventFilter(actor="Mara"), limit=3)
+    events = read(sqlite_store, latest_events, EventFilter(actor="Mara"), limit=3)
     assert [event.kind for event in events] == ["remove_person", "change_role", "add_person"]
-
-
-def test_a_name_is_chosen_as_it_is_written(page_rows, open_page, sqlite_store: Store) -> None:
-    add_person(sqlite_store, "bo_b@example.org", Role.ADMIN, "cli:root")
-    page = open_page("people", part="Accounts")
-    assert "bo_b@example.org" in page.multiselect(key="people_names").options
 
 
 def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> None:
@@ -271,35 +221,24 @@ def test_the_list_names_everybody_with_role_and_when_they_were_here(
     assert rows["Mara"]["Last seen"] != "–"
 
 
-def test_details_of_an_event_are_words_not_json(page_rows, open_page, sqlite_store: Store) -> None:
+def test_events_are_listed_newest_first_with_details_in_words(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
     with sqlite_store.writing() as connection:
-        record_event(
-            connection,
-            "set_setting",
-            "Ada",
-            details={"people": ["Jon", "Mara"], "settings": {}, "item": 5},
-        )
-    details = open_page("events").dataframe[0].value["Details"][0]
-    assert details.split(" · ") == ["people Jon, Mara", "item 5"]
-
-
-def test_events_are_listed_newest_first(page_rows, open_page, sqlite_store: Store) -> None:
-    with sqlite_store.writing() as connection:
-        for number in range(120):
-            record_event(connection, "set_setting", "Ada", details={"number": number})
+        for number in (1, 2):
+            details = {"people": ["Jon", "Mara"], "settings": {}, "item": number}
+            record_event(connection, "set_setting", "Ada", details=details)
     listed = open_page("events").dataframe[0].value
-    assert listed["Details"][:120].tolist() == [
-        f"number {number}" for number in reversed(range(120))
-    ]
-    assert set(listed["What"][:120]) == {"set setting"}
+    assert listed["Details"][:2].tolist() == [f"people Jon, Mara · item {each}" for each in (2, 1)]
+    assert set(listed["What"][:2]) == {"set setting"}
 
 
 def test_a_version_is_retired_and_taken_back(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("versions")
-    page.button(key="version_retire").click().run()
+    click(page, "version_retire")
     assert "retired by Mara" in markup(page)
-    listed = next(table.value for table in page.dataframe if "Judge version" in table.value)
+    listed = table(page, "Judge version")
     assert listed["Judge version"][0].endswith("(retired)")
     assert page.button(key="version_retire").label == "Restore version"
-    page.button(key="version_retire").click().run()
+    click(page, "version_retire")
     assert "retired by" not in markup(page)

@@ -11,7 +11,7 @@ import streamlit as st
 from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, shown
+from app_pages import click, enter, markup, shown
 from judgeboard.domain import Action, Role
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import why_not
@@ -35,7 +35,7 @@ from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.sign_in import SignIn, SignIns, checked_auth, sign_in, verified_address
 from judgeboard_dashboard.widgets import texts
 from oidc_provider import COOKIE_SECRET
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 ANN = "ann@example.org"
 PROVIDER = {
@@ -78,12 +78,21 @@ def open_signed_in(who: dict[str, Any]) -> SignedIn:
     return opened
 
 
+@pytest.fixture
+def as_ann(page_rows, who: dict[str, Any], sqlite_store: Store) -> Callable[[Role], None]:
+    """Adds Ann with a role, and signs her in."""
+
+    def signed_in(role: Role) -> None:
+        add_person(sqlite_store, ANN, role, "cli:root")
+        who.update(email=ANN, email_verified=True)
+
+    return signed_in
+
+
 def told(store: Store) -> list[tuple[str, str]]:
-    with store.reading() as connection:
-        return [
-            (event.kind, event.actor)
-            for event in latest_events(connection, EventFilter(), limit=20)
-        ]
+    return [
+        (event.kind, event.actor) for event in read(store, latest_events, EventFilter(), limit=20)
+    ]
 
 
 def test_one_provider_and_several_by_name_are_asked() -> None:
@@ -173,51 +182,47 @@ def test_a_verified_address_is_taken_in_lower_case(who: dict[str, Any], verified
 
 @pytest.mark.parametrize("seconds", [-1, 0])
 def test_an_expired_token_is_asked_for_again_also_in_an_open_tab(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, seconds: float
+    as_ann, open_signed_in, who: dict[str, Any], sqlite_store: Store, seconds: float
 ) -> None:
-    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
-    who.update(email=ANN, email_verified=True, exp=int(time.time()) + 3600)
+    as_ann(Role.REVIEWER)
+    who.update(exp=int(time.time()) + 3600)
     page = open_signed_in("item")
     assert {"Confirm", "Dismiss"} <= {button.label for button in page.button}
     who.update(exp=int(time.time()) + seconds)
     next(button for button in page.button if button.label == "Confirm").click().run()
     assert [button.label for button in page.button] == ["Sign in"]
-    with sqlite_store.reading() as connection:
-        assert not latest_events(connection, EventFilter(kind="decide"), limit=1)
+    assert not read(sqlite_store, latest_events, EventFilter(kind="decide"), limit=1)
 
 
 def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    as_ann, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.ADMIN)
     page = open_signed_in("people", {"part": "Accounts"})
-    page.multiselect(key="people_names").set_value(["bob@example.org"]).run()
+    enter(page, "people_names", ["bob@example.org"])
     who.update(exp=1)
-    page.button(key="people_save").click().run()
+    click(page, "people_save")
     assert not page.exception
     assert [button.label for button in page.button] == ["Sign in"]
-    with sqlite_store.reading() as connection:
-        assert find_reviewer(connection, "oidc", "bob@example.org") is None
+    assert read(sqlite_store, find_reviewer, "oidc", "bob@example.org") is None
 
 
 def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
-    page_rows,
+    as_ann,
     open_signed_in,
     who: dict[str, Any],
     sqlite_store: Store,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(seam, "_ended", SignIns())
-    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
-    who.update(email=ANN, email_verified=True, exp=time.time() + 3600, nonce="first")
+    as_ann(Role.REVIEWER)
+    who.update(exp=time.time() + 3600, nonce="first")
     tab, other_tab = open_signed_in("open_flags"), open_signed_in("item")
-    tab.button(key="person").click().run()
+    click(tab, "person")
     next(button for button in other_tab.button if button.label == "Confirm").click().run()
     assert "signed out" in markup(other_tab)
     assert [button.label for button in other_tab.button] == ["Sign in"]
-    with sqlite_store.reading() as connection:
-        assert not latest_events(connection, EventFilter(kind="decide"), limit=1)
+    assert not read(sqlite_store, latest_events, EventFilter(kind="decide"), limit=1)
     who.update(nonce="second")
     assert "signed out" not in markup(other_tab.run())
 
@@ -243,14 +248,11 @@ def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
 
 
 def test_a_run_of_a_page_reads_who_signed_in_at_its_begin_and_not_for_each_part(
-    page_rows,
+    as_ann,
     open_signed_in,
-    who: dict[str, Any],
-    sqlite_store: Store,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.LEAD)
     page = open_signed_in("overview")
     admitted: list[str] = []
 
@@ -322,10 +324,9 @@ def test_an_address_that_nobody_verified_is_nobodys(
 
 @pytest.mark.parametrize("name", sorted(MANAGED))
 def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, name: str
+    as_ann, open_signed_in, sqlite_store: Store, name: str
 ) -> None:
-    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.REVIEWER)
     page = open_signed_in(name)
     assert why_not(Action.SEE_MANAGED, Role.REVIEWER) in markup(page)
     page.run()
@@ -334,10 +335,9 @@ def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
 
 @pytest.mark.parametrize("name", sorted(MANAGED))
 def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, name: str
+    as_ann, open_signed_in, sqlite_store: Store, name: str
 ) -> None:
-    add_person(sqlite_store, ANN, Role.AUDITOR, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.AUDITOR)
     page = open_signed_in(name)
     assert why_not(Action.SEE_MANAGED, Role.AUDITOR) not in markup(page)
     before = all_rows(sqlite_store)
@@ -355,7 +355,7 @@ def press_each(page: AppTest, opened: Callable[[], AppTest], without: Collection
             continue
         if enabled_keys(page) != shown:
             page = opened()
-        page.button(key=key).click().run()
+        click(page, key)
         assert not page.exception
 
 
@@ -419,8 +419,7 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
     assert not [field for field in page.text_input if "omment" in field.label]
     press_each(page, opened, ("person", "theme_changed"))
     assert all_rows(store) == before
-    with store.reading() as connection:
-        assert not latest_events(connection, EventFilter(kind="refused"), limit=1)
+    assert not read(store, latest_events, EventFilter(kind="refused"), limit=1)
     session.store().close()
 
 
@@ -436,10 +435,9 @@ def all_rows(store: Store) -> AllRows:
 
 
 def test_a_reviewer_sees_the_queue_without_what_leads_do(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    as_ann, open_signed_in, sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.REVIEWER)
     page = open_signed_in("open_flags")
     assert page.button(key="person").label == as_label(ANN)
     assert not [button for button in page.button if button.key == "open_flags_rejudge"]
@@ -449,10 +447,9 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
 
 
 def test_a_press_of_somebody_who_was_removed_meanwhile_changes_nothing(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    as_ann, open_signed_in, sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.LEAD)
     page = open_signed_in("settings")
     [apply] = [button for button in page.button if button.label.startswith("Apply the rules")]
     remove_person(sqlite_store, ANN, "cli:root")
@@ -462,10 +459,9 @@ def test_a_press_of_somebody_who_was_removed_meanwhile_changes_nothing(
 
 
 def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    as_ann, open_signed_in, sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.ADMIN)
     page = open_signed_in("people", {"part": "Accounts"})
     assert "--annotator" not in markup(page)
     ensure_reviewer(sqlite_store, "import", "mara")
@@ -473,11 +469,10 @@ def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
 
 
 def test_only_leads_are_told_of_test_items_and_repeats(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    as_ann, open_signed_in, sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    as_ann(Role.REVIEWER)
     create_queue(sqlite_store, new_queue("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
-    who.update(email=ANN, email_verified=True)
     page = open_signed_in("queues")
     assert "Reviews per item: 1" in markup(page)
     assert "Test items:" not in markup(page)
@@ -486,10 +481,9 @@ def test_only_leads_are_told_of_test_items_and_repeats(
 
 
 def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_for_another(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    page_rows, as_ann, open_signed_in, sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.REVIEWER)
     page = open_signed_in("open_flags")
     page.query_params["response"] = str(page_rows.responses["claims"])
     page.switch_page("views/rejudge.py")
@@ -502,24 +496,22 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     [judges] = [each for each in page.selectbox if each.label == "Judge version"]
     assert [words.split(" · ") for words in judges.options] == [["ours v1", "m"]]
     assert not page.text_input
-    page.button(key="rejudge_start").click().run()
+    click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert (job.actor, job.judge["name"], job.judge["base_url"]) == (ANN, "ours", judge["base_url"])
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.LEAD, Role.ADMIN])
 def test_only_an_admin_sees_the_address_of_the_database(
-    page_rows,
+    as_ann,
     open_signed_in,
-    who: dict[str, Any],
     sqlite_store: Store,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     role: Role,
 ) -> None:
     add_person(sqlite_store, "bob@example.org", Role.ADMIN, "cli:root")  # one stays
-    add_person(sqlite_store, ANN, role, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(role)
     path = str(sqlite_store.engine.url.database)
     monkeypatch.setattr(texts, "DEFAULT_DATABASE", str(tmp_path / "other.db"))  # commands need --db
     page = open_signed_in("judges")
@@ -533,10 +525,9 @@ def test_only_an_admin_sees_the_address_of_the_database(
 
 
 def test_a_viewer_sees_an_item_and_no_button_that_decides(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    as_ann, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.VIEWER, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.VIEWER)
     page = open_signed_in("item")
     assert why_not(Action.REVIEW, Role.VIEWER) in markup(page)
     labels = {button.label for button in page.button}
@@ -548,11 +539,8 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
     }
 
 
-def test_a_viewers_page_stores_no_draft(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
-) -> None:
-    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
-    who.update(email=ANN, email_verified=True)
+def test_a_viewers_page_stores_no_draft(as_ann, open_signed_in, sqlite_store: Store) -> None:
+    as_ann(Role.REVIEWER)
     page = open_signed_in("item")
     change_role(sqlite_store, ANN, Role.VIEWER, "cli:root")
     next(
@@ -564,19 +552,18 @@ def test_a_viewers_page_stores_no_draft(
 
 
 def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_them(
-    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+    as_ann, open_signed_in, sqlite_store: Store
 ) -> None:
-    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
-    who.update(email=ANN, email_verified=True)
+    as_ann(Role.ADMIN)
     queue = open_signed_in("queues")
     queue.query_params.update(new="1")
     options = {option for field in queue.run().multiselect for option in field.options}
     assert ANN in options
     assert "Mara" not in options
     page = open_signed_in("people", {"part": "Accounts"})
-    page.multiselect(key="people_names").set_value(["Mara (name on a page)"]).run()
-    page.selectbox(key="people_role").set_value(Role.NONE).run()
-    page.button(key="people_save").click().run()
-    page.selectbox(key="people_role").set_value(Role.REVIEWER).run()
-    page.button(key="people_save").click().run()
+    enter(page, "people_names", ["Mara (name on a page)"])
+    enter(page, "people_role", Role.NONE)
+    click(page, "people_save")
+    enter(page, "people_role", Role.REVIEWER)
+    click(page, "people_save")
     assert told(sqlite_store)[:2] == [("add_person", ANN), ("remove_person", ANN)]

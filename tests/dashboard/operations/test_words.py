@@ -4,15 +4,14 @@ import html
 import re
 import shlex
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import JobProgress
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import money
-from judgeboard_dashboard.views.rejudge import bar_text, share, state_words, sum_words
+from judgeboard_dashboard.views.rejudge import bar_text, share, sum_words
 from judgeboard_dashboard.widgets.long_work import FirstSeen, left_words
 from judgeboard_dashboard.widgets.rejudge_form import details, job_words, lead, row_choices
 from judgeboard_dashboard.widgets.texts import commands, duration, rules_words
@@ -49,21 +48,6 @@ def job(**changes: object) -> JobProgress:
 def numbers_in(words: str) -> list[str]:
     """Return the numbers of a sentence, amounts and times with their unit."""
     return re.findall(r"(?:\$ )?\d(?:[\d.,]*\d)?(?: s\b)?", words)
-
-
-@pytest.mark.parametrize(
-    ("micro", "words"),
-    [
-        (None, "unknown"),
-        (0, "$ 0"),
-        (27, "$ 0.000027"),
-        (1400, "$ 0.0014"),
-        (56_000, "$ 0.056"),
-        (4_070_000, "$ 4.07"),
-    ],
-)
-def test_money(micro: int | None, words: str) -> None:
-    assert money(micro) == words
 
 
 @pytest.mark.parametrize(
@@ -120,36 +104,6 @@ def test_a_running_job_says_how_far_it_is() -> None:
     assert numbers_in(bar_text(running, 4.0)) == ["38", "61", "4.0", "6 s", "$ 0.056"]
     assert bar_text(job(cost_micro=None), None).split(" · ") == ["38 of 61", "cost unknown"]
     assert bar_text(job(ok=0, unparsable=0, error=0, cost_micro=None), None) == "0 of 61"
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, "You can leave this page"),
-        ({"state": "waiting"}, "Waiting for a free worker."),
-        ({"state": "waiting", "worker_alive": False}, "Start one: `judgeboard worker`"),
-        ({"state": "stopping"}, "waiting for the running calls"),
-        ({"state": "cancelled"}, "Cancelled at 38 of 61."),
-        (
-            {"state": "stopped", "why": "HTTP 401: check the key"},
-            "Stopped at 38 of 61: HTTP 401: check the key.",
-        ),
-        ({"state": "failed", "run_id": None, "why": "no key"}, "Could not start: no key."),
-        (
-            {"state": "failed", "why": "it ended unexpectedly"},
-            "Stopped at 38 of 61: it ended unexpectedly.",
-        ),
-        (
-            {"state": "done", "finished_at": START + timedelta(seconds=15)},
-            "Done in 15 s. 2 answers without a usable",
-        ),
-        ({"state": "done"}, "23 answers not reached"),
-    ],
-)
-def test_every_state_says_what_goes_on_or_what_to_do(
-    changes: dict[str, object], words: str
-) -> None:
-    assert words in state_words(job(**changes))
 
 
 def test_rows_narrow_the_filter_of_the_page() -> None:

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import Connection
+from streamlit.testing.v1 import AppTest
 
 from alert_checks import check
-from app_pages import OpenPage, labels, press, shown, table_rows, text_with
+from app_pages import OpenPage, click, enter, labels, press, shown, table_rows, text_with
 from graded_log import GradedLog
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.levels import LEVEL_MEASURES
@@ -32,6 +33,7 @@ from judgeboard.tools import push
 from judgeboard.tools.push import add_target, push_due
 from judgeboard_dashboard.evidence import as_label
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+from stored_rows import read
 
 CHAT = {
     "kind": "rag",
@@ -55,7 +57,7 @@ def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: O
     assert f"answer from span {Sent(1).span_id}" in rows[Sent(1).trace_id][3]
     assert rows[Sent(2).trace_id][1] == "no answer"
     assert rows[Sent(2).trace_id][3]
-    page.toggle(key="unused").set_value(True).run()
+    enter(page, "unused", True)
     assert [row[-1] for row in table_rows(page, "Result")] == [Sent(2).trace_id]
 
 
@@ -81,9 +83,8 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     page = open_page("sources", part="Push")
     assert table_rows(page, "Target")[0][1] == "problem"
     assert text_with(page, "phoenix", "(ZeroDivisionError)", cls="jb-wrong")
-    page.button(key="push_paused_phoenix").click().run()
-    with page_store.reading() as connection:
-        assert list_rules(connection, PushTarget)[0].state == "paused"
+    click(page, "push_paused_phoenix")
+    assert read(page_store, list_rules, PushTarget)[0].state == "paused"
 
 
 def test_a_judging_rule_is_added_paused_and_removed(
@@ -135,14 +136,13 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     assert app.dataframe[0].value["Model"][0] == "qwen3-4b"
     assert text_with(app, f"{before.waiting} waiting", "chat v1")
     assert text_with(app, "gpu:8000")
-    app = app.text_input(key="judging_of_live_chat v1_model").set_value("qwen3-8b").run()
+    app = enter(app, "judging_of_live_chat v1_model", "qwen3-8b")
     app = press(app, "judging_set_live")
     line = rule_progress(page_store)[0]
     assert (line.version.title, line.rule.name, line.rule.max_calls) == ("chat v2", "live", 9)
     assert line.rule.at == before.rule.at
     assert text_with(app, "live", "chat v2", "judgeboard worker", cls="jb-say")
-    with page_store.reading() as connection:
-        assert get_version(connection, "chat v2").model == "qwen3-8b"
+    assert read(page_store, get_version, "chat v2").model == "qwen3-8b"
     assert text_with(app, "before chat v2", "chat v1 until")
     # The rule keeps its place.
     assert list(app.dataframe[0].value["Judge"]) == ["chat v2", "lexical v1"]
@@ -150,14 +150,10 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     app = press(app, "judging_set_live")
     assert text_with(app, "already", "chat v2", cls="jb-note")
     app.text_input(key="judging_name").set_value("second")
-    app = (
-        app.selectbox(key="judging_judge")
-        .set_value("New judge: rag (groundedness and quality)")
-        .run()
-    )
+    app = enter(app, "judging_judge", "New judge: rag (groundedness and quality)")
     # No model is named.
     assert app.button(key="judging_add").disabled
-    app.text_input(key="judging_model").set_value("another-model").run()
+    enter(app, "judging_model", "another-model")
     app = press(app, "judging_add")
     # The next rule does not get this model unnoticed.
     assert not app.text_input(key="judging_model").value
@@ -181,121 +177,6 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     assert as_label("**second**") in labels(app)[1]
 
 
-def test_an_alert_rule_is_added_tested_paused_and_removed(
-    open_page: OpenPage, page_rows, page_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = open_page("alerts")
-    assert not app.dataframe
-    app.text_input(key="alert_name").set_value("flags")
-    app = app.selectbox(key="alert_when").set_value("open_flags").run()
-    app.number_input(key="alert_above_open_flags").set_value(0.0)
-    app.text_area(key="alert_to").set_value("webhook:https://example.org/S3CRET")
-    app = press(app.run(), "alert_add")
-    assert text_with(app, "webhook", cls="jb-note")
-    assert "S3CRET" not in shown(app)
-    app.text_area(key="alert_to").set_value("command")
-    app = press(app.run(), "alert_add")
-    assert text_with(app, "JUDGEBOARD_ALERT_COMMAND", cls="jb-note")
-    with page_store.reading() as connection:
-        assert not list_rules(connection, AlertRule)
-    app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
-    app = press(app.run(), "alert_add")
-    assert text_with(app, "Added: flags.", cls="jb-say")
-    assert text_with(app, note("unset_webhooks", variables=["SLACK_URL"]).text, cls="jb-wrong")
-    with page_store.reading() as connection:
-        [rule] = list_rules(connection, AlertRule)
-    assert (rule.name, rule.condition, rule.destinations, rule.by) == (
-        "flags",
-        "open_flags",
-        rule.destinations,
-        "Mara",
-    )
-    app = press(open_page("alerts"), "alert_test")
-    [[_, name, kind, state, why, to, attempts]] = table_rows(open_page("alerts"), "Message")
-    assert (name, kind, to, state, attempts) == (
-        "flags",
-        "test",
-        "slack:env:SLACK_URL",
-        "failed",
-        1,
-    )
-    assert "SLACK_URL" in why
-    later = datetime.now(UTC)
-    with page_store.writing() as connection:
-        id_ = store_delivery(connection, rule.id, MessageKind.TEST, {}, rule.destinations[0], later)
-        begin_attempt(connection, get_delivery(connection, id_), later, later)
-        end_attempt(connection, id_, None, is_last=False, now=later)
-    check(page_store, later)
-    [event] = table_rows(open_page("alerts"), "Since")
-    assert event[1:] == ["flags", event[2], 1]
-    assert event[2].endswith("(threshold: 0).")
-    press(open_page("alerts"), "alert_paused")
-    [[_, state, *_]] = table_rows(open_page("alerts"), "Condition")
-    assert state == "paused"
-    press(open_page("alerts"), "alert_active")
-    press(open_page("alerts"), "alert_removed")
-    assert not [each for each in open_page("alerts").dataframe if "Condition" in each.value]
-
-
-def test_a_new_alert_rule_says_whether_a_worker_evaluates_it_and_its_name_is_text(
-    open_page: OpenPage, page_rows, page_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLACK_URL", "https://example.org/hook")
-
-    def added(name: str) -> str:
-        app = open_page("alerts")
-        app.text_input(key="alert_name").set_value(name)
-        app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
-        app = press(app.run(), "alert_add")
-        # The form is ready for the next rule.
-        assert not app.text_input(key="alert_name").value
-        return text_with(app, f"Added: {name}.", cls="jb-say")
-
-    assert "judgeboard worker" in added("early")
-    with page_store.writing() as connection:
-        register_worker(connection, "w")
-    assert "judgeboard worker" not in added("`late`")
-
-
-def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
-    open_page: OpenPage, page_store: Store
-) -> None:
-    log = GradedLog(page_store)
-    ids = log.answers(12, day=20_000)
-    log.say_all(log.version(), ids, groundedness=1.0)
-    log.say_all(log.version("rubric"), ids[:9], scores=(DimensionScore("completeness", 2, "1-5"),))
-    app = open_page("alerts")
-    app.text_input(key="alert_name").set_value("complete")
-    app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
-    app = app.selectbox(key="alert_when").set_value("level").run()
-    assert text_with(app, CONDITIONS[AlertCondition.LEVEL].words)
-    *measures, of_rubric = app.selectbox(key="alert_measure").options
-    assert [words.lower() for words in measures] == [
-        MEASURES[each].words.lower() for each in LEVEL_MEASURES
-    ]
-    assert of_rubric == "completeness (rubric)"
-    app = app.selectbox(key="alert_measure").set_value("completeness (rubric)").run()
-    # A level has no threshold of its own.
-    assert app.button(key="alert_add").disabled
-    app.number_input(key="alert_level").set_value(3.5)
-    press(app.run(), "alert_add")
-    app = open_page("alerts")
-    [[_, _, condition, *_]] = table_rows(app, "Condition")
-    measure, window, judge = condition.split(", ")
-    assert measure.endswith("completeness < 3.5")
-    assert (window, judge) == ("last 200 answers", "judge rubric")
-    assert text_with(app, "completeness", "rubric", "n = 9")
-    check(page_store)
-    assert "Open events" not in shown(open_page("alerts"))
-    log.say_all(log.version("rubric"), ids[9:], scores=(DimensionScore("completeness", 2, "1-5"),))
-    check(page_store)
-    [[_, name, sentence, _]] = table_rows(open_page("alerts"), "Since")
-    words = (
-        "Mean score for completeness of rubric in the last 12 answers: 2.00 (threshold: below 3.5)."
-    )
-    assert (name, sentence) == ("complete", words)
-
-
 def test_only_the_level_of_the_chosen_rule_is_computed(
     open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,26 +197,109 @@ def test_only_the_level_of_the_chosen_rule_is_computed(
     assert {*computed} == {"first"}
 
 
-def test_an_alert_form_names_the_addresses_that_are_set_and_takes_a_window_of_days(
-    open_page: OpenPage, page_rows, page_store: Store, monkeypatch: pytest.MonkeyPatch
+def alert_form(open_page: OpenPage, name: str, to: str, condition: str) -> AppTest:
+    """Open the page Alerts, and fill in the fields that each rule needs."""
+    app = open_page("alerts")
+    app.text_input(key="alert_name").set_value(name)
+    app.text_area(key="alert_to").set_value(to)
+    return enter(app, "alert_when", condition)
+
+
+def alert_rules(store: Store) -> list[AlertRule]:
+    return read(store, list_rules, AlertRule)
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ("webhook:https://example.org/S3CRET", "webhook"),
+        ("command", "JUDGEBOARD_ALERT_COMMAND"),
+    ],
+)
+def test_a_destination_that_cannot_be_used_is_said_without_its_secret_and_not_stored(
+    open_page: OpenPage, page_rows, page_store: Store, to: str, why: str
+) -> None:
+    app = alert_form(open_page, "flags", to, "open_flags")
+    app.number_input(key="alert_above_open_flags").set_value(0.0)
+    app = press(app.run(), "alert_add")
+    assert text_with(app, why, cls="jb-note")
+    assert "S3CRET" not in shown(app)
+    assert not alert_rules(page_store)
+
+
+def test_an_alert_rule_is_added_tested_paused_and_removed(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
+    app = alert_form(open_page, "`flags`", "slack:env:SLACK_URL", "open_flags")
+    app.number_input(key="alert_above_open_flags").set_value(0.0)
+    app = press(app.run(), "alert_add")
+    assert text_with(app, "Added: `flags`.", "judgeboard worker", cls="jb-say")
+    assert text_with(app, note("unset_webhooks", variables=["SLACK_URL"]).text, cls="jb-wrong")
+    # The form is ready for the next rule.
+    assert not app.text_input(key="alert_name").value
+    [rule] = alert_rules(page_store)
+    assert (rule.name, rule.condition, rule.by) == ("`flags`", "open_flags", "Mara")
+    press(open_page("alerts"), "alert_test")
+    [[_, name, kind, state, why, to, attempts]] = table_rows(open_page("alerts"), "Message")
+    assert (name, kind, to, state, attempts) == (
+        "`flags`",
+        "test",
+        "slack:env:SLACK_URL",
+        "failed",
+        1,
+    )
+    assert "SLACK_URL" in why
+    later = datetime.now(UTC)
+    with page_store.writing() as connection:
+        id_ = store_delivery(connection, rule.id, MessageKind.TEST, {}, rule.destinations[0], later)
+        begin_attempt(connection, get_delivery(connection, id_), later, later)
+        end_attempt(connection, id_, None, is_last=False, now=later)
+        register_worker(connection, "w")
+    check(page_store, later)
+    app = open_page("alerts")
+    [event] = table_rows(app, "Since")
+    assert event[1:] == ["`flags`", event[2], 1]
+    press(app, "alert_paused")
+    [[_, state, *_]] = table_rows(open_page("alerts"), "Condition")
+    assert state == "paused"
+    press(open_page("alerts"), "alert_active")
+    press(open_page("alerts"), "alert_removed")
+    assert not [each for each in open_page("alerts").dataframe if "Condition" in each.value]
+
+
+def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
+    open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEAMS_URL", "https://example.org/S3CRET")
-    app = open_page("alerts")
+    log = GradedLog(page_store)
+    ids = log.answers(12, day=20_000)
+    log.say_all(log.version(), ids, groundedness=1.0)
+    log.say_all(log.version("rubric"), ids, scores=(DimensionScore("completeness", 2, "1-5"),))
+    app = alert_form(open_page, "complete", "teams:env:TEAMS_URL", "level")
+    # The address itself is a secret.
     assert text_with(app, "TEAMS_URL", cls="jb-cap")
     assert "S3CRET" not in shown(app)
-    app.text_input(key="alert_name").set_value("unsupported")
-    app.text_area(key="alert_to").set_value("teams:env:TEAMS_URL")
-    app = app.selectbox(key="alert_when").set_value("level").run()
-    app = app.selectbox(key="alert_measure").set_value("Share of low groundedness").run()
-    window = app.text_input(key="alert_last")
-    assert window.value == "200"
-    window.set_value("1d")
-    app.number_input(key="alert_level").set_value(15)
+    assert text_with(app, CONDITIONS[AlertCondition.LEVEL].words)
+    *measures, of_rubric = app.selectbox(key="alert_measure").options
+    assert [words.lower() for words in measures] == [
+        MEASURES[each].words.lower() for each in LEVEL_MEASURES
+    ]
+    app = enter(app, "alert_measure", of_rubric)
+    # A level has no threshold of its own.
+    assert app.button(key="alert_add").disabled
+    app.text_input(key="alert_last").set_value("1d")
+    app.number_input(key="alert_level").set_value(3.5)
     press(app.run(), "alert_add")
-    with page_store.reading() as connection:
-        [level] = [rule.level for rule in list_rules(connection, AlertRule)]
-    assert level is not None
-    assert (level.measure, level.days, level.answers) == ("low_share", 1, None)
+    [rule] = alert_rules(page_store)
+    assert rule.level is not None
+    assert (rule.level.criterion, rule.level.direction, rule.level.days) == (
+        "completeness",
+        "below",
+        1,
+    )
+    assert rule.threshold == 3.5
+    app = open_page("alerts")
+    assert text_with(app, "Now: ", "completeness", "rubric")
 
 
 def test_the_addresses_that_are_set_are_named_to_leads_alone(
