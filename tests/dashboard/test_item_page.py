@@ -342,7 +342,20 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
         (correction,) = corrections(connection).values()
     assert correction == (f"{answer} It is younger.", True)
     file = tmp_path / "corrected.yaml"
-    assert run(["suite", "cases", str(file), "--db", str(sqlite_store.engine.url.database)]) == 0
+    assert (
+        run(
+            [
+                "export",
+                "--as",
+                "suite",
+                "-o",
+                str(file),
+                "--db",
+                str(sqlite_store.engine.url.database),
+            ]
+        )
+        == 0
+    )
     (read,) = read_suite(file).cases
     assert (read.id, read.reference) == ("claims", correction.text)
 

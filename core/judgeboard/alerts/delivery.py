@@ -140,32 +140,8 @@ def _slack(message: Message) -> dict[str, Any]:
     return {"text": summary, "blocks": [title, lines, small]}
 
 
-def _teams(message: Message) -> dict[str, Any]:
-    def line(
-        text: str, **looks: str | bool
-    ) -> dict[str, Any]:  # a text run, unlike a text block, reads no Markdown
-        return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **looks}]}
-
-    card = {
-        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-        "type": "AdaptiveCard",
-        "version": "1.4",
-        "body": [
-            line(message["title"], weight="Bolder", size="Medium"),
-            line(message["text"]),
-            line(f"Judgeboard, {message['id']}", size="Small", isSubtle=True),
-        ],
-    }
-    attachment = {
-        "contentType": "application/vnd.microsoft.card.adaptive",
-        "contentUrl": None,
-        "content": card,
-    }
-    return {"type": "message", "attachments": [attachment]}
-
-
 BODIES: Mapping[str, Callable[[Message], Message]] = MappingProxyType(
-    {"webhook": dict, "slack": _slack, "teams": _teams}
+    {"webhook": dict, "slack": _slack}
 )
 """The body of each kind of webhook."""
 

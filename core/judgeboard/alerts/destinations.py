@@ -10,7 +10,7 @@ from judgeboard.errors import BadInput, MissingSetting
 from judgeboard.settings.masking import register_secret
 from judgeboard.settings.model import ENVIRONMENT, load_settings, variable_of
 
-WEBHOOKS = ("webhook", "slack", "teams")
+WEBHOOKS = ("webhook", "slack")
 _VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
 _MAIL = re.compile(r"[^\s@,;:<>\"()]+@[^\s@,;:<>\"()]+", re.ASCII)
 

@@ -66,10 +66,6 @@ _run_options: Callable[[F], F] = decorator(
     yes_option,
     group="Calls",
 )
-# For commands that call a model without a database.
-limit_options: Callable[[F], F] = decorator(
-    drawn(JUDGE, "concurrency", "timeout"), _max_cost, _prices, yes_option, group="Calls"
-)
 # For commands with their own option for the model, which say what it is for.
 call_options: Callable[[F], F] = decorator(
     drawn(JUDGE, "provider", "base_url", "concurrency", "timeout"), _run_options
@@ -84,7 +80,10 @@ judge_options: Callable[[F], F] = decorator(
     drawn(JUDGE, "domain", "claims", "dialogue"), model_options, asking_options
 )
 stored_judge_options: Callable[[F], F] = decorator(drawn(JUDGE), _run_options)
-generator_settings: Callable[[F], F] = decorator(
+generator_options: Callable[[F], F] = decorator(
+    click.option(
+        "--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."
+    ),
     click.option(
         "--generator-base-url",
         help="Address of the generator's endpoint, with /v1 (default: --base-url).",
@@ -106,13 +105,6 @@ generator_settings: Callable[[F], F] = decorator(
         help="Use recorded answers instead of a model: a JSONL file with response_id and raw (the answer as it came).",
     ),
     group="Generator",
-)
-
-generator_options: Callable[[F], F] = decorator(
-    click.option(
-        "--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."
-    ),
-    generator_settings,
 )
 
 EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages

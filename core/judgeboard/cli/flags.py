@@ -147,7 +147,7 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
 def checks(file: Path | None) -> None:
     """List or replace the deterministic checks of answers. FILE is a YAML file with the new checks.
 
-    A check is of one of these kinds: pattern, length, JSON schema, refusal, language or citations.
+    A check is of one of these kinds: text, pattern, length, JSON schema, refusal or citations.
     The list shows how many answers fail each check. An answer that fails a check gets a flag of the
     rule failed_check. New answers are checked when they are stored; `judgeboard flags apply` checks
     the stored answers. A file without a check removes all checks. examples/checks.yaml has a check
@@ -176,7 +176,8 @@ def _list_checks() -> None:
     from judgeboard.store.settings import thresholds
 
     with options.seen(options.open_store()).reading() as connection:
-        checks, failing = named_checks(thresholds(connection).checks), failing_answers(connection)
+        checks = named_checks(thresholds(connection).checks, stored=True)
+        failing = failing_answers(connection)
     rows = [
         {
             "name": each.name,

@@ -208,8 +208,8 @@ def add_judge(
     multiple=True,
     required=True,
     metavar="DESTINATION",
-    help="webhook:env:VARIABLE, slack:env:VARIABLE or teams:env:VARIABLE (the variable has the address), "
-    "email:ADDRESS, or command. Repeat it for more.",
+    help="webhook:env:VARIABLE or slack:env:VARIABLE (the variable has the address), email:ADDRESS, "
+    "or command. Repeat it for more.",
 )
 @click.option(
     "--above",

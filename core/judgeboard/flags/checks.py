@@ -1,15 +1,13 @@
 """Deterministic checks of answers, in suites and on the log. Each has a function and a line in ``CHECKS``.
 
 A check takes a bounded time, whatever its author wrote and whatever the answer contains. Regular
-expressions run in RE2, whose time grows linearly with the text. Schemas and expressions have a
-limit of steps. No check measures time: the same answer always gives the same result. PyArrow,
-jsonschema and referencing load slowly: the checks that use them import them.
+expressions run in RE2, whose time grows linearly with the text. Schemas have a limit of steps. No
+check measures time: the same answer always gives the same result. PyArrow, jsonschema and
+referencing load slowly: the checks that use them import them.
 """
 
 import hashlib
 import json
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,14 +18,13 @@ from pydantic import ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from judgeboard.errors import BadInput
-from judgeboard.flags.expressions import NotComputed, computed, parsed
 from judgeboard.formats.yaml_file import parse_yaml
 from judgeboard.judges.words import cited_numbers, only_declines
 from judgeboard.settings.fields import CLOSED, Text
 from judgeboard.text import shortened
 
 LONGEST = 50_000
-"""Characters of an answer up to which patterns, schemas, languages and expressions are checked."""
+"""Characters of an answer up to which patterns and schemas are checked."""
 LONGEST_PATTERN = 1_000
 MOST_SCHEMA_STEPS = 20_000
 _STEPS_OF_A_REFERENCE = 20  # it takes so much longer than another step
@@ -152,18 +149,6 @@ def _refusal(wanted: Any, texts: CheckedTexts) -> str | None:
     return "the answer is not a refusal" if wanted else "the answer is a refusal"
 
 
-def _language(wanted: Any, texts: CheckedTexts) -> str | None:
-    if wanted != "question" and wanted not in LANGUAGES:
-        raise BadInput(
-            f"must be question (the language of the question) or one of {', '.join(LANGUAGES)}"
-        )
-    expected = language_of(texts.question[:LONGEST]) if wanted == "question" else wanted
-    language = language_of(texts.answer)
-    if None in {expected, language} or language == expected:
-        return None
-    return f"{language}, not {expected}"
-
-
 def _cites_passage(wanted: Any, texts: CheckedTexts) -> str | None:
     """Fail without a citation, or with one of a passage that there is not. A refusal needs no citation."""
     if wanted is not True:
@@ -177,22 +162,6 @@ def _cites_passage(wanted: Any, texts: CheckedTexts) -> str | None:
         else sorted(each for each in cited if not 1 <= each <= len(texts.passages))
     )
     return f"no passage {absent[0]}" if absent else None
-
-
-_NAMES = frozenset({"answer", "question", "passages"})
-
-
-def _python(wanted: Any, texts: CheckedTexts) -> str | None:
-    tree = parsed(_text(wanted, "an expression"), _NAMES)
-    values = {
-        "answer": texts.answer,
-        "question": texts.question,
-        "passages": list(texts.passages or ()),
-    }
-    try:
-        return None if computed(tree, values) else "the expression is false"
-    except NotComputed as error:
-        return str(error)
 
 
 def _json_schema(wanted: Any, texts: CheckedTexts) -> str | None:
@@ -302,13 +271,12 @@ CHECKS: Mapping[str, Callable[[Any, CheckedTexts], str | None]] = MappingProxyTy
         "json_schema": _json_schema,
         "length": _length,
         "refusal": _refusal,
-        "language": _language,
         "cites_passage": _cites_passage,
-        "python": _python,
     }
 )
 """Checks by name. A check returns None if the answer passes, otherwise the reason."""
 _OF_ANY_LENGTH = frozenset({"equals", "length"})
+_REMOVED = frozenset({"language", "python"})  # kinds of earlier releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,13 +304,18 @@ class _Named:
 
 
 @lru_cache(maxsize=16)
-def named_checks(text: str) -> tuple[NamedCheck, ...]:
-    """Return the checks of logged answers in a YAML text, none for a blank text. BadInput names line and field."""
+def named_checks(text: str, *, stored: bool = False) -> tuple[NamedCheck, ...]:
+    """Return the checks of logged answers in a YAML text, none for a blank text. BadInput names line and field.
+
+    Of a ``stored`` text, which an earlier release may have checked, removed kinds are left out.
+    """
     if not text.strip():
         return ()
     file = parse_yaml(text, "checks")
     found: dict[str, NamedCheck] = {}
     for place, entry in enumerate(file.read(_ChecksFile).checks):
+        if stored and not _REMOVED.isdisjoint(entry):
+            continue
         kinds = [key for key in entry if key in CHECKS]
         if len(kinds) != 1:
             raise file.fail(f"a check has a name and one of {', '.join(CHECKS)}", "checks", place)
@@ -362,58 +335,3 @@ def named_checks(text: str) -> tuple[NamedCheck, ...]:
             )
         found[check.fingerprint] = NamedCheck(named.name, check, named.query_types)
     return tuple(found.values())
-
-
-_FREQUENT = {
-    "en": "the of and to in is that it for was on are with as be this have from or by not you which but they has were",
-    "de": "der die und das ist nicht ein eine den von mit sich auf für dem zu im auch es werden wird bei sind oder aus",
-    "fr": "le la les des est et une dans que pour qui sur pas avec du au sont par ce plus ne il elle cette vous nous",
-    "es": "el los las que en una del por con para es se su como más pero sus este esta son fue hay también muy sin",
-    "it": "il che di non una per sono con è del della nel anche più gli alla le come questo ma dei si da ha viene",
-    "pt": "o os que não uma para com em do da dos das é mais por como mas foi ao são se pelo pela também você isso",
-    "nl": "de het een en van is dat niet op te zijn voor met die aan er om ook als bij naar wordt maar door deze",
-    "sv": "och att det som en är av för på inte med den till har ett om de var från kan vid eller så ska detta",
-    "da": "og at det som en er af for på ikke med den til har et om de var fra kan ved eller så skal dette hvor",
-    "pl": "i w nie na się z do że jest to jak o po za od przez dla ale tego są być może oraz jego które lub czy",
-    "tr": "ve bir bu için ile da de çok olarak daha olan gibi ne en kadar sonra ama her değil var ki veya",
-}
-_LANGUAGES_OF = {
-    word: [language for language, others in _FREQUENT.items() if word in others.split()]
-    for words in _FREQUENT.values()
-    for word in words.split()
-}
-
-# Japanese before Chinese: it also uses Han characters.
-_SCRIPTS = {
-    "ja": "\u3040-\u30ff",
-    "zh": "\u3400-\u4dbf\u4e00-\u9fff",
-    "ko": "\uac00-\ud7af\u1100-\u11ff",
-    "ru": "\u0400-\u04ff",
-    "el": "\u0370-\u03ff",
-    "he": "\u0590-\u05ff",
-    "ar": "\u0600-\u06ff",
-    "hi": "\u0900-\u097f",
-    "th": "\u0e00-\u0e7f",
-}
-_SCRIPT = {language: re.compile(f"[{characters}]") for language, characters in _SCRIPTS.items()}
-_WORD = re.compile(r"[^\W\d_]+")
-_LEAST_SHARE = {"ja": 0.1}  # of the letters; a Japanese text may have few kana
-LANGUAGES: tuple[str, ...] = tuple(sorted({*_FREQUENT, *_SCRIPTS}))
-"""The codes of the languages that can be recognised. Cyrillic texts count as ``ru``, whatever their language."""
-_FEWEST, _LEAD = 2, 1.3
-
-
-def language_of(text: str) -> str | None:
-    """Return the code of a text's language; None if it is too short or too mixed to tell."""
-    letters = sum(map(str.isalpha, text))
-    for language, script in _SCRIPT.items():
-        if letters and len(script.findall(text)) >= letters * _LEAST_SHARE.get(language, 0.5):
-            return language
-    counts = Counter(
-        language for word in _WORD.findall(text.lower()) for language in _LANGUAGES_OF.get(word, ())
-    ).most_common(2)
-    if not counts or counts[0][1] < _FEWEST:
-        return None
-    if len(counts) > 1 and counts[0][1] < counts[1][1] * _LEAD:
-        return None
-    return counts[0][0]

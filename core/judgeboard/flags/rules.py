@@ -401,7 +401,7 @@ def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]
             details={"check": each.name, "kind": each.check.kind},
             fingerprint=each.check.fingerprint,
         )
-        for each in named_checks(thresholds.checks)
+        for each in named_checks(thresholds.checks, stored=True)
         if not each.query_types or signals.query_type in each.query_types
         if each.check.failure(texts.answer, texts.query, texts.passages) is not None
     )

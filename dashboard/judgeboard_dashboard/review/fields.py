@@ -226,7 +226,7 @@ def correction(actions: Actions, item: Item) -> None:
         key="suite",
         shortcut="F8",
         chosen=draft.in_suite,
-        tip="`judgeboard suite cases` writes it as a case: question, passages, and the corrected answer as reference",
+        tip="`judgeboard export --as suite` writes it as a case: question, passages, the corrected answer as reference",
     )
 
 

@@ -158,8 +158,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             "Destinations, one per line",
             key="alert_to",
             placeholder="slack:env:SLACK_URL\nemail:quality@example.org",
-            help="`slack:env:NAME`, `teams:env:NAME` or `webhook:env:NAME`: the worker's environment variable NAME has "
-            "the address. `email:ADDRESS` or `command`.",
+            help="`slack:env:NAME` or `webhook:env:NAME`: the worker's environment variable NAME has the address. "
+            " `email:ADDRESS` or `command`.",
         )
         known = ", ".join(web_addresses()) or "none"
         caption(

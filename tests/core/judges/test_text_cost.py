@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from judgeboard.flags.checks import language_of
 from judgeboard.judges.evidence_alignment import align, is_right_refusal
 from judgeboard.judges.grade import GRADE_FORM
 from judgeboard.judges.lexical import LONGEST_READ, lexical_verdict
@@ -69,7 +68,6 @@ READERS = {
     "words": word_keys,
     "evidence": lambda text: align(text, ("It is a cat.", text)),
     "right refusal": lambda text: is_right_refusal(text, "I do not know.", ("It is a cat.",)),
-    "language": language_of,
     "verdict": lambda text: _ignoring(VerdictForm(claims=True).parse, text),
     "broken verdict": lambda text: _ignoring(VerdictForm().parse, f"{{quality: {text}"),
     "broken text": lambda text: _ignoring(VerdictForm().parse, f'{{"quality": "{text}'),

@@ -275,7 +275,7 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
     ids = log.answers(12, day=20_000)
     log.say_all(log.version(), ids, groundedness=1.0)
     log.say_all(log.version("rubric"), ids, scores=(DimensionScore("completeness", 2, "1-5"),))
-    app = alert_form(open_page, "complete", "teams:env:TEAMS_URL", "level")
+    app = alert_form(open_page, "complete", "slack:env:TEAMS_URL", "level")
     # The address itself is a secret.
     assert text_with(app, "TEAMS_URL", cls="jb-cap")
     assert "S3CRET" not in shown(app)

@@ -15,40 +15,26 @@ if TYPE_CHECKING:
 
 @options.command(
     "judgeboard compare judges nli 'rag v2' lexical --json",
-    "judgeboard compare judges gpt-4 claude llama --unit pairs",
     "judgeboard judge --jury llama-3.1-8b,qwen-2.5-7b,gpt-4o-mini --judge rag",
 )
 @click.argument("members", nargs=-1, required=True, metavar="A B C...")
-@options.with_default(
-    "--unit",
-    type=click.Choice(["responses", "pairs"]),
-    default="responses",
-    help="What the members judged: answers, or pairs of answers.",
-)
 @options.judge_name("Name of the jury (default: jury).")
 @options.where
-def judges_command(members: tuple[str, ...], unit: str, name: str | None, where: RowFilter) -> int:
+def judges_command(members: tuple[str, ...], name: str | None, where: RowFilter) -> int:
     """Compare judges with each other, with people, and as a jury.
 
     The jury combines the stored verdicts of the judges.
 
     A, B and C are judge versions: names (the newest version), titles ('rag v3') or fingerprints.
     Makes no model calls. The verdict of the jury has the median of groundedness, the lower median
-    of quality, and the label of the majority. If the labels tie, the jury has no verdict. With
-    --unit pairs, the preference with the most votes counts, for each order of the answers
-    separately. The verdicts of a jury are stored under a separate judge version.
+    of quality, and the label of the majority. If the labels tie, the jury has no verdict. The
+    verdicts of a jury are stored under a separate judge version.
     """
-    from judgeboard.cli.compare import comparison_lines
-    from judgeboard.methods.juries.run import compare_by_jury, judge_by_jury
+    from judgeboard.methods.juries.run import judge_by_jury
     from judgeboard.store.settings import check_primary_judge
 
     members = tuple(name for each in members for name in options.listed(each))
     store = options.open_store()
-    if unit == "pairs":
-        pairs = compare_by_jury(store, members, name=name, where=where, actor=options.actor())
-        options.show(pairs, comparison_lines(pairs))
-        options.suggest("agreement", "--unit", "pairs", "--judge-version", pairs.judge or "")
-        return 0
     with store.reading() as connection:
         check_primary_judge(connection, name or JURY)
     seen = options.seen(store)

@@ -1,6 +1,5 @@
-"""Combines the verdicts of several judge versions on answers or pairs, and measures how far these members agree."""
+"""Combines the verdicts of several judge versions on answers, and measures how far these members agree."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -13,10 +12,7 @@ from judgeboard.domain import (
     JURY,
     Estimate,
     JudgeVersion,
-    Preference,
-    Shown,
     Status,
-    StepRecord,
     Verdict,
 )
 from judgeboard.errors import BadInput, NotFound
@@ -25,9 +21,8 @@ from judgeboard.measure.agreed_with_people import AgreedWithPeople, agreed_with_
 from judgeboard.measure.agreement_result import answers_words
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.pair_report import PairReport, measure_pairs
 from judgeboard.measure.ratings import AnswerRatings, PairSource, with_cut
-from judgeboard.runs.combining import RULE, combined, has_quorum, store_combined, stored_members
+from judgeboard.runs.combining import RULE, combined, store_combined, stored_members
 from judgeboard.runs.method import RunAccount
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
@@ -41,25 +36,14 @@ from judgeboard.stats.estimates import (
 )
 from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
-from judgeboard.store.comparisons import (
-    PLAIN,
-    NewComparison,
-    key_of,
-    load_comparisons,
-    store_comparisons,
-    stored_comparisons,
-)
 from judgeboard.store.engine import Readable, Store
-from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.grades import GROUNDED, HALLUCINATED, LABELS
 from judgeboard.store.judge_versions import (
     ensure_version,
     get_version,
-    refuse_retired,
 )
-from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
 
@@ -253,88 +237,6 @@ def _spread(values: FloatArray, groups: IntArray) -> Estimate:
         return unmeasured(0, "no answer has scores of two members")
     apart = np.nanmax(values[several], axis=1) - np.nanmin(values[several], axis=1)
     return mean_estimate(apart, grouping(groups[several], len(apart)))
-
-
-def combined_preference(votes: Sequence[Preference | None]) -> Preference | None:
-    """Return the preference (A, B or tie) with the most votes; None is a member without a usable verdict.
-
-    None is returned without a quorum, more than half of the members, and if two preferences have
-    equally many votes.
-    """
-    counts = Counter(vote for vote in votes if vote is not None).most_common(2)
-    if not has_quorum(sum(vote is not None for vote in votes), len(votes)):
-        return None
-    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
-
-
-def compare_by_jury(
-    store: Store,
-    members: Sequence[int | str],
-    *,
-    name: str | None = None,
-    where: RowFilter | None = None,
-    actor: str = "library",
-) -> PairReport:
-    """Combine the stored verdicts of several judge versions on pairs, store the result, and report the jury's figures.
-
-    Each order and aspect is combined on its own, by `combined_preference`. A pair and order that
-    not all members compared is left out. Makes no model calls. A stored vote stays, even if a
-    member compares the pair again later. Raises NotFound for an unknown member, and BadInput for
-    fewer than two different members or no common pair.
-    """
-    with store.writing() as connection:
-        versions = list(
-            {
-                each.id: each for each in (get_version(connection, member) for member in members)
-            }.values()
-        )
-        rows = load_comparisons(connection, [each.id for each in versions], condition=PLAIN)
-        wanted = matching_pairs(connection, where or RowFilter())
-        asked: dict[tuple[int, Shown], set[int]] = {}
-        votes: dict[tuple[int, Shown], dict[str, list[Preference | None]]] = {}
-        for row in rows:
-            if wanted is not None and row.pair_id not in wanted:
-                continue
-            for shown, was_asked, side in (
-                (Shown.AB, row.asked_ab, row.ab),
-                (Shown.BA, row.asked_ba, row.ba),
-            ):
-                if was_asked:
-                    asked.setdefault((row.pair_id, shown), set()).add(row.version_id)
-                    votes.setdefault((row.pair_id, shown), {}).setdefault(row.aspect, []).append(
-                        side
-                    )
-        items = []
-        for (pair_id, shown), by_aspect in votes.items():
-            if len(asked[pair_id, shown]) == len(versions):
-                full = {
-                    aspect: [*sides, *[None] * (len(versions) - len(sides))]
-                    for aspect, sides in by_aspect.items()
-                }
-                sides = {
-                    aspect: side
-                    for aspect, each in full.items()
-                    if (side := combined_preference(each))
-                }
-                step = (
-                    StepRecord(Status.OK) if sides else StepRecord(Status.UNPARSABLE, error=SPLIT)
-                )
-                items.append(NewComparison(pair_id, shown, step, sides))
-        if not items:
-            raise BadInput("no pair was compared by all members in the same order")
-        version = ensure_version(connection, jury_version(versions, name))
-        known = stored_comparisons(connection, version.id, {item.pair_id for item in items})
-        if new := [item for item in items if key_of(item) not in known]:
-            refuse_retired(connection, version)
-            combined_pairs = len({item.pair_id for item in new})
-            record_event(
-                connection,
-                "combine",
-                actor,
-                details={"version": version.id, "pairs": combined_pairs},
-            )
-            store_comparisons(connection, version, None, new)
-    return measure_pairs(store, version.id, where=where)
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:

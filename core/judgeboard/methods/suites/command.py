@@ -19,7 +19,7 @@ from judgeboard.cli.asking import (
     warned,
 )
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.text import counted, shortened
+from judgeboard.text import shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.suites.results import SuiteResult
@@ -39,7 +39,7 @@ def suite_command() -> None:
 
 @options.command(
     "judgeboard suite run examples/suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
-    "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest --junit suite.xml",
+    "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest",
     group=suite_command,
 )
 @options.named_section("suites", "suite", metavar="FILE|NAME")
@@ -82,7 +82,6 @@ def suite_command() -> None:
     type=options.FiniteRange(0, 1),
     help="Maximum share of cases without a score (default: the suite's own; 0 to 1).",
 )
-@click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 @options.judge_name("Name of the judge (default: the name of the rubric).")
 @model_options
 @asking_options
@@ -96,7 +95,6 @@ def run(
     max_drop: float | None,
     threshold: float | None,
     max_unmeasured: float | None,
-    junit: Path | None,
     max_cost: float | None,
     **chosen: object,
 ) -> int:
@@ -116,13 +114,10 @@ def run(
     from judgeboard.errors import MissingOption
     from judgeboard.health.family import run_warning
     from judgeboard.methods.suites.file import read_suite
-    from judgeboard.methods.suites.results import require_writable
     from judgeboard.methods.suites.run import make_candidate, run_suite
     from judgeboard.runs.judging import make_judge
     from judgeboard.settings.model import load_settings
 
-    if junit is not None:
-        require_writable(junit)  # before any call costs money
     if by is not None and chosen["model"]:
         raise BadInput("--by and --model both choose the judge: remove one of them")
     suites = load_settings().suites
@@ -163,7 +158,7 @@ def run(
     with run_options(chosen, max_cost) as how:
         result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)
     warnings = warned([run_warning(store, judge.version.model, result.run)])
-    code = _show(result, junit, warnings)
+    code = _show(result, warnings)
     options.suggest("serve")
     return code
 
@@ -181,8 +176,7 @@ def run(
     metavar="RUN",
     help="The run that RUN is compared with. latest is the previous run of the same judge and candidate.",
 )
-@click.option("--junit", type=options.FILE, help="Also write the cases of RUN as a JUnit file.")
-def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Path | None) -> int:
+def list_(run_id: int | None, name: str | None, baseline: str | None) -> int:
     """List the runs of suites, newest first. With RUN, show its result; the exit codes are those of `suite run`."""
     from judgeboard.errors import MissingOption
 
@@ -195,9 +189,9 @@ def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Pat
         result = suite_result(options.seen(store), run_id, baseline=baseline)
         with store.reading() as connection:
             model = get_version(connection, result.judge).model
-        return _show(result, junit, warned([run_warning(store, model, result.run)]))
-    if baseline is not None or junit is not None:
-        raise MissingOption("--baseline and --junit are about one run: name it", "1")
+        return _show(result, warned([run_warning(store, model, result.run)]))
+    if baseline is not None:
+        raise MissingOption("--baseline is about one run: name it", "1")
     from judgeboard.formats.output import Column, Columns, Table, text_lines
     from judgeboard.methods.suites.results import SuiteRun, list_results
 
@@ -217,11 +211,7 @@ def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Pat
     return 0
 
 
-def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:
-    from judgeboard.methods.suites.results import write_junit
-
-    if junit is not None:
-        write_junit(result, junit)
+def _show(result: "SuiteResult", warnings: dict[str, list[str]]) -> int:
     options.show(result, summary_lines(result), warnings)
     return result.exit_code
 
@@ -252,23 +242,3 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
     if result.baseline is not None:
         yield from (each.text for each in baseline_notes(result.baseline))
     yield from (each.text for each in (*result.notes, *findings(result)))
-
-
-@options.command("judgeboard suite cases corrected.yaml", group=suite_command)
-@click.argument("file", type=options.FILE)
-@options.with_default("--name", default="corrected", help="Name of the suite.")
-def cases(file: Path, name: str) -> None:
-    """Write a suite file from the answers that reviewers corrected.
-
-    A corrected answer becomes a case if it has a confirmed flag, or if a reviewer added it to a
-    suite. Each case has the question, the passages, and the corrected answer as reference. An
-    existing FILE is replaced. `judgeboard export --as suite` writes the same cases; its option
-    --where selects some of them.
-    """
-    from judgeboard.methods.suites.dataset import NO_CASE, SHAPE, write_cases
-    from judgeboard.reports.datasets import write_dataset
-
-    shape = replace(SHAPE, write=partial(write_cases, name=name))
-    count = write_dataset(options.seen(options.open_store()), shape, file).rows
-    none = f"{NO_CASE[0].upper()}{NO_CASE[1:]}."
-    options.show({"cases": count}, [f"{counted(count, 'case')} in {file}" if count else none])

@@ -10,8 +10,6 @@ import yaml
 from judgeboard.formats.files import write_whole
 from judgeboard.reports.datasets import ReviewedAnswer, Shape, Target
 
-CORRECTED = "corrected"
-"""The default name of a suite of corrected answers."""
 NO_CASE = (
     "there is no case: correct an answer (F9), then confirm its flag or add it to a suite (F8)"
 )
@@ -30,10 +28,8 @@ def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
     }
 
 
-def write_cases(
-    rows: Iterator[dict[str, Any]], target: Target, left_out: Counter[str], *, name: str = CORRECTED
-) -> int:
-    """Write a suite file of these cases, and return how many they are; ``name`` is the name of the suite."""
+def _write_cases(rows: Iterator[dict[str, Any]], target: Target, left_out: Counter[str]) -> int:
+    """Write a suite file of these cases, and return how many they are."""
     # The cases with distinct ids. A suite cannot ask the same twice.
     distinct: dict[tuple[Any, ...], dict[str, Any]] = {}
     ids = Counter[str]()
@@ -49,7 +45,7 @@ def write_cases(
     if not cases:
         return 0
     text = yaml.safe_dump(
-        {"name": name, "cases": cases}, sort_keys=False, allow_unicode=True
+        {"name": "corrected", "cases": cases}, sort_keys=False, allow_unicode=True
     ).encode()
     if isinstance(target, str | Path):
         write_whole(Path(target), lambda stream: stream.write(text))
@@ -63,6 +59,6 @@ SHAPE = Shape(
     (),
     _case,
     "not corrected, or without a confirmed flag and not added to a suite",
-    write_cases,
+    _write_cases,
     NO_CASE,
 )

@@ -1,28 +1,22 @@
-"""The results of suite runs, for page, command, JSON and JUnit."""
+"""The results of suite runs, for page, command and JSON."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, DimensionScore, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
-from judgeboard.formats.files import owner_only, refuse_database, write_whole
-from judgeboard.measure.notes import Note, note, paragraph
+from judgeboard.measure.notes import Note, note
 from judgeboard.methods.suites import file as suite_file
 from judgeboard.methods.suites import queries
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
-from judgeboard.stats.estimates import two_decimals
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.store.engine import Readable
 from judgeboard.store.statements import record_of
-from judgeboard.text import shortened
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
@@ -284,11 +278,6 @@ def _check(check: queries.CheckOutcome, case: queries.StoredCase) -> CaseCheck:
     return CaseCheck(check.kind, check.passed, message)
 
 
-def score_words(score: float | None) -> str:
-    """Return "4.13" or "no score"."""
-    return "no score" if score is None else two_decimals(score)
-
-
 def findings(result: SuiteResult) -> Iterator[Note]:
     """Yield the average with the pass rate, and whether the gate passes, with the reasons if it does not."""
     if result.average_score.value is not None:
@@ -311,86 +300,3 @@ def baseline_notes(baseline: suite_file.Baseline) -> Iterator[Note]:
         only_after=baseline.only_after,
         p=baseline.p,
     )
-
-
-# Characters that XML 1.0 does not allow, not even escaped.
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def require_writable(path: Path) -> None:
-    """Refuse a path that cannot be written; an existing file is not changed."""
-    try:
-        refuse_database(path)
-        open(path, "ab", opener=owner_only).close()
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def write_junit(result: SuiteResult, path: Path) -> None:
-    """Write a suite run as JUnit XML: a failed case is a failure; a case without a score is an error.
-
-    The counts are those of the cases. If the gate does not pass although no case fails, it is a
-    test suite of its own: so a build that reads only this file fails whenever the command fails.
-    """
-    failed, errors = len(result.failures), result.unmeasured
-    alone = bool(result.gate.code) and not failed and not errors
-    name = _xml(result.suite)
-    of_cases = _counts(len(result.cases), failed, errors)
-    of_gate = _counts(1, int(result.gate.code == 1), int(result.gate.code == 2))
-    root = ET.Element("testsuites", {"name": "judgeboard", **(of_gate if alone else of_cases)})
-    if alone:
-        root.set("tests", str(len(result.cases) + 1))
-    suite = ET.SubElement(root, "testsuite", {"name": name, **of_cases})
-    reasons = _xml(paragraph(result.gate.reasons))
-    properties = ET.SubElement(suite, "properties")
-    ET.SubElement(
-        properties,
-        "property",
-        {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")},
-    )
-    for case in result.cases:
-        title = " ".join(f"{case.case}: {case.query or ''}".split())
-        element = ET.SubElement(
-            suite, "testcase", {"classname": name, "name": _xml(shortened(title))}
-        )
-        if case.score is None:
-            ET.SubElement(
-                element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"}
-            )
-        elif case.passed is False:
-            failure = ET.SubElement(
-                element,
-                "failure",
-                {"message": f"score {score_words(case.score)}", "type": "failed"},
-            )
-            scored = []
-            for criterion, dimension in case.dimensions.items():
-                score = "not scored" if dimension.value is None else dimension.value
-                scored.append(f"{criterion}: {score}  {dimension.reasoning or ''}".rstrip())
-            failure.text = _xml(
-                "\n".join(
-                    scored
-                    + [
-                        f"check {check.kind}: {check.message or 'failed'}"
-                        for check in case.checks
-                        if not check.passed
-                    ]
-                )
-            )
-    if alone:
-        gate = ET.SubElement(root, "testsuite", {"name": "gate", **of_gate})
-        case_element = ET.SubElement(gate, "testcase", {"classname": name, "name": "gate"})
-        kind = "failure" if result.gate.code == 1 else "error"
-        ET.SubElement(case_element, kind, {"message": reasons, "type": result.gate.state})
-    ET.indent(root)
-    write_whole(
-        path, lambda stream: stream.write(ET.tostring(root, encoding="utf-8", xml_declaration=True))
-    )
-
-
-def _counts(tests: int, failures: int, errors: int) -> dict[str, str]:
-    return {"tests": str(tests), "failures": str(failures), "errors": str(errors), "skipped": "0"}
-
-
-def _xml(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)

@@ -17,7 +17,6 @@ from judgeboard.domain import (
     DimensionScore,
     FlagState,
     Label,
-    Preference,
     ResponseKind,
     Status,
     Verdict,
@@ -40,7 +39,6 @@ from judgeboard.measure.result import ALL, Row
 from judgeboard.methods.juries.command import jury_lines
 from judgeboard.methods.juries.run import (
     combined,
-    compare_by_jury,
     judge_by_jury,
     stored_jury_report,
 )
@@ -48,16 +46,13 @@ from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import judgments_table, measure_log, stats_notes
 from judgeboard.stats.estimates import complement, percent_words
-from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, store_answers
-from pair_log import add_pairs, record
 from queue_case import queue_case
 from recordings import DETECTORS
 
@@ -677,34 +672,3 @@ verdicts = st.builds(
 def test_the_order_of_the_members_never_counts(given_: list[Verdict], random: Any) -> None:
     shuffled = random.sample(given_, len(given_))
     assert combined(shuffled) == combined(given_)
-
-
-@on_sqlite
-def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members(
-    store: Store,
-) -> None:
-    ids = add_pairs(store, 6, gold=Preference.A)
-    record(store, ids, {"ab": "aabt-a", "ba": "aaaat "}, name="one")
-    record(store, ids, {"ab": "aabb-a", "ba": "abbat "}, name="two")
-    record(store, ids, {"ab": "btaaaa", "ba": "ab-t- "}, name="three")
-    report = compare_by_jury(store, ["one", "two", "three"])
-    with store.reading() as connection:
-        version = get_version(connection, "jury")
-        rows = {row.pair_id: row for row in load_comparisons(connection, [version.id])}
-        assert (
-            latest_events(connection, EventFilter(kind="combine"), limit=1)[0].details["pairs"] == 6
-        )
-    votes = [
-        "".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba))
-        for id_ in ids[:5]
-    ]
-    # A tie of votes and a single vote are no verdict.
-    assert votes == ["aa", "ab", "b-", "-a", "-t"]
-    (result,) = report.aspects
-    figures = [result.figure(name).value for name in ("pairs", "unmeasured", "people")]
-    assert (report.judge, figures) == ("jury v1", [6, 4, None])
-    assert result.figure("accuracy").n == 2
-    # A second time stores nothing.
-    assert compare_by_jury(store, ["three", "two", "one"]) == report
-    with pytest.raises(BadInput, match="no pair"):
-        compare_by_jury(store, ["one", "two"], where=RowFilter(sources=("other",)))
