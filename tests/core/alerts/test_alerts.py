@@ -217,30 +217,6 @@ def test_what_a_paused_or_removed_rule_would_send_is_not_sent(
     assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
 
 
-def test_a_message_that_cannot_be_sent_waits_with_the_reason_until_it_is_sent(
-    sqlite_store: Store, hook: Hook
-) -> None:
-    began = datetime.now(UTC) - HOUR
-    add_alert_rule(
-        sqlite_store, WrittenRule(name="workers", when="missing_worker", to=TO_HOOK), "Mara", began
-    )
-    check(sqlite_store, began)
-    begin_worker(sqlite_store)
-    hook.status = 503
-    for _ in ("is tried", "waits for the next attempt"):
-        assert check(sqlite_store) == []
-        with sqlite_store.reading() as connection:
-            ((_, message), *_) = latest_deliveries(connection)
-        assert (message.kind, message.state, message.attempts) == (
-            MessageKind.RESOLVED,
-            "waiting",
-            1,
-        )
-        assert "503" in (message.error or "")
-    hook.status = 200
-    assert [each.kind for each in check(sqlite_store, began + 2 * HOUR)] == [MessageKind.RESOLVED]
-
-
 def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
     log, now = GradedLog(store), datetime.now(UTC)
     judge, other = log.version("rag"), log.version("other")

@@ -34,6 +34,12 @@ DECLINES = "The passages do not mention this."
         ("json_schema", {"properties": {"a": {"pattern": "^x+$"}}}, '{"a": "xx"}', True),
         ("json_schema", {"properties": {"a": {"pattern": "^x+$"}}}, '{"a": "y"}', False),
         ("json_schema", {"uniqueItems": True}, "[[1], [2], [1]]", False),
+        ("json_schema", {"required": ["a"]}, '{"a": 1}', True),
+        ("json_schema", {"required": ["a"]}, "{}", False),
+        ("json_schema", {"required": ["a"]}, "a: 1", False),
+        ("json_schema", {"$ref": "http://localhost:1/x"}, "{}", False),
+        ("equals", "60 m", " 60 m\n", True),
+        ("equals", "60 m", "60 M", False),
     ],
 )
 def test_a_check_passes_or_says_why_not(kind: str, wanted: Any, answer: str, passes: bool) -> None:

@@ -363,86 +363,59 @@ def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
 
 
 def wordy(
-    n: int = 300, per_character: float = 0.002, seed: int = 6
-) -> tuple[ScoredAnswers, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
+    per_character: float = 0.002,
+) -> tuple[ScoredAnswers, dict[str, GradedAnswers], np.ndarray, np.ndarray]:
+    """Scores that follow the grade, and the length of the answer as told; the better answers are longer."""
+    rng, n = np.random.default_rng(6), 300
     grade = rng.integers(1, 5, n).astype(float)
     length = 200 * grade + rng.normal(0, 80, n)
     quality = grade + per_character * length + rng.normal(0, 0.3, n)
-    return ScoredAnswers({"quality": quality}, length, np.arange(n)), grade, length
+    people = GradedAnswers(quality, grade, length, np.arange(n), np.zeros(n, int), ("",))
+    scored = ScoredAnswers({"quality": quality}, length, np.arange(n))
+    return scored, {"quality": people}, grade, length
 
 
-def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
-    scored, grade, length = wordy(per_character=0)
-    # Nobody has graded: it cannot be told.
-    assert check("verbosity", scored=scored).state is State.WARNING
-    people = {
-        "quality": GradedAnswers(
-            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
-        )
-    }
-    result = check("verbosity", scored=scored, graded=people)
-    assert result.state is State.OK
-    assert "longer_better" in codes(result)
-    assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.OK
-
-
-def test_a_judge_that_prefers_short_answers_at_equal_grades_does_not_reward_length() -> None:
-    """Longer answers score higher only because people find them better: among equal ones they score lower."""
-    scored, grade, length = wordy(per_character=-0.002)
-    people = {
-        "quality": GradedAnswers(
-            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
-        )
-    }
-    assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.WARNING
-    result = check("verbosity", scored=scored, graded=people)
-    assert result.state is State.OK
-    assert "longer_better" in codes(result)
-
-
-def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
-    scored, grade, length = wordy(per_character=0.00035)
-    people = {
-        "quality": GradedAnswers(
-            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
-        )
-    }
-    within = check("verbosity_at_equal_grades", scored=scored, graded=people)
-    assert within.state is State.NOT_CONCLUSIVE
-    assert within.statistic.low > 0
-    assert codes(within) == ["may_prefer_longer"]
-    of_all = check("verbosity", scored=scored, graded=people)
-    # The same grades give one conclusion.
-    assert of_all.state is State.NOT_CONCLUSIVE
-    assert "longer_unclear" in codes(of_all)
-
-
-def test_longer_answers_that_people_grade_alike_are() -> None:
-    scored, grade, length = wordy()
-    people = {
-        "quality": GradedAnswers(
-            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
-        )
-    }
-    for name in ("verbosity", "verbosity_at_equal_grades"):
-        result = check(name, scored=scored, graded=people)
-        assert result.state is State.WARNING
-        assert result.statistic.low > 0
-        # Judging or grading more does not mend it.
-        assert result.command is None
-    other = {"groundedness": people["quality"]}
-    # Another score explains nothing.
-    assert check("verbosity", scored=scored, graded=other).state is State.WARNING
+@pytest.mark.parametrize(
+    ("per_character", "of_all", "within"),
+    [
+        (0, (State.OK, "longer_better"), (State.OK, ["length_hardly_matters"])),
+        # Longer answers score higher only because people find them better.
+        (
+            -0.002,
+            (State.OK, "longer_better"),
+            (State.WARNING, ["prefers_shorter", "length_or_type"]),
+        ),
+        # A rise between 95 and 99 %: the same grades give one conclusion.
+        (
+            0.00035,
+            (State.NOT_CONCLUSIVE, "longer_unclear"),
+            (State.NOT_CONCLUSIVE, ["may_prefer_longer"]),
+        ),
+        (
+            0.002,
+            (State.WARNING, "longer_higher"),
+            (State.WARNING, ["prefers_longer", "length_or_type"]),
+        ),
+    ],
+)
+def test_the_length_counts_among_answers_that_people_grade_alike(
+    per_character: float, of_all: tuple[State, str], within: tuple[State, list[str]]
+) -> None:
+    scored, people, _, _ = wordy(per_character)
+    whole = check("verbosity", scored=scored, graded=people)
+    assert (whole.state, of_all[1] in codes(whole)) == (of_all[0], True)
+    equal = check("verbosity_at_equal_grades", scored=scored, graded=people)
+    assert (equal.state, codes(equal)) == within
+    # Judging or grading more does not mend it.
+    assert equal.command is None
+    # Nobody has graded, or another score alone: it cannot be told.
+    for graded in ({}, {"groundedness": people["quality"]}):
+        assert check("verbosity", scored=scored, graded=graded).state is State.WARNING
 
 
 def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_nothing() -> None:
-    scored, grade, length = wordy(per_character=0)
-    short, _, _ = wordy(per_character=-0.002)
-    no_group = np.zeros(300, int), ("",)
-    quality = GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), *no_group)
-    groundedness = replace(quality, judge=short.scores["quality"])
-    both = {"quality": quality, "groundedness": groundedness}
+    scored, people, _, _ = wordy(0)
+    both = {**people, "groundedness": wordy(-0.002)[1]["quality"]}
     result = check("verbosity_at_equal_grades", scored=scored, graded=both)
     assert result.state is State.WARNING
     assert numbers(result, "prefers_shorter") == {"measure": "groundedness"}
@@ -459,18 +432,6 @@ def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_no
     # The interval has a medium influence.
     assert unsure.state is State.NOT_CONCLUSIVE
     assert codes(unsure) == ["length_unclear"]
-
-
-def test_shorter_answers_that_score_higher_at_equal_grades_are_a_fault() -> None:
-    scored, grade, length = wordy(per_character=-0.002)
-    people = {
-        "quality": GradedAnswers(
-            scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",)
-        )
-    }
-    result = check("verbosity_at_equal_grades", scored=scored, graded=people)
-    assert result.state is State.WARNING
-    assert codes(result) == ["prefers_shorter", "length_or_type"]
     same = {"quality": replace(people["quality"], judge=np.ones(300))}
     constant = check("verbosity_at_equal_grades", scored=scored, graded=same)
     assert codes(constant) == ["length_or_score_constant"]
@@ -503,11 +464,10 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
 
 def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
     """Grades that leave no influence of the length are not asked for again."""
-    _, grade, length = wordy(per_character=0)
+    _, people, grade, length = wordy(0)
     falls = ScoredAnswers({"quality": 4 - grade - 0.004 * length}, length, np.arange(300))
-    no_group = np.zeros(300, int), ("",)
     rng = np.random.default_rng(5)
-    alike = GradedAnswers(rng.normal(size=300), grade, length, np.arange(300), *no_group)
+    alike = replace(people["quality"], judge=rng.normal(size=300))
     result = check("verbosity", scored=falls, graded={"quality": alike})
     assert result.state is State.OK
     assert codes(result)[-1] == "small_at_equal_grades"

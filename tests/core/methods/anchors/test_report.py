@@ -139,12 +139,6 @@ def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: Grad
 
 
 @on_sqlite
-def test_unlabelled_answers_fill_what_labels_leave_open(log: GradedLog) -> None:
-    made = make_anchors(log.store, n=80, by="cli:mara")
-    assert (made.about.counts["anchors"], made.about.counts["labelled"]) == (80, 60)
-
-
-@on_sqlite
 def test_evidence_groups_are_drawn_whole(store: Store) -> None:
     log = GradedLog(store)
     groups = [group for group in range(30) for _ in range(4)]

@@ -1,7 +1,6 @@
 """Two stored judges compared, one auditing the other; on seven recorded detectors the published counts come out."""
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.measure.notes import note
 from judgeboard.methods.audits.report import AuditSample, audit_report, done_audits
 from judgeboard.methods.audits.run import audit_recorded
@@ -241,24 +239,3 @@ def test_the_scene_ends_in_precision_and_recall(
         percent_words(each) in printed
         for each in (report.figure("marks_precision"), report.figure("marks_recall"))
     )
-
-
-def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:
-    def reply(request: dict[str, Any], number: int) -> ScriptedReply:
-        return completion(scene.scripted_reply(request["messages"], number))
-
-    with RecordingEndpoint(reply) as endpoint:
-        models = ["--model", "small", "--reviewer-model", "big", "--base-url", endpoint.base_url]
-        scene.main([*models, "--runs", "4"])
-        asked = [request.body["model"] for request in endpoint.requests]
-    assert sorted(asked) == ["big"] * 4 + ["small"] * 8
-    assert (
-        endpoint.requests[0].body["temperature"] == 1.0
-    )  # a student that always says the same teaches nothing
-
-
-def test_it_runs_as_a_program() -> None:
-    done = subprocess.run(
-        [sys.executable, EXAMPLE, "--runs", "3"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.index("teacher v1") < done.stdout.index("reviewer v1")

@@ -225,16 +225,6 @@ def test_a_stopped_audit_goes_on_where_it_ended(log: GradedLog, tmp_path: Path) 
     assert many(second, "flags_raised") == len(flags(log.store)) == 20
 
 
-def test_a_refusing_endpoint_stops_with_nothing_stored(sqlite_log: GradedLog) -> None:
-    taught(sqlite_log, 5)
-    report, _ = review(sqlite_log.store, always(failure(401, "bad key")))
-    assert (
-        report.account.exit_code,
-        report.account.not_reached,
-        rows_of(sqlite_log.store, REVIEWED),
-    ) == (2, 5, [])
-
-
 def test_a_sample_is_a_share_that_never_grows_and_its_probability_is_kept(
     sqlite_log: GradedLog,
 ) -> None:
@@ -509,14 +499,6 @@ def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log: G
     stored = audit_recorded(sqlite_log.store, "supreme", "teacher")
     assert kinds(stored) == kinds(live)
     assert (stored.account.asked, stored.account.unparsable) == (3, 1)
-
-
-def test_grades_of_both_are_compared_as_labels(sqlite_log: GradedLog) -> None:
-    taught(sqlite_log, 2, label=GOOD)
-    report, _ = score(sqlite_log.store, by_number({1: WRONG}), kind="grade")
-    assert (many(report), many(report, "marked"), report.account.ok) == (2, 1, 2)
-    assert Label.HALLUCINATED.value in {row["label"] for row in rows_of(sqlite_log.store, JUDGMENT)}
-    assert {row["status"] for row in rows_of(sqlite_log.store, REVIEWED)} == {Status.OK.value}
 
 
 def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(

@@ -1,7 +1,6 @@
 """`judgeboard test controls`, as a person types it."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -48,17 +47,3 @@ def test_controls_are_made_and_judged(
     }
     assert run(judge[:-1]) == 0
     assert "nothing to judge" in capsys.readouterr().out
-
-
-def test_what_is_missing_is_named(
-    tmp_path: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    db = ["--db", address(sqlite_store)]
-    assert run(["test", "controls", "judge", "--judge", "lexical", *db]) == 2
-    assert "controls make" in capsys.readouterr().err
-    assert run(["test", "controls", "make", "--kinds", "worse", *db]) == 2
-    assert "passages_removed" in capsys.readouterr().err
-    assert run(["test", "controls", "make", "--db", str(tmp_path / "none.db")]) == 2
-    store_answers(sqlite_store, 2)
-    assert run(["test", "controls", "make", "--kinds", "hedges_removed", *db]) == 0
-    assert "suitable answers: 0" in capsys.readouterr().out

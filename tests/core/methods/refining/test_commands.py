@@ -158,17 +158,6 @@ def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store
     assert [request["max_tokens"] for request in written(endpoint)] == [64]
 
 
-def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from judgeboard.llm.recording_endpoint import failure
-
-    store_bad(sqlite_store)
-    with RecordingEndpoint(lambda _request, _number: failure(401, "no")) as endpoint:
-        assert run(reflect_words(sqlite_store, endpoint)) == 2
-    assert "same command" in capsys.readouterr().out
-
-
 def test_refine_says_in_json_what_came_of_each_prompt(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,15 +236,6 @@ def recorded(tmp_path: Path, *ratings: int | None) -> list[str]:
     return [*words, "--prompts", str(prompts), "--db", str(tmp_path / "d.db")]
 
 
-def test_recorded_ratings_name_the_prompt_a_line_an_attempt(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*recorded(tmp_path, 1, 2, 4), "--json"]) == 0
-    output = printed(capsys)
-    assert [one["rating"] for one in output["items"][0]["attempts"]] == [1, 2, 4]
-    assert output["passed"] == 1
-
-
 def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,16 +274,6 @@ def test_an_attempt_without_a_recorded_answer_is_not_rated(
     assert "'a/2'" in row
 
 
-def test_an_attempt_without_a_rating_says_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(recorded(tmp_path, 1, 2)) == 1
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    attempts = [row for row in rows if row[:1] == ["a"]]
-    assert [row[2] for row in attempts] == ["1", "2", "–", "–"]
-    assert "'a/3'" in attempts[2]
-
-
 def test_ratings_in_free_text_are_read_after_their_word_and_are_the_feedback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -338,29 +308,6 @@ def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(
     assert "--prompt" not in str(judge_options(version))
     assert run(["versions", "prompt", "refine v1", "--db", address(sqlite_store)]) == 0
     assert "{word}: 2" in capsys.readouterr().out
-
-
-def test_recorded_answers_and_ratings_need_no_endpoint(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    prompts, answers, replies = (
-        tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl")
-    )
-    prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
-    answers.write_text('{"response_id": "a/1", "raw": "15 degrees"}')
-    rating = {"evaluation": "good", "rating": 4, "feedback": ""}
-    replies.write_text(json.dumps({"response_id": "a/1", "raw": rating}))
-    words = [
-        "refine",
-        "--generator",
-        "writer",
-        "--generator-replies",
-        str(answers),
-        "--replies",
-        str(replies),
-    ]
-    assert run([*words, "--prompts", str(prompts), "--json", "--db", str(tmp_path / "d.db")]) == 0
-    assert printed(capsys)["passed"] == 1
 
 
 def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_store: Store) -> None:

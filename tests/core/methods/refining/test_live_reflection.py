@@ -7,10 +7,8 @@ import pytest
 from sqlalchemy import select
 
 import judgeboard
-from endpoint_scripts import in_turn
 from engines import on_sqlite
 from judgeboard.domain import RunState
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, verdict
 from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.methods.refining.queries import stored_attempts
 from judgeboard.methods.refining.reflect import Outcome
@@ -181,22 +179,6 @@ def test_the_original_is_kept_where_nothing_better_comes(new: Any, outcome: Outc
     assert (result.after is None) == (outcome is not Outcome.KEPT_ORIGINAL)
     if isinstance(new, Exception):
         assert result.error == f"RuntimeError: {new}"
-
-
-def test_a_failed_second_judgment_keeps_the_original() -> None:
-    replies = [verdict(groundedness=0.1, quality=1), completion("no"), completion("no")]
-    with RecordingEndpoint(in_turn(replies)) as endpoint:
-        result = judgeboard.reflect_blocking(
-            QUERY,
-            BAD,
-            PASSAGES,
-            MESSAGES,
-            generate=Generate(),
-            judge="rag",
-            model="m",
-            base_url=endpoint.base_url,
-        )
-    assert (result.answer, result.outcome, result.other) == (BAD, Outcome.SECOND_FAILED, GOOD)
 
 
 @pytest.mark.parametrize(

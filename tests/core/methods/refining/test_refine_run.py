@@ -154,19 +154,6 @@ def test_an_attempt_without_an_answer_is_recorded_and_not_rated(
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["no_answer", "passed"]
 
 
-def test_the_success_rating_and_the_limit_are_parameters(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
-    good, _ = refine(
-        sqlite_store, ratings(1, 3), prompts(tmp_path, QUESTION), rule=RefineRule(success_rating=3)
-    )
-    assert (good.passed, given(good)) == (1, [1, 3])
-    once, _ = refine(
-        sqlite_store, ratings(1, 3), prompts(tmp_path, QUESTION), rule=RefineRule(max_repeats=0)
-    )
-    assert (once.passed, given(once)) == (0, [1])
-
-
 def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store: Store, tmp_path: Path) -> None:
     first, _ = refine(sqlite_store, ratings(4), prompts(tmp_path, QUESTION))
     second, _ = refine(sqlite_store, ratings(4), prompts(tmp_path, QUESTION))

@@ -23,7 +23,6 @@ from judgeboard.llm.recording_endpoint import (
     failure,
 )
 from judgeboard.methods.refining.reflect import ReflectRule, ReflectSummary, reflect_pending
-from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
@@ -116,38 +115,18 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store)
     assert len(endpoint.requests) == 3
 
 
-@on_sqlite
-def test_an_answer_that_is_judged_already_takes_two_calls(store: Store) -> None:
-    store_bad(store, 3)
-    judge_first(store)
-    summary, endpoint = reflect(store, writing())
-    assert (summary.calls, len(endpoint.requests), summary.kept_new) == (6, 6, 3)
-
-
-def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_store: Store) -> None:
-    store_bad(sqlite_store)
-    _, endpoint = reflect(sqlite_store, writing())
-    [request] = written(endpoint)
-    assert request["messages"] == list(asked(0))
-    assert "temperature" not in request
-    assert request["max_tokens"] == 2048
-
-
-def test_a_temperature_is_sent_where_it_is_given(sqlite_store: Store) -> None:
-    store_bad(sqlite_store)
-    _, endpoint = reflect(sqlite_store, writing(), writer={"temperature": 0.7, "max_output": 99})
-    [request] = written(endpoint)
-    assert (request["temperature"], request["max_tokens"]) == (0.7, 99)
-
-
-@pytest.mark.parametrize("groundedness", [0.2, 0.1], ids=["equal", "lower"])
-def test_only_a_strictly_higher_groundedness_replaces_the_original(
-    sqlite_store: Store, groundedness: float
+@pytest.mark.parametrize(
+    ("own", "sent"),
+    [({}, (None, 2048)), ({"temperature": 0.7, "max_output": 99}, (0.7, 99))],
+)
+def test_the_generator_is_asked_the_same_messages_by_its_own_settings(
+    sqlite_store: Store, own: dict[str, float], sent: tuple[float | None, int]
 ) -> None:
     store_bad(sqlite_store)
-    summary, _ = reflect(sqlite_store, writing(granite=(groundedness, 4)))
-    assert (summary.kept_new, summary.kept_original, summary.second_failed) == (0, 1, 0)
-    assert [row["outcome"] for row in refinements(sqlite_store)] == ["kept_original"]
+    _, endpoint = reflect(sqlite_store, writing(), writer=own)
+    [request] = written(endpoint)
+    assert request["messages"] == list(asked(0))
+    assert (request.get("temperature"), request["max_tokens"]) == sent
 
 
 def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> None:
@@ -401,16 +380,6 @@ def test_a_rule_out_of_its_range_is_refused(changes: dict[str, int]) -> None:
         ReflectRule(**changes)
 
 
-def test_offline_judges_reflect_too(sqlite_store: Store) -> None:
-    store_bad(
-        sqlite_store,
-        answer="Marble dunes sing about violet engines while nobody in the harbour listens to them.",
-    )
-    with RecordingEndpoint(lambda _request, _number: completion("It is a rock.")) as endpoint:
-        summary = reflect_pending(sqlite_store, make_judge("lexical"), generator(endpoint))
-    assert (summary.kept_new, summary.calls) == (1, 1)
-
-
 EXAMPLE = Path(__file__).parents[4] / "examples" / "weather.py"
 
 
@@ -437,7 +406,7 @@ def test_the_scene_runs_as_its_docstring_says() -> None:
     assert done.stdout.endswith(f"passed: {PASSING}\n")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_impossible_temperatures_fail_and_15_passes_whenever_it_comes(
     weather: Any, seed: int
 ) -> None:
@@ -445,11 +414,6 @@ def test_impossible_temperatures_fail_and_15_passes_whenever_it_comes(
     assert (result.passed, result.answer) == (True, PASSING)
     assert all("15" not in one.answer for one in result.attempts[:-1])
     assert all(one.rating.rating == 1 for one in result.attempts[:-1])
-
-
-def test_a_limit_ends_the_scene_without_an_exception(weather: Any) -> None:
-    result = weather.main(["--seed", "6", "--max-repeats", "1"])
-    assert (result.passed, len(result.attempts), "-125 °C" in result.answer) == (False, 2, True)
 
 
 def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather: Any) -> None:

@@ -104,21 +104,6 @@ def test_a_blocking_call_does_not_hold_up_the_event_loop() -> None:
     assert asyncio.run(scene()).answer == "late"
 
 
-def test_a_call_that_uses_tools_inside_is_wrapped() -> None:
-    readings = iter([-125, 15])
-
-    def chat(messages: Messages) -> str:
-        talk = [*messages, {"role": "tool", "content": str(next(readings))}]
-        return f"It is {talk[-1]['content']} degrees."
-
-    def judge(messages: Messages) -> str:
-        good = "It is 15" in messages[-1]["content"]
-        return json.dumps({"evaluation": "", "rating": 4 if good else 1, "feedback": "impossible"})
-
-    result = judgeboard.refine(chat, judge).blocking("How warm is it?")
-    assert ("15" in result.answer, len(result.attempts)) == (True, 2)
-
-
 def test_the_limit_gives_the_last_answer_with_the_feedback_and_raises_nothing() -> None:
     chat = Chat()
     result = judgeboard.refine(chat, judging(1, 3, 2, 2)).blocking(QUESTION)

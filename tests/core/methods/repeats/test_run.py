@@ -197,23 +197,6 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     assert report.caveats == (note("temperature", temperature=0.7),)
 
 
-def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -> None:
-    log = GradedLog(sqlite_store)
-    rag_, ids = log.version("rag"), log.answers(3)
-    add(sqlite_store, rag_, ids[0], scored(2), scored(2))
-    add(sqlite_store, rag_, ids[1], scored(2), Verdict(Status.UNPARSABLE))
-    add(sqlite_store, rag_, ids[2], scored(4), scored(None))
-    with sqlite_store.reading() as connection:
-        report = repeats_report(connection, version="rag")
-    assert (report.main.items, report.main.incomplete, report.main.self_consistency.value) == (
-        1,
-        2,
-        1.0,
-    )
-    assert (report.account.ok, report.account.unparsable) == (5, 1)
-    assert report.main.accuracy.value is None
-
-
 def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -319,13 +302,6 @@ def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -
     ):
         assert run(["test", "repeats", *words, *db]) == 2
         assert says in capsys.readouterr().err
-
-
-def test_an_error_in_a_repeat_is_1(sqlite_store: Store) -> None:
-    store_answers(sqlite_store, 1)
-    with RecordingEndpoint(always(failure(400, "too long"))) as endpoint:
-        model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
-        assert run(["judge", *model, "--repeats", "2", "--db", address(sqlite_store)]) == 1
 
 
 @pytest.mark.shared

@@ -248,25 +248,6 @@ def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: S
         assert [tuple(row) for row in rows] == [(1, 1, "ok")]
 
 
-def test_after_an_outage_from_the_first_call_on_everything_is_asked_again(
-    sqlite_store: Store,
-) -> None:
-    ids = store_questions(sqlite_store, 1)
-    report, _ = ask_over(sqlite_store, outage(lambda _: True), ids)
-    assert (items(report), report.account.error, report.account.exit_code) == (0, 5, 1)
-    same, calls = ask_over(sqlite_store, Solver(), ids)
-    assert (calls, same.account.error, same.account.exit_code, counts(same)) == (
-        0,
-        5,
-        1,
-        {"failed_samples": 1},
-    )
-    with pytest.raises(BadInput, match="--rejudge failed"):
-        measure_self_reference(sqlite_store)
-    again, calls = ask_over(sqlite_store, Solver(), ids, again=True)
-    assert (calls, items(again), again.figure("selective").value) == (9, 1, 1)
-
-
 def test_a_failed_verdict_is_asked_again_in_its_order_alone(sqlite_store: Store) -> None:
     ids = store_questions(sqlite_store, 1)
     report, _ = ask_over(sqlite_store, outage(lambda number: number == 8), ids)
