@@ -2,7 +2,6 @@
 
 from .board import Added as Added, Board as Board, judge as judge, open as open
 from .cli.demo import sample_folder as sample_folder
-from .client.observing import observe as observe
 from .client.sending import (
     Client as Client,
     feedback as feedback,

@@ -314,7 +314,7 @@ receiver._writer.start()
 app = Starlette(routes=HttpTransport(receiver).routes())
 with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 9)) as http:
     reply = http.post("/squawks", json={"heard": "Is it dark?", "repeated": "Dark!"})
-    print(json.dumps([reply.status_code, reply.json(), "Send a squawk" in http.get("/api/docs").text]))
+    print(json.dumps([reply.status_code, reply.json(), "Send a squawk" in http.get("/api/openapi.json").text]))
 receiver._writer.stop()
 gather(store, utc_now() + timedelta(seconds=5))
 store.close()

@@ -1,8 +1,8 @@
 """The JSON bodies of requests with answers, judgments and feedback: their fields, and how they are read and stored.
 
-`/api/docs` and OpenAPI describe the fields, their types, and an example. The importers read answers
-and judgments, and also know other names of the fields. A test compares the fields and types here
-with what the importers take.
+OpenAPI describes the fields, their types, and an example. The importers read answers and judgments,
+and also know other names of the fields. A test compares the fields and types here with what the
+importers take.
 """
 
 import io

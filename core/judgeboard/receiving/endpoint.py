@@ -1,6 +1,5 @@
-"""The routes as data, and their description: OpenAPI for programs, a page for people."""
+"""The routes as data, and their description in the format of OpenAPI."""
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from importlib.metadata import version
@@ -10,7 +9,6 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response as Reply
 
-from judgeboard.formats.output import Column, Columns, Table, to_html
 from judgeboard.receiving.keys import INGEST
 from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Delivery
@@ -102,25 +100,6 @@ class Endpoint(NamedTuple):
         return operation
 
 
-def _type_words(field: Mapping[str, Any]) -> str:
-    """Return the type of a field, such as "number, 0 to 1" or "text or list"."""
-    options = [each for each in field.get("anyOf", [field]) if each.get("type") != "null"]
-    return " or ".join(dict.fromkeys(map(_one_type, options))) or "any"
-
-
-_MOST_SHOWN = 1_000_000  # the limit of an id says nothing
-_TYPES = {"string": "text", "array": "list", "boolean": "true or false"}
-
-
-def _one_type(schema: Mapping[str, Any]) -> str:
-    if "enum" in schema:
-        return ", ".join(map(str, schema["enum"]))
-    name = str(schema.get("type", "any"))
-    low, high = schema.get("minimum"), schema.get("maximum")
-    limits = "" if low is None or high is None or high > _MOST_SHOWN else f", {low:g} to {high:g}"
-    return _TYPES.get(name, name) + limits
-
-
 def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     """Return the description of the routes in the format of OpenAPI."""
     paths: dict[str, dict[str, Any]] = {}
@@ -128,40 +107,6 @@ def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         paths.setdefault(each.path, {})[each.method.lower()] = each.described()
     about = {"title": "Judgeboard receiver", "version": version("judgeboard")}
     return {"openapi": "3.1.0", "info": about, "paths": paths}
-
-
-_PATHS: Columns[Endpoint] = {
-    Column("Path"): lambda each: f"{each.method} {each.path}",
-    Column("What it does"): lambda each: each.summary,
-    Column("Body"): lambda each: each.request,
-    Column("Scope of the key"): lambda each: each.scope,
-}
-_FIELDS: Columns[tuple[str, Mapping[str, Any], bool]] = {
-    Column("Field"): lambda each: each[0],
-    Column("Type"): lambda each: _type_words(each[1]),
-    Column("Required"): lambda each: "yes" if each[2] else "",
-    Column("Description"): lambda each: each[1].get("description", ""),
-}
-_STATUSES: Columns[tuple[int, str]] = {
-    Column("Status"): lambda each: each[0],
-    Column("Meaning"): lambda each: each[1],
-}
-
-
-def documentation(endpoints: Iterable[Endpoint]) -> str:
-    """Return the page for people: the paths, the fields of their bodies, and the statuses."""
-    known = list(endpoints)
-    parts = [to_html(Table.of(known, _PATHS))]
-    for body in dict.fromkeys(each.body for each in known if each.body is not None):
-        paths = ", ".join(f"{each.method} {each.path}" for each in known if each.body is body)
-        schema = body.model_json_schema()
-        required = schema.get("required", ())
-        fields = [(name, field, name in required) for name, field in schema["properties"].items()]
-        example = json.dumps(body.example, ensure_ascii=False)
-        parts.append(to_html(Table.of(fields, _FIELDS), (paths, schema["description"], example)))
-    return "\n<hr>\n".join(
-        ["<!doctype html>", *parts, to_html(Table.of(STATUSES.items(), _STATUSES))]
-    )
 
 
 def reply_type(content_type: str) -> str:

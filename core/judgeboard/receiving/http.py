@@ -51,7 +51,6 @@ from judgeboard.receiving.endpoint import (
     IN_PATH,
     MULTIPART,
     Endpoint,
-    documentation,
     openapi,
     reply_type,
 )
@@ -182,7 +181,6 @@ class HttpTransport:
                 if not (end and IN_PATH.search(each.path))  # an id may have a slash at its end
             ),
             Route("/api/openapi.json", self._describe),
-            Route("/api/docs", self._list),
             Route("/healthz", self._health),
             Route("/readyz", self._ready),
         ]
@@ -190,10 +188,6 @@ class HttpTransport:
     async def _describe(self, _request: Request) -> Reply:
         """Reply with the paths in the format of OpenAPI."""
         return Reply(orjson.dumps(openapi(self.endpoints())), media_type=otlp.JSON)
-
-    async def _list(self, _request: Request) -> Reply:
-        """Reply with the paths as a page for people."""
-        return Reply(documentation(self.endpoints()), media_type="text/html")
 
     async def _health(self, _request: Request) -> Reply:
         """Reply that the server runs; reads no data."""

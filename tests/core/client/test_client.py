@@ -2,14 +2,13 @@
 
 import asyncio
 import atexit
-import json
 import logging
 import os
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -60,13 +59,6 @@ class Document:
 
     page_content: str
     metadata: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass
-class Reply:
-    """A message of LangChain, as far as it is read here."""
-
-    content: str
 
 
 class Node:
@@ -359,7 +351,7 @@ def test_a_program_sends_at_its_end_also_in_a_forked_process_and_imports_no_more
 ) -> None:
     program = """
 import os, sys, judgeboard
-judgeboard.record, judgeboard.observe
+judgeboard.record
 assert not {"httpx", "sqlalchemy", "pydantic"} & set(sys.modules)
 judgeboard.record("parent", "a")
 judgeboard.flush()
@@ -377,174 +369,6 @@ else:
         "parent at exit",
     ]
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer k"}
-
-
-def observed(client: judgeboard.Client) -> dict[str, tuple[Callable[[], Any], list[Any] | None]]:  # noqa: C901 - one function per form
-    """Functions of all forms by name, called, with the passages that they retrieve."""
-
-    @judgeboard.observe(client=client)
-    def text(question: str) -> str:
-        return f"to {question}"
-
-    @judgeboard.observe(client=client)
-    def texts(top_k: int, question: str) -> tuple[str, list[str]]:
-        return f"to {question}", ["p"]
-
-    @judgeboard.observe(client=client)
-    def mapping(inputs: dict[str, str]) -> dict[str, Any]:
-        return {"response": f"to {inputs['question']}", "contexts": ["p"]}
-
-    @judgeboard.observe(
-        client=client,
-        query="ask",
-        answer=lambda result: result[0]["said"],
-        passages=lambda _: ["p"],
-    )
-    def named(label: str, ask: str) -> list[dict[str, str]]:
-        return [{"said": f"to {ask}"}]
-
-    @judgeboard.observe(retriever=True)
-    def retrieve(_question: str) -> list[Document]:
-        return [Document("p")]
-
-    @judgeboard.observe(retriever=True)
-    async def retrieve_async(_question: str) -> list[Document]:
-        return [Document("p")]
-
-    @judgeboard.observe(client=client)
-    async def waiting(question: str) -> Any:
-        await asyncio.gather(retrieve_async(question))
-        return Reply(f"to {question}")
-
-    @judgeboard.observe(client=client)
-    def streaming(question: str) -> Iterator[str]:
-        retrieve(question)
-        yield "to "
-        yield question
-
-    @judgeboard.observe(client=client)
-    async def streaming_async(question: str) -> Any:
-        yield "to "
-        await retrieve_async(question)
-        yield question
-        yield {"documents": ["p"]}
-
-    async def collect(question: str) -> None:
-        retrieve(question)  # outside of the call: not one of its passages
-        async for _ in streaming_async(question):
-            await retrieve_async(question)
-
-    document = [{"text": "p"}]
-    return {
-        "text": (lambda: text("text"), None),
-        "texts": (lambda: texts(3, "texts"), ["p"]),
-        "mapping": (lambda: mapping({"question": "mapping"}), ["p"]),
-        "named": (lambda: named("label", ask="named"), ["p"]),
-        "waiting": (lambda: asyncio.run(waiting("waiting")), document),
-        "streaming": (lambda: [retrieve("x") for _ in streaming("streaming")], document),
-        "streaming_async": (lambda: asyncio.run(collect("streaming_async")), ["p"]),
-    }
-
-
-def test_functions_of_all_forms_are_observed(
-    server: RecordingEndpoint, client: judgeboard.Client
-) -> None:
-    for call, _ in observed(client).values():
-        call()
-    assert client.flush(60)
-    recorded = {
-        entry["query"]: (entry["answer"], entry.get("context"))
-        for entry in sent(server, "/api/responses")
-    }
-    expected = {name: (f"to {name}", passages) for name, (_, passages) in observed(client).items()}
-    assert json.dumps(recorded, sort_keys=True) == json.dumps(expected, sort_keys=True)
-
-
-def test_observing_changes_no_result_and_no_error(
-    server: RecordingEndpoint, client: judgeboard.Client, caplog: pytest.LogCaptureFixture
-) -> None:
-    @judgeboard.observe(
-        client=client, id_argument="request", query_type="faq", metadata={"build": 1}
-    )
-    def answer(question: str, request: str = "") -> str:
-        if question == "fail":
-            raise ZeroDivisionError
-        return "a"
-
-    @judgeboard.observe(client=client)
-    def number() -> int:
-        return 4
-
-    assert answer("q", request="r-1") == "a"
-    assert number() == 4
-    with pytest.raises(ZeroDivisionError):
-        answer("fail")
-    assert client.flush(60)
-    (entry,) = sent(server, "/api/responses")
-    assert (entry["external_id"], entry["query_type"]) == ("r-1", "faq")
-    assert entry["metadata"].keys() == {"build", "latency_ms"}
-    assert "number" in caplog.text
-
-
-def test_an_observed_generator_takes_and_returns_what_it_did_before(
-    server: RecordingEndpoint, client: judgeboard.Client
-) -> None:
-    closed: list[str] = []
-    last = "after an error"
-
-    @judgeboard.observe(client=client)
-    def streaming(question: str) -> Generator[str, str, int]:
-        try:
-            reply = yield f"to {question}, "
-            try:
-                yield reply
-            except KeyError:
-                yield last
-        finally:
-            closed.append(question)
-        return 7
-
-    @judgeboard.observe(client=client)
-    async def streaming_async(question: str) -> AsyncGenerator[str, str]:
-        try:
-            reply = yield f"to {question}, "
-            try:
-                yield reply
-            except KeyError:
-                yield last
-        finally:
-            closed.append(question)
-
-    def ask() -> None:
-        stream = streaming("sync")
-        assert (next(stream), stream.send("sent"), stream.throw(KeyError())) == (
-            "to sync, ",
-            "sent",
-            last,
-        )
-        with pytest.raises(StopIteration) as end:
-            next(stream)
-        assert end.value.value == 7
-        half_read = streaming("sync closed")
-        next(half_read)
-        half_read.close()
-
-    async def ask_async() -> None:
-        stream = streaming_async("async")
-        parts = (await anext(stream), await stream.asend("sent"), await stream.athrow(KeyError()))
-        assert parts == ("to async, ", "sent", last)
-        assert await anext(stream, None) is None
-        half_read = streaming_async("async closed")
-        await anext(half_read)
-        await half_read.aclose()
-        assert closed[-1] == "async closed"
-
-    ask()
-    asyncio.run(ask_async())
-    assert closed == ["sync", "sync closed", "async", "async closed"]
-    assert client.flush(60)
-    recorded = {entry["query"]: entry["answer"] for entry in sent(server, "/api/responses")}
-    assert recorded == {name: f"to {name}, sent{last}" for name in ("sync", "async")}
 
 
 def test_the_reason_of_an_answer_that_the_server_could_not_store_is_counted(
