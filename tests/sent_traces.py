@@ -102,6 +102,12 @@ def gzipped(body: bytes) -> dict[str, Any]:
     return {"content": gzip.compress(body), "headers": PROTOBUF | {"content-encoding": "gzip"}}
 
 
+def send(http: TestClient, sent: Sequence[Sent] | bytes, headers: Any = PROTOBUF) -> Any:
+    """Send spans, or the body of an export, as an exporter does; return the reply."""
+    body = sent if isinstance(sent, bytes) else request(sent)
+    return http.post("/v1/traces", content=body, headers=headers)
+
+
 @contextmanager
 def receiving(
     store: Store, client: str = "127.0.0.1", host: str = "localhost", **options: Any

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Column, Table, func, select
 
 from judgeboard.store.engine import Store
 
@@ -15,6 +15,13 @@ def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
     with store.reading() as connection:
         rows = connection.execute(select(table).order_by(table.c.id)).mappings()
         return [dict(row) for row in rows]
+
+
+def values_of(store: Store, column: Column[Any], *conditions: Any) -> list[Any]:
+    """Return the values of a column, by the ids of the rows."""
+    query = select(column).where(*conditions).order_by(column.table.c.id)
+    with store.reading() as connection:
+        return list(connection.execute(query).scalars())
 
 
 def row_count(store: Store, *tables: Table) -> int:

@@ -52,20 +52,6 @@ def test_empty_cells_are_absent_and_texts_are_read_by_their_field(reading):
 
 
 @pytest.mark.parametrize(
-    ("cell", "passages"),
-    [
-        ("[]", ()),
-        ("plain", ("plain",)),
-        ("[1] a citation", ("[1] a citation",)),
-        ('"{""a"": 1}"', ('{"a": 1}',)),
-    ],
-)
-def test_a_cell_of_context_is_a_list_only_where_it_is_json(reading, cell, passages):
-    (response,) = reading(f"query,answer,context\nq,a,{cell}\n".encode(), "log.csv")
-    assert response.passages == passages
-
-
-@pytest.mark.parametrize(
     ("record", "reason"),
     [
         (b"q", "1 cells, but the header has 2"),

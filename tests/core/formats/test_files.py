@@ -366,13 +366,3 @@ def test_an_export_of_responses_imports_as_the_same_responses(format_name, respo
         return
     stream.seek(0)
     assert list(read_records(stream, name=f"export.{format_name}")) == responses
-
-
-def test_csv_of_plain_responses_comes_back_too():
-    response = Response(
-        "default", "1", "why?", "because", ("a", "b"), asked_at=datetime(2026, 3, 1, tzinfo=UTC)
-    )
-    stream = io.BytesIO()
-    write_rows([response_row(response)], RESPONSE_COLUMNS, stream, "csv")
-    stream.seek(0)
-    assert list(read_records(stream, name="export.csv")) == [response]

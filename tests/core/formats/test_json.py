@@ -167,11 +167,6 @@ def test_a_value_that_was_not_measured_costs_no_answer(reading):
     assert response.metadata == {"y": [None]}
 
 
-def test_objects_on_several_lines_one_after_the_other_are_rows(reading):
-    text = "\n".join(json.dumps({"query": f"q{n}", "answer": "a"}, indent=2) for n in range(3))
-    assert [each.query for each in reading(text.encode())] == ["q0", "q1", "q2"]
-
-
 def test_pairs_of_surrogates_are_one_character(reading):
     (response,) = reading(b'{"query": "q", "answer": "\\ud83d\\ude00"}')
     assert response.answer == "😀"

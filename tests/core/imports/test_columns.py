@@ -22,39 +22,6 @@ def lines(reading):
     return {line.theirs or line.ours: line for line in reading.columns()}
 
 
-@pytest.mark.parametrize(
-    ("query", "answer", "context"),
-    [
-        ("question", "response", "contexts"),
-        ("user_input", "output", "retrieved_contexts"),
-        ("input", "actual_output", "retrieval_context"),
-        ("input", "actualOutput", "retrievalContext"),
-        ("Prompt", "Completion", "Retrieved Documents"),
-        ("prompt", "prediction", "passages"),
-        ("attributes.input.value", "attributes.output.value", "documents"),
-        ("query", "generated_answer", "context"),
-    ],
-)
-def test_the_names_of_other_tools_are_recognised(one, query, answer, context):
-    response = one({query: "q", answer: "a", context: ["p"]})
-    assert (response.query, response.answer, response.passages) == ("q", "a", ("p",))
-    assert response.metadata == {}
-
-
-def test_further_names_are_recognised(one):
-    row = {
-        "trace_id": 7,
-        "task_type": "QA",
-        "model": "m",
-        "ts": 1_700_000_000,
-        "ground_truth": "r",
-        "cost": 0.5,
-    }
-    response = one({"query": "q", "answer": "a", **row})
-    assert (response.external_id, response.query_type, response.generator_model) == ("7", "QA", "m")
-    assert (response.asked_at.year, response.reference, response.generator_cost) == (2023, "r", 0.5)
-
-
 def test_what_is_not_recognised_is_kept_in_metadata(one):
     response = one(
         {"query": "q", "answer": "a", "metadata": {"a": 1}, "split": "test", "a": 2, "none": None}
@@ -69,13 +36,6 @@ def test_the_first_of_two_names_wins_and_the_report_says_so(reading):
     report = {line.theirs: line for line in file.columns()}
     assert (report["answer"].ours, report["response"].ours) == ("answer", None)
     assert report["response"].how.endswith("from 'answer'")
-
-
-def test_what_was_retrieved_comes_before_the_ideal_context(one):
-    response = one(
-        {"input": "q", "actual_output": "a", "context": ["ideal"], "retrieval_context": ["found"]}
-    )
-    assert response.passages == ("found",)
 
 
 def test_a_source_id_is_not_a_source(one):
@@ -243,7 +203,6 @@ def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(tmp_path: Pa
 
 RESPONSE = {"id": "a", "question": "q", "response": "a"}
 GRADE = {"response_id": "a", "annotator": "Ada", "label": "grounded"}
-VERDICT = {"response_id": "a", "judge": "one", "quality": 3}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.responses import NO_PASSAGES
@@ -294,14 +293,6 @@ def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(
 
 
 @on_sqlite
-def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: Path) -> None:
-    file = tmp_path / "log.jsonl"
-    file.write_text("{\n" + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
-    summary = import_file(store, file)
-    assert counts(summary) == (2, 0, 1)
-
-
-@on_sqlite
 def test_a_file_that_breaks_off_early_gives_the_conversations_before(
     store: Store, tmp_path: Path
 ) -> None:
@@ -403,16 +394,3 @@ def test_a_mapping_of_question_and_answer_reads_a_conversation_by_its_columns(
     mapping = {"messages.0.content": "query", "messages.1.content": "answer"}
     assert bring(row, kind="responses", mapping=mapping).export is None
     assert texts(store) == [("c", "q1?", "Yes.")]
-
-
-def test_the_command_names_every_key_that_it_does_not_read(
-    tmp_path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = tmp_path / "log.jsonl"
-    rows = ({"id": name, "messages": turns(1, 2, lang="de", rating=0)} for name in "ab")
-    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")]) == 0
-    printed = capsys.readouterr().out
-    assert "lang (4 times)" in printed
-    assert "'rating': value 0" in printed
-    assert "--map 'rating=thumbs'" in printed

@@ -19,6 +19,7 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.reviews import is_current
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
+from stored_rows import values_of
 
 RATERS = ("ann", "bob")
 
@@ -186,11 +187,8 @@ def test_one_file_per_dimension_adds_its_dimension(
         == len(counted(log.store, dimension="safety"))
         == 5
     )
-    with log.store.reading() as connection:
-        notes = connection.execute(
-            select(REVIEW.c.note).where(is_current(), REVIEW.c.label.is_not(None))
-        ).scalars()
-        assert list(notes) == ["n"] * 5
+    notes = values_of(log.store, REVIEW.c.note, is_current(), REVIEW.c.label.is_not(None))
+    assert notes == ["n"] * 5
 
 
 def test_a_changed_score_replaces_this_score_alone(log: GradedLog, bring: Any) -> None:

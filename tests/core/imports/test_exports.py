@@ -12,7 +12,7 @@ from judgeboard.domain import Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import verdict_row
-from judgeboard.imports.exports.export import ExportRows, Keys, recognised
+from judgeboard.imports.exports.export import ExportRows, recognised
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
@@ -216,25 +216,6 @@ def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
     assert alone.title == "LangSmith feedback"
 
 
-@pytest.mark.parametrize(
-    ("keys", "row", "fits"),
-    [
-        (Keys("a", "b"), {"a": None, "b": None, "c": 1}, True),
-        (Keys("a", "b"), {"a": 1}, False),
-        (Keys("a", ("b", "c")), {"a": 1, "c": 1}, True),
-        (Keys("a", ("b", "c")), {"a": 1, "d": 1}, False),
-        (Keys("a", without=("b",)), {"a": 1, "b": 1}, False),
-        (Keys("a", holds=lambda row: row["a"] == 1), {"a": 1}, True),
-        (Keys("a", holds=lambda row: row["a"] == 1), {"a": 2}, False),
-        (Keys("a", holds=lambda row: row["a"] == 1), {}, False),
-    ],
-)
-def test_a_record_needs_the_keys_of_its_tool(
-    keys: Keys, row: dict[str, Any], *, fits: bool
-) -> None:
-    assert keys.fit(row) is fits
-
-
 def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared: Path) -> None:
     for name in SCORES:
         _, answers = opened(shared / "captures" / name)
@@ -282,6 +263,9 @@ def test_equal_answers_of_one_export_get_different_ids(tmp_path: Path) -> None:
         (r"['two\nlines', 'p']", ("two\nlines", "p")),
         ('["a", "b"]', ("a", "b")),
         ("[1] a passage, [2] another", ("[1] a passage, [2] another",)),
+        ("[]", ()),
+        ("plain", ("plain",)),
+        ('{"a": 1}', ('{"a": 1}',)),
         ("['a', 'b'] and more]", ("['a', 'b'] and more]",)),
     ],
 )

@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 
 from engines import on_sqlite
 from graded_log import GradedLog
@@ -28,6 +27,7 @@ from judgeboard.store.reviews import graded_by, reviewed_by_others
 from judgeboard.store.tables import REVIEW
 from pair_log import add_pairs, prefer_outside
 from queue_case import QueueCase, queue_case
+from stored_rows import values_of
 
 ROW = {"response_id": "r", "annotator": "ann"}
 
@@ -498,10 +498,6 @@ def test_a_file_of_an_earlier_release_is_known_again_when_grades_have_new_fields
         "at": "2026-03-01",
     }
     bring(row, kind="grades")
-    with case.store.reading() as connection:
-        keys = connection.execute(
-            select(REVIEW.c.request_key).where(REVIEW.c.import_batch_id.is_not(None))
-        ).scalars()
-        assert list(keys) == [
-            "import:bbf3ceaf345fd28e2ffce7d5b62e4f419a48cac8180c03d7b7c12a40cbe1e034"
-        ]
+    assert values_of(case.store, REVIEW.c.request_key, REVIEW.c.import_batch_id.is_not(None)) == [
+        "import:bbf3ceaf345fd28e2ffce7d5b62e4f419a48cac8180c03d7b7c12a40cbe1e034"
+    ]

@@ -291,12 +291,6 @@ def test_a_label_set_needs_labels_and_a_name_of_its_own(answers: Store) -> None:
 
 
 @on_sqlite
-def test_an_unknown_label_names_the_option(answers: Store) -> None:
-    summary = bring(answers, "grades", grades("mara", 4)[:1], label_set=None, dry_run=True)
-    assert "use --label-set NAME" in summary.first_rejected[0].reason
-
-
-@on_sqlite
 def test_the_command_reads_classes_and_suggests_the_comparison(
     answers: Store, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

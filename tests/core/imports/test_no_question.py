@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from engines import on_sqlite
 from judgeboard.domain import JudgeInput, Rejected, Status
@@ -21,6 +20,7 @@ from judgeboard.store.response_pages import response_page
 from judgeboard.store.responses import log_answers
 from judgeboard.store.tables import RESPONSE
 from judging_log import judge_once
+from stored_rows import values_of
 
 ANSWER = {
     "id": "a1",
@@ -59,9 +59,9 @@ def test_answers_without_questions_have_none_in_common(store: Store, bring: Any)
     assert (
         bring(*without_questions("old", 3), *without_questions("new", 3), kind="responses").new == 6
     )
+    # By answer and passages.
+    assert len(set(values_of(store, RESPONSE.c.evidence_group))) == 3
     with store.reading() as connection:
-        # By answer and passages.
-        assert len(set(connection.execute(select(RESPONSE.c.evidence_group)).scalars())) == 3
         assert log_answers(connection, "old") == []
         assert len(same_questions(connection, "old", "new").a) == 0
         assert {line.question for line in response_page(connection, RowFilter()).lines} == {

@@ -122,15 +122,6 @@ def test_what_is_no_pair_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="pairs")[0] == field
 
 
-def test_a_csv_says_the_same(reading):
-    head = "id,question,answer_a,answer_b,judge,verdict_order_ab,verdict_order_ba,options,human\n"
-    people = '"[{""annotator"": ""ada"", ""preference"": ""b""}]"'
-    row = f'p,which?,left,right,j,"{{""depth"": ""a""}}",,"[""x""]",{people}\n'
-    (got,) = reading((head + row).encode(), name="pairs.csv", kind="pairs")
-    assert (got.verdicts, got.pair.options) == ({AB: {"depth": A}}, ("x",))
-    assert got.people[0].aspects == {"overall": AspectPreference(B)}
-
-
 @pytest.mark.parametrize(
     ("word", "meant"),
     [

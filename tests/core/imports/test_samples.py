@@ -5,7 +5,6 @@ import json
 import pytest
 
 from judgeboard.domain import OVERALL, Preference, ResponseKind, Shown
-from judgeboard.imports.importing import import_file
 from judgeboard.imports.recorded import RecordedJudge
 
 ROW = {"id": "q", "question": "how many?", "samples": ["A", None, 3]}
@@ -65,18 +64,6 @@ def test_what_is_no_sample_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="samples")[0] == field
 
 
-def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(
-    sqlite_store, tmp_path
-) -> None:
-    file = tmp_path / "samples.jsonl"
-    rows = [ROW | {"id": f"q{n}", "raw": ["x"] * (n + 2)} for n in range(3)]
-    file.write_text("\n".join(map(json.dumps, rows)))
-    summary = import_file(sqlite_store, file, kind="samples")
-    assert (summary.new, summary.rejected) == (3, 0)
-    (message,) = summary.messages
-    assert ("'raw'" in message, "2 rows" in message) == (True, True)
-
-
 REPEAT = {
     "id": "r",
     "question": "?",
@@ -85,6 +72,17 @@ REPEAT = {
     "scale": "1-5",
     "model": "m",
 }
+
+
+@pytest.mark.parametrize(("kind", "row"), [("samples", ROW), ("repeats", REPEAT)])
+def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(bring, kind, row) -> None:
+    rows = [
+        row | {"id": f"q{n}", "samples": [1, None, 3], "raw": ["x"] * (n + 2)} for n in range(3)
+    ]
+    summary = bring(*rows, kind=kind)
+    assert (summary.new, summary.rejected) == (3, 0)
+    (message,) = summary.messages
+    assert ("'raw'" in message, "2 rows" in message) == (True, True)
 
 
 def test_an_answer_scored_three_times(one):
@@ -127,20 +125,3 @@ def test_a_judge_scores_an_answer_once_by_a_rubric_in_a_file(reading):
     ]
     first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="repeats")
     assert (first.scores, again.field, other.scores) == ((5,), "external_id", (4,))
-
-
-def test_a_list_of_another_length_is_left_out_of_repeated_scores(sqlite_store, tmp_path) -> None:
-    file = tmp_path / "repeats.jsonl"
-    row = {
-        "id": "r",
-        "question": "q",
-        "answer": "a",
-        "judge": "j",
-        "rubric": "clear?",
-        "scale": "1-5",
-    }
-    file.write_text(json.dumps({**row, "samples": [1, 2, 3], "raw": ["one", "two"]}))
-    summary = import_file(sqlite_store, file, kind="repeats", source="log")
-    assert (summary.new, summary.rejected) == (1, 0)
-    (message,) = summary.messages
-    assert ("'raw'" in message, "1 row" in message) == (True, True)

@@ -18,7 +18,8 @@ from judgeboard.imports.recorded import VerdictImport
 from judgeboard.store import responses
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
-from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+from sent_traces import Sent, gathered, receiving, send, trace
+from stored_rows import values_of
 
 TRACE, SPAN, UNKNOWN = Sent(1).trace_id, Sent(1).span_id, "f" * 32
 LANGFUSE = [
@@ -101,7 +102,7 @@ def test_scores_belong_to_the_answer_of_their_trace(
     tool: Any, form: str, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with receiving(store) as http:
-        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        send(http, trace(1))
     gathered(store)
     rows = [*tool(TRACE), *tool(UNKNOWN)]
     file = tmp_path / f"scores.{form}"
@@ -125,8 +126,8 @@ def test_scores_belong_to_the_answer_of_their_trace(
             for table in (FEEDBACK, JUDGMENT, REVIEW)
         }
         assert answered == {name: [TRACE] for name in answered}
-        assert connection.execute(select(JUDGMENT.c.groundedness)).scalar_one() == 0.2
-        assert connection.execute(select(REVIEW.c.label)).scalar_one() == "grounded"
+    assert values_of(store, JUDGMENT.c.groundedness) == [0.2]
+    assert values_of(store, REVIEW.c.label) == ["grounded"]
     rejected = (tmp_path / f"scores.{form}.verdicts.rejected.jsonl").read_text()
     assert UNKNOWN[:16] in rejected
 
@@ -149,7 +150,7 @@ def test_only_ids_of_spans_are_looked_for_in_all_responses(
 
 def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path: Path) -> None:
     with receiving(sqlite_store) as http:
-        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        send(http, trace(1))
     gathered(sqlite_store)
     file = tmp_path / "feedback.csv"
     file.write_text(f"trace_id,stars,user,at\n{TRACE},4,ann,2026-11-21T04:00:00Z\n{TRACE},0,ann,\n")
@@ -192,9 +193,7 @@ def test_a_thumb_without_a_time_that_a_file_changes_back_is_newer_and_the_same_f
     others = [{"response_id": f"a{number}", "thumbs": "up"} for number in (2, 3)]
 
     def thumbs() -> list[float]:
-        query = select(FEEDBACK.c.value).where(FEEDBACK.c.response_id == 1).order_by(FEEDBACK.c.id)
-        with log.store.reading() as connection:
-            return list(connection.execute(query).scalars())
+        return values_of(log.store, FEEDBACK.c.value, FEEDBACK.c.response_id == 1)
 
     files = {
         "first.jsonl": [up, *others, down, *others, up],

@@ -356,12 +356,15 @@ def test_a_title_above_the_names_of_a_sheet_is_no_name(sqlite_store: Store, tmp_
     for row in (
         ["Export of May"],
         [],
-        ["question", "answer"],
-        *([f"Can I {topic}?", "Yes."] for topic in TOPICS),
+        ["question", "answer", "contexts", "cost"],
+        *([f"Can I {topic}?", "Yes.", '["One.", "Two."]', 0.5] for topic in TOPICS),
     ):
         book.active.append(row)
     book.save(tmp_path / "log.xlsx")
-    assert import_file(sqlite_store, tmp_path / "log.xlsx").new == len(TOPICS)
+    answers = imported(sqlite_store, tmp_path / "log.xlsx")
+    assert [(each.passages, each.generator_cost) for each in answers] == [
+        (("One.", "Two."), 0.5)
+    ] * len(TOPICS)
 
 
 @pytest.mark.parametrize(
@@ -403,21 +406,6 @@ def test_columns_in_other_languages_are_found(
     assert (answers[3].query, answers[3].answer) == (question.format(3), reply.format(3))
     assert {each.query_type for each in answers} == {"a", "b"}
     assert len(rows_of(open_store(tmp_path / "log.db"), select(FEEDBACK.c.id))) == 12
-
-
-def test_an_excel_sheet_is_read_like_csv(sqlite_store: Store, tmp_path: Path) -> None:
-    book = Workbook()
-    sheet = book.active
-    assert sheet is not None
-    sheet.append(["id", "question", "answer", "contexts", "cost"])
-    for number in range(3):
-        row = answer(number)
-        sheet.append([row["id"], row["question"], row["answer"], '["One.", "Two."]', 0.5])
-    book.save(tmp_path / "log.xlsx")
-    answers = imported(sqlite_store, tmp_path / "log.xlsx")
-    assert [(each.passages, each.generator_cost) for each in answers] == [
-        (("One.", "Two."), 0.5)
-    ] * 3
 
 
 def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path: Path, capsys) -> None:

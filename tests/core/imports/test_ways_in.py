@@ -16,7 +16,7 @@ from judgeboard.text import as_utc
 from judgeboard.tools.history import Page, Window
 from judgeboard.tools.http import Http
 from judgeboard.tools.pull import known_histories, pull
-from sent_traces import PROTOBUF, gathered, receiving, request, trace
+from sent_traces import gathered, receiving, send, trace
 from tool_histories import TOOLS as FAKES
 from tool_histories import HistoryTool, LangsmithWithHistory, time_of
 
@@ -34,7 +34,7 @@ def receive(_store: Store, _name: str, tool: HistoryTool, http: TestClient) -> N
         if isinstance(tool, LangsmithWithHistory):
             reply = http.post("/runs/batch", json={"post": tool.runs(number), "patch": []})
         else:
-            reply = http.post("/v1/traces", content=request(trace(number)), headers=PROTOBUF)
+            reply = send(http, trace(number))
         assert reply.status_code == 200
     gathered(_store, after=100)
 

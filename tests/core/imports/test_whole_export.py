@@ -1,6 +1,5 @@
 """What is exported of the demo, and of a public data set, comes back whole into an empty database."""
 
-import gzip
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -173,28 +172,6 @@ def test_the_demo_comes_back_whole(
             (store, filled) if store.is_sqlite else (store,)
         ):  # the filled one is the same for both engines
             assert (import_file(again, file, kind=KINDS[table]).new, table) == (0, table)
-
-
-def test_ragtruth_comes_back_whole(
-    shared: Path, tmp_path: Path, new_store: Callable[[], Store]
-) -> None:
-    first, kept = new_store(), set[str]()
-    for name, kind in (("responses", "responses"), ("judgements", "verdicts"), ("human", "grades")):
-        with gzip.open(
-            shared / "data" / f"ragtruth.{name}.jsonl.gz", "rt", encoding="utf-8"
-        ) as lines:
-            rows = list(map(json.loads, lines))
-        kept = kept or {row["id"] for row in rows[::4]}  # of every kind of question
-        file = tmp_path / f"{name}.jsonl"
-        of_kept = (row for row in rows if row.get("response_id", row.get("id")) in kept)
-        file.write_text("".join(f"{json.dumps(row)}\n" for row in of_kept), encoding="utf-8")
-        assert import_file(first, file, kind=kind).rejected == 0
-    new = new_store()
-    for table in ("responses", "judgments", "reviews"):
-        file = tmp_path / f"{table}.csv"
-        export_tables(first, {table: file}, format="csv")
-        assert import_file(new, file, kind=KINDS[table]).rejected == 0
-        assert rows_of(new, table) == rows_of(first, table) != [], table
 
 
 def test_decisions_edits_and_undone_reviews_come_back(

@@ -17,7 +17,6 @@ import grpc
 import httpx
 import orjson
 import pytest
-from sqlalchemy import func, select
 
 from judgeboard.errors import TooLarge
 from judgeboard.receiving import limits, receiver
@@ -30,11 +29,7 @@ from judgeboard.traces.elements import JsonElements
 from sent_messages import export, listening
 from sent_traces import JSON, receiving
 from served import serving
-
-
-def count(store: Store, table: Any = RESPONSE) -> int:
-    with store.reading() as connection:
-        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+from stored_rows import row_count
 
 
 def answer(number: int, **fields: Any) -> dict[str, Any]:
@@ -78,7 +73,7 @@ def test_every_bomb_is_refused_on_every_route_transport_and_encoding(sqlite_stor
                     reply = http.post(bomb.path, content=sent.encoded(), headers=headers)
                     assert reply.status_code == 413, (shown, reply.text)
     assert len(shapes) >= 10
-    assert count(sqlite_store) == count(sqlite_store, SPAN) == 0
+    assert row_count(sqlite_store, RESPONSE, SPAN) == 0
 
 
 def resident_mb(process: int) -> float:
@@ -166,7 +161,7 @@ def test_a_large_request_is_stored_in_batches_and_its_reply_names_every_row(stor
     assert (reply["stored"], reply["rejected"]) == (1_198, 2)
     assert {each["row"] for each in reply["problems"]} == {1_101, 1_151}
     assert (again["stored"], again["unchanged"]) == (0, 1_100)
-    assert count(store) == 1_198
+    assert row_count(store, RESPONSE) == 1_198
 
 
 class Held:
@@ -254,7 +249,7 @@ def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store: Store, held:
     with receiving(sqlite_store) as http:
         asyncio.run(send(http.app))
     assert statuses == [400]
-    assert count(sqlite_store, SPAN) == 0
+    assert row_count(sqlite_store, SPAN) == 0
 
 
 def test_a_compressed_body_is_counted_while_it_comes() -> None:

@@ -38,8 +38,9 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judging_log import until
 from sent_messages import BODY, SERVICE, export, listening
-from sent_traces import PROTOBUF, gathered, log_request, receiving, request, trace
+from sent_traces import gathered, log_request, receiving, request, send, trace
 from served import free_port
+from stored_rows import values_of
 
 
 def bearer(token: str) -> list[tuple[str, str]]:
@@ -119,7 +120,7 @@ def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
             exporter = OTLPSpanExporter(address, insecure=True, compression=compression)
             assert exporter.export(list(readable_spans(body))) is SpanExportResult.SUCCESS
             exporter.shutdown()
-            assert http.post("/v1/traces", content=body, headers=PROTOBUF).status_code == 200
+            assert send(http, body).status_code == 200
     for each in (store, over_http):
         while gathered(each, after=100):
             pass
@@ -293,8 +294,7 @@ def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(
         grpc.StatusCode.UNAVAILABLE,
         grpc.StatusCode.CANCELLED,
     }  # exporters send these again
-    with store.reading() as connection:
-        assert acknowledged <= set(connection.execute(select(SPAN.c.external_id)).scalars())
+    assert acknowledged <= set(values_of(store, SPAN.c.external_id))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
 from judgeboard.store.traces import count_waiting_feedback, take_feedback
 from query_plans import plans_of, statements_of
-from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+from sent_traces import PROTOBUF, Sent, gathered, receiving, send, trace
+from stored_rows import values_of
 
 ANSWER = {
     "id": "r1",
@@ -94,8 +95,7 @@ def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> No
             other = {name: "r9", "source": "other", "query": "q", "answer": "a"}
             reply = http.post("/api/responses", json=other, headers=headers)
             assert (reply.status_code, "'shop', not 'other'" in reply.text) == (403, True)
-    with sqlite_store.reading() as connection:
-        assert list(connection.execute(select(RESPONSE.c.source)).scalars()) == ["shop"]
+    assert values_of(sqlite_store, RESPONSE.c.source) == ["shop"]
 
 
 @on_sqlite
@@ -138,7 +138,7 @@ def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store
             {"response_id": "r1", "kind": "thumbs", "value": 1, "user": "cleo"},
         ]
         assert http.post("/api/feedback", json=entries).json() == {"attached": 0, "waiting": 3}
-        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        send(http, trace(1))
         http.post("/api/responses", json=ANSWER)
         gathered(store)
         expected = [
@@ -163,11 +163,7 @@ def test_of_feedback_without_a_time_what_arrives_later_is_newer(store: Store) ->
             "/api/feedback", json=[thumb | {"thumbs": each} for each in ("down", "up", "down")]
         )
         http.post("/api/responses", json=ANSWER | {"feedback": {"thumbs": "up"}})
-    with store.reading() as connection:
-        values = (
-            connection.execute(select(FEEDBACK.c.value).order_by(FEEDBACK.c.id)).scalars().all()
-        )
-    assert values == [1, 0, 1, 0, 1]
+    assert values_of(store, FEEDBACK.c.value) == [1, 0, 1, 0, 1]
 
 
 def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(
@@ -218,7 +214,7 @@ def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Stor
     with store.writing() as connection:
         store_responses(connection, [Response("log", "r1", "q", "a")])
         assert count_waiting_feedback(connection) == 1
-        assert list(connection.execute(select(FLAG.c.rule)).scalars()) == ["poor_rating"]
+    assert values_of(store, FLAG.c.rule) == ["poor_rating"]
     assert feedback(store) == [("r1", "thumbs", 0.0, None)]
 
 
@@ -273,8 +269,7 @@ def test_feedback_on_a_known_answer_raises_its_flag_at_once(store: Store) -> Non
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)
         http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
-    with store.reading() as connection:
-        assert list(connection.execute(select(FLAG.c.rule)).scalars()) == ["poor_rating"]
+    assert values_of(store, FLAG.c.rule) == ["poor_rating"]
 
 
 def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from judgeboard.errors import BadInput
 from judgeboard.imports.exports.traced import OWN, SENT_BY
@@ -22,7 +22,8 @@ from judgeboard.store.tables import (
     VERSION,
 )
 from judgeboard.store.traces import set_rules
-from sent_traces import JSON, PROTOBUF, gathered, receiving, request, trace
+from sent_traces import JSON, PROTOBUF, gathered, receiving, send, trace
+from stored_rows import row_count, values_of
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
 EVALUATED = (
@@ -102,10 +103,7 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
             assert http.post("/api/public/scores", json=wrong).status_code == 400
     gathered(store)
     assert verdicts(store)[2:] == [(SCORED, "Langfuse", 0.4, None)]
-    with store.reading() as connection:
-        assert (
-            connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 2
-        )  # one a day of each
+    assert row_count(store, RUN) == 2  # one a day of each
 
 
 def _langfuse(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
@@ -140,7 +138,7 @@ def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
 def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send: Any) -> None:
     trace_id, seconds = trace(1)[0].trace_id, 0
     with receiving(store) as http:
-        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        send(http, trace(1))
         for thumb, groundedness in ((1, 0.9), (0, 0.2), (1, 0.9), (0, 0.2)):
             for name, value in (("user_thumbs", thumb), ("groundedness", groundedness)):
                 path, body = send(trace_id, name, value)
@@ -155,15 +153,10 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send
         # A trace that is read again says nothing new, and what users said elsewhere since then is
         # newer.
         http.post("/api/feedback", json={"trace_id": trace_id, "thumbs": "up"})
-        http.post(
-            "/v1/traces", content=request(trace(1, passages=2)), headers=PROTOBUF
-        )  # a late span
+        send(http, trace(1, passages=2))  # a late span
         gathered(store, after=seconds + 100)
     assert [value for _, _, value in feedback(store)] == [1, 0, 1, 0, 1]
-    with store.reading() as connection:
-        comments = (
-            connection.execute(select(FEEDBACK.c.comment).order_by(FEEDBACK.c.id)).scalars().all()
-        )
+    comments = values_of(store, FEEDBACK.c.comment)
     assert [each and each.removesuffix("\ufffd") for each in comments] == [*[WORDS] * 4, None]
 
 
@@ -281,9 +274,7 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
         (trace_id, "late-judge", 0.75, None),
     ]
     assert feedback(sqlite_store) == [(trace_id, "thumbs", 0.0)]
-    with sqlite_store.reading() as connection:
-        query = select(TRACE.c.reason).where(TRACE.c.external_id == trace_id)
-        reason = connection.execute(query).scalar_one()
+    [reason] = values_of(sqlite_store, TRACE.c.reason, TRACE.c.external_id == trace_id)
     for words in (
         "not used: helpfulness",
         "Scores of sessions are not used: coherence.",
@@ -358,7 +349,7 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
 ) -> None:
     sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
     with receiving(sqlite_store) as http:
-        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        send(http, trace(1))
         scores = [
             ("helpfulness", 4),
             ("quality", 3),

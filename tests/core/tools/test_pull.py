@@ -2,14 +2,12 @@
 
 import os
 import signal
-from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from engines import on_sqlite
 from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.domain import Role
@@ -18,17 +16,16 @@ from judgeboard.imports.exports.traced import OWN, SENT_BY
 from judgeboard.people.roster import add_person, admit
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW, RUN, TRACE
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW, RUN
 from judgeboard.text import as_utc
 from judgeboard.tools.history import Names, whole_traces
 from judgeboard.tools.pull import PullResult, pull
 from judging_log import address
 from recording_tool import Reply
-from sent_traces import PROTOBUF, gathered, receiving, request, trace
+from stored_rows import row_count, values_of
 from tool_histories import TOOLS as FAKES
 from tool_histories import (
     HistoryTool,
-    LangsmithWithHistory,
     OldLangfuseWithHistory,
     PhoenixWithHistory,
     time_of,
@@ -54,11 +51,7 @@ def pulled(store: Store, name: str, tool: HistoryTool, **options: Any) -> PullRe
 
 
 def counts(store: Store) -> dict[str, int]:
-    with store.reading() as connection:
-        return {
-            table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
-            for table in (RESPONSE, JUDGMENT, REVIEW, FEEDBACK)
-        }
+    return {table.name: row_count(store, table) for table in (RESPONSE, JUDGMENT, REVIEW, FEEDBACK)}
 
 
 def answers(store: Store) -> list[tuple[str, str, Any, str]]:
@@ -157,9 +150,7 @@ def test_a_killed_pull_goes_on_at_its_page(name: str, store: Store) -> None:
 
         with pytest.raises(_Killed):
             pulled(store, name, tool, progress=kill)
-        with store.reading() as connection:
-            position = connection.execute(select(PULL.c.position)).scalar_one()
-        assert position is not None
+        assert values_of(store, PULL.c.position) != [None]
         stored = counts(store)["response"]
         assert 0 < stored <= tool.count
         result = pulled(store, name, tool, now=LATER + timedelta(minutes=1), again_s=0)
@@ -256,7 +247,7 @@ def test_a_pull_is_one_import_of_each_kind(sqlite_store: Store) -> None:
     with sqlite_store.reading() as connection:
         batches = {batch.kind: batch for batch in list_batches(connection)}
         assert len(list_batches(connection)) == len(batches) == 2
-        assert connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 1
+    assert row_count(sqlite_store, RUN) == 1
     assert {kind: (batch.counts or {})["new"] for kind, batch in batches.items()} == {
         "responses": 8,
         "verdicts": 2,
@@ -328,63 +319,7 @@ def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(
     ]
 
 
-def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(
-    sqlite_store: Store,
-) -> None:
-    with receiving(sqlite_store) as http:
-        http.post("/v1/traces", content=request(trace(3)), headers=PROTOBUF)
-    gathered(sqlite_store)
-    with PhoenixWithHistory(3) as tool:
-        tool.given = [(3, "groundedness", 0.2, None, {}), (3, "label", "hallucinated", "mara", {})]
-        result = pulled(sqlite_store, "phoenix", tool)
-    assert Counter(source for *_, source in answers(sqlite_store)) == {
-        "shop": 1,
-        "phoenix:default": 2,
-    }
-    assert (result.new["verdicts"], result.new["grades"]) == (1, 1)
-
-
-@on_sqlite
-@pytest.mark.parametrize("pulled_first", [False, True])
-def test_a_run_of_langsmith_that_is_pulled_and_received_is_one_answer(
-    store: Store, pulled_first: bool
-) -> None:
-    with LangsmithWithHistory(3) as tool, receiving(store) as http:
-        tool.given = [(2, "groundedness", 0.2, None, {})]
-        if pulled_first:
-            pulled(store, "langsmith", tool)
-        assert http.post("/runs/batch", json={"post": tool.runs(2), "patch": []}).status_code == 200
-        gathered(store)
-        pulled(store, "langsmith", tool, now=LATER + timedelta(minutes=1))
-    assert [query for query, *_ in answers(store)] == [f"question {n}" for n in (1, 2, 3)]
-    assert counts(store)["judgment"] == 1
-    with store.reading() as connection:
-        assert connection.execute(select(TRACE.c.state)).scalar_one() == "made"
-
-
 def test_only_leads_pull(sqlite_store: Store) -> None:
     add_person(sqlite_store, "eve@example.org", Role.REVIEWER, "cli:root")
     with PhoenixWithHistory(1) as tool, pytest.raises(NotAllowed):
         pulled(sqlite_store, "phoenix", tool, actor=admit(sqlite_store, "eve@example.org"))
-
-
-def test_the_command_says_what_came_and_what_could_not_be_used(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    database = ("--db", str(sqlite_store.engine.url.database))
-    with PhoenixWithHistory(3) as tool:
-        tool.bad = {2}
-        assert run(["pull", "phoenix", "--url", tool.address, "--source", "shop", *database]) == 1
-        shown = capsys.readouterr().out
-        counts = (
-            "3 traces",
-            "2 answers",
-            "0 verdicts",
-            "0 grades",
-            "0 feedback",
-            "source: shop",
-            "1 item",
-        )
-        assert all(count in shown for count in counts)
-        assert run(["pull", "phoenix", "--url", tool.address, "--project", "none", *database]) == 2
-        assert "404" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from judgeboard.domain import Rejected
 from judgeboard.imports.reading import read_records
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW
+from stored_rows import values_of
 
 # Teacher, reviewer, person. The reviewer marks all five grades as wrong, and all five are wrong.
 PUBLISHED = [
@@ -100,15 +101,6 @@ def built(tmp_path: Path, kind: str, *rows: tuple[Any, Any, Any]) -> list[Any]:
         return list(reading)
 
 
-def test_a_mark_is_an_audit_of_the_grade(tmp_path: Path) -> None:
-    rows = [(1, 1, None), (1, 0, None), (0, 1, None), (0, 0, None)]
-    labels = [(each.judge, each.verdict.label) for each in built(tmp_path, "verdicts", *rows)]
-    assert labels == [("teacher", "grounded")] * 2 + [("teacher", "hallucinated")] * 2
-    audits = built(tmp_path, "audits", *rows)
-    assert [audit.correct for audit in audits] == [True, False, True, False]
-    assert {(audit.judge, audit.supreme_judge) for audit in audits} == {("teacher", "reviewer")}
-
-
 def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path: Path) -> None:
     rows = [
         ("It depends.", "Correctness: 1", "?"),
@@ -153,7 +145,7 @@ SEED = [
 
 @pytest.mark.parametrize("name", ["records.jsonl", "records.csv"])
 def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path
 ) -> None:
     names = ("student_answer", "teacher_grading", "reviewer_feedback", "human_grading")
     rows = [dict(zip(names, row, strict=True)) for row in SEED]
@@ -165,40 +157,9 @@ def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
         ).all()
         assert [answer[:2] for answer in answers] == [("", row[0]) for row in SEED]
         assert len({answer.evidence_group for answer in answers}) == 5
-        labels = (
-            connection.execute(select(JUDGMENT.c.label).order_by(JUDGMENT.c.response_id))
-            .scalars()
-            .all()
-        )
+        labels = values_of(store, JUDGMENT.c.label)
         assert labels == ["grounded", "grounded", "hallucinated", "hallucinated", "grounded"]
-        marks = (
-            connection.execute(select(JUDGMENT_REVIEW.c.correct).order_by(JUDGMENT_REVIEW.c.id))
-            .scalars()
-            .all()
-        )
+        marks = values_of(store, JUDGMENT_REVIEW.c.correct)
         assert marks == [False, True, True, False, True]
-        people = (
-            connection.execute(select(REVIEW.c.label).order_by(REVIEW.c.response_id))
-            .scalars()
-            .all()
-        )
+        people = values_of(store, REVIEW.c.label)
         assert people == ["hallucinated", "grounded", "hallucinated", "grounded", "grounded"]
-    capsys.readouterr()
-    assert run(["agreement", "--json", *database]) == 0
-    agreement = json.loads(capsys.readouterr().out)
-    n = next(
-        row["value"] for row in agreement["rows"] if (row["figure"], row["slice"]) == ("n", None)
-    )
-    assert (agreement["title"], n) == ("teacher v1", 5)
-    assert (
-        run(["test", "audit", "teacher", "--recorded", "--by", "reviewer", "--json", *database])
-        == 0
-    )
-    report = json.loads(capsys.readouterr().out)
-    assert measured(report) == ([5, 2, 5], {"marks_precision": 1, "marks_recall": 1})
-    for form in ("jsonl", "csv"):
-        exported = tmp_path / f"answers.{form}"
-        assert run(["export", "responses", "-o", str(exported), *database]) == 0
-        other = ("--db", str(tmp_path / f"{form}.db"))
-        # An own export comes back whole.
-        assert run(["import", str(exported), *other]) == 0

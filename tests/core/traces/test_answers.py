@@ -114,37 +114,6 @@ def test_the_root_gives_question_answer_time_and_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "returned"),
-    [
-        ({"question": QUESTION}, {"answer": ANSWER}),
-        ({"args": [QUESTION], "kwargs": {}}, [ANSWER, "0af7651916cd43dd"]),
-        ({"args": [], "kwargs": {"query": QUESTION, "user_id": "u-7"}}, {"output": ANSWER}),
-        (
-            {"messages": [{"role": "user", "content": QUESTION}]},
-            {"content": ANSWER, "role": "assistant"},
-        ),
-        ([["system", "Be brief."], ["human", QUESTION]], {"response": ANSWER, "ids": [1, 2]}),
-        (
-            {"input": QUESTION},
-            {
-                "messages": [
-                    {"type": "human", "content": QUESTION},
-                    {"type": "ai", "content": ANSWER},
-                ]
-            },
-        ),
-        (QUESTION, {"result": ANSWER, "source_documents": [{"page_content": FIRST}]}),
-        (QUESTION, {"choices": [{"message": {"role": "assistant", "content": ANSWER}}]}),
-    ],
-)
-def test_questions_and_answers_are_found_in_what_applications_pass(
-    given: Any, returned: Any
-) -> None:
-    written = [each if isinstance(each, str) else json.dumps(each) for each in (given, returned)]
-    assert pair(answered(chain(1, None, *written))) == (QUESTION, ANSWER)
-
-
-@pytest.mark.parametrize(
     "output", ["<generator object stream at 0x7f5e>", "", None, '{"documents": []}']
 )
 def test_a_root_without_an_answer_takes_that_of_the_last_model(output: str | None) -> None:
