@@ -16,19 +16,15 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from sent_traces import JSON, PROTOBUF
 
 TYPES = (
-    *(
-        "application/json",
-        "application/x-protobuf",
-        "application/json; charset=utf-8",
-        "text/plain",
-        "",
-    ),
-    *(
-        "application/grpc",
-        "multipart/form-data; boundary=x",
-        "multipart/form-data",
-        "application/x-protobuf;;",
-    ),
+    "application/json",
+    "application/x-protobuf",
+    "application/json; charset=utf-8",
+    "text/plain",
+    "",
+    "application/grpc",
+    "multipart/form-data; boundary=x",
+    "multipart/form-data",
+    "application/x-protobuf;;",
 )
 ENCODINGS = ("gzip", "deflate", "identity", "br", "GZIP", "gzip, gzip", "")
 WRONG: tuple[Any, ...] = (
@@ -259,21 +255,17 @@ def other_values(request: Request, chance: Random) -> Request:
 
 
 MUTATIONS = (
-    *(
-        (same, 2),
-        (flipped, 20),
-        (overwritten, 12),
-        (wrong_wire_type, 12),
-        (cut, 8),
-        (without_a_part, 8),
-        (doubled, 1),
-    ),
-    *(
-        (other_type, 6),
-        (other_encoding, 5),
-        (compressed, 6),
-        (bomb, 0.3),
-        (deep, 5),
-        (other_values, 20),
-    ),
+    (same, 2),
+    (flipped, 20),
+    (overwritten, 12),
+    (wrong_wire_type, 12),
+    (cut, 8),
+    (without_a_part, 8),
+    (doubled, 1),
+    (other_type, 6),
+    (other_encoding, 5),
+    (compressed, 6),
+    (bomb, 0.3),
+    (deep, 5),
+    (other_values, 20),
 )

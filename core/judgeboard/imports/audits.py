@@ -57,15 +57,19 @@ class AuditImport(RecordedImport[ImportedAudit]):
         **{
             name: (name,)
             for name in (
-                *(
-                    "source",
-                    "judge",
-                    "judge_version",
-                    "judgment_ask",
-                    "judgment_repeat",
-                    "supreme_judge",
-                ),
-                *("supreme_judge_version", "ask", "correct", "status", "reasoning", "raw", "error"),
+                "source",
+                "judge",
+                "judge_version",
+                "judgment_ask",
+                "judgment_repeat",
+                "supreme_judge",
+                "supreme_judge_version",
+                "ask",
+                "correct",
+                "status",
+                "reasoning",
+                "raw",
+                "error",
                 "inclusion_probability",
             )
         },

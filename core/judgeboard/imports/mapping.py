@@ -288,7 +288,10 @@ class _Trial:
         self._files: Counter[str] = Counter()  # values that are no question or answer
         cells = [
             Cells(
-                *(values, taken, others, first.textual),
+                values,
+                taken,
+                others,
+                first.textual,
                 meanings=first.meanings,
                 dates=order,
                 judged=any(map(is_beside, taken)),

@@ -29,18 +29,18 @@ ROLE_NAMES = (
 )
 TEXT_NAMES = ("content", "text", "message", "value", "body", "utterance", "message_text", "msg")
 MESSAGES_NAMES = (
-    *(
-        "messages",
-        "turns",
-        "conversation",
-        "conversations",
-        "chat_history",
-        "dialogue",
-        "dialog",
-        "history",
-        "chat",
-    ),
-    *("transcript", "chat_messages", "chatbot"),
+    "messages",
+    "turns",
+    "conversation",
+    "conversations",
+    "chat_history",
+    "dialogue",
+    "dialog",
+    "history",
+    "chat",
+    "transcript",
+    "chat_messages",
+    "chatbot",
 )
 
 

@@ -357,27 +357,23 @@ _PEOPLE = frozenset(
 )
 _METRICS = frozenset(
     {
-        *(
-            "faithfulness",
-            "groundedness",
-            "relevancy",
-            "relevance",
-            "correctness",
-            "precision",
-            "recall",
-            "similarity",
-        ),
-        *(
-            "coherence",
-            "fluency",
-            "completeness",
-            "accuracy",
-            "clarity",
-            "conciseness",
-            "toxicity",
-            "helpfulness",
-            "harmfulness",
-        ),
+        "faithfulness",
+        "groundedness",
+        "relevancy",
+        "relevance",
+        "correctness",
+        "precision",
+        "recall",
+        "similarity",
+        "coherence",
+        "fluency",
+        "completeness",
+        "accuracy",
+        "clarity",
+        "conciseness",
+        "toxicity",
+        "helpfulness",
+        "harmfulness",
     }
 )
 _OF_PASSAGES = frozenset(

@@ -18,19 +18,21 @@ MISSING = frozenset({"nan", "n/a", "na", "null", "none", "<na>"})
 
 NO_VERDICT = frozenset(
     {
-        *(
-            "",
-            "-",
-            "?",
-            "abstain",
-            "error",
-            "failed to judge",
-            "invalid",
-            "no verdict",
-            "not available",
-            "parse error",
-        ),
-        *("refused", "timeout", "unknown", "unparsable", *MISSING),
+        "",
+        "-",
+        "?",
+        "abstain",
+        "error",
+        "failed to judge",
+        "invalid",
+        "no verdict",
+        "not available",
+        "parse error",
+        "refused",
+        "timeout",
+        "unknown",
+        "unparsable",
+        *MISSING,
     }
 )
 """Words (`word_of`) with which judges say that they gave no usable verdict. "failed" may be the verdict bad."""

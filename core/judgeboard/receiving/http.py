@@ -155,12 +155,10 @@ class HttpTransport:
 
     def _of_sdk(self, request: SdkRequest) -> Endpoint:
         return Endpoint(
-            *(
-                request.path,
-                request.summary,
-                request.content,
-                partial(self._take_of_sdk, request.read),
-            ),
+            request.path,
+            request.summary,
+            request.content,
+            partial(self._take_of_sdk, request.read),
             body=request.body,
             listed=request.listed,
             other_type=MULTIPART if request.multipart else None,

@@ -110,7 +110,8 @@ _RECORDS = Export(
     "argilla",
     (
         Keys(
-            *("fields", "responses"),
+            "fields",
+            "responses",
             holds=lambda row: (
                 isinstance(row["fields"], dict) and isinstance(row["responses"], dict | list)
             ),

@@ -509,27 +509,23 @@ _MOST_IN_REPLY = 100  # runs and feedback in one reply
 _CURSOR = ("cursors", "next")  # where a reply has the position of the next page
 _NAMES = Names("trace_id", "parent_run_id", "start_time", "end_time")
 _FIELDS_OF_RUN = (
-    *(
-        "id",
-        "trace_id",
-        "parent_run_id",
-        "name",
-        "run_type",
-        "start_time",
-        "end_time",
-        "inputs",
-        "outputs",
-        "error",
-    ),
-    *(
-        "extra",
-        "tags",
-        "prompt_tokens",
-        "completion_tokens",
-        "total_cost",
-        "dotted_order",
-        "session_id",
-    ),
+    "id",
+    "trace_id",
+    "parent_run_id",
+    "name",
+    "run_type",
+    "start_time",
+    "end_time",
+    "inputs",
+    "outputs",
+    "error",
+    "extra",
+    "tags",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_cost",
+    "dotted_order",
+    "session_id",
 )
 
 
@@ -669,7 +665,7 @@ def _log_record(feedback: Mapping[str, Any]) -> LogRecord:
     trace, run = feedback.get("trace_id"), feedback.get("run_id")
     if trace is None and run is None:
         raise BadInput("a feedback needs run_id or trace_id: feedback on projects is not stored")
-    return log_record(read, *(_uuid(trace or run).hex, _uuid(run or trace).hex[16:]), own)
+    return log_record(read, _uuid(trace or run).hex, _uuid(run or trace).hex[16:], own)
 
 
 TOOL = Tool(

@@ -99,22 +99,23 @@ _TYPES = {
     "reranking": Operation.RERANKING,
 }
 _INPUTS = (
-    *("record_root.input", "retrieval.query_text", "reranking.query_text", "mcp.input_arguments"),
-    *("graph_node.input_state", "graph_task.input_state", "workflow.input_event"),
+    "record_root.input",
+    "retrieval.query_text",
+    "reranking.query_text",
+    "mcp.input_arguments",
+    "graph_node.input_state",
+    "graph_task.input_state",
+    "workflow.input_event",
 )
 _OUTPUTS = (
-    *(
-        "record_root.output",
-        "retrieval.retrieved_contexts",
-        "graph_node.output_state",
-        "graph_task.output_state",
-    ),
-    *(
-        "reranking.output_context_texts",
-        "mcp.output_content",
-        "workflow.output_event",
-        "call.return",
-    ),
+    "record_root.output",
+    "retrieval.retrieved_contexts",
+    "graph_node.output_state",
+    "graph_task.output_state",
+    "reranking.output_context_texts",
+    "mcp.output_content",
+    "workflow.output_event",
+    "call.return",
 )
 
 

@@ -184,14 +184,17 @@ def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Sto
     )
     messages = [
         reply("Hello, what can I do?"),
-        *(user("q1"), reply(None, **call), {"role": "tool", "content": found}, reply("a1")),
-        *(
-            user("q2"),
-            reply("Let me look.", **call),
-            {"role": "tool", "content": "42 in stock"},
-            reply("a2"),
-        ),
-        *(user("q3"), {"role": "tool", "content": "x"}, reply("a3", context=["own"])),
+        user("q1"),
+        reply(None, **call),
+        {"role": "tool", "content": found},
+        reply("a1"),
+        user("q2"),
+        reply("Let me look.", **call),
+        {"role": "tool", "content": "42 in stock"},
+        reply("a2"),
+        user("q3"),
+        {"role": "tool", "content": "x"},
+        reply("a3", context=["own"]),
     ]
     bring({"id": "c", "messages": messages}, kind="responses")
     assert [

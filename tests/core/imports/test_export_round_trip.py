@@ -172,6 +172,7 @@ def test_preferences_are_told_with_those_they_replaced(
     assert [
         (row["reviewer"], row["replaces"], row["aspects"]["depth"]["value"]) for row in rows
     ] == [
-        *(("ada", None, None), ("bo", None, -1)),
+        ("ada", None, None),
+        ("bo", None, -1),
         ("bo", rows[1]["review"], 2),
     ]

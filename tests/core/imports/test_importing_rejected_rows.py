@@ -220,17 +220,16 @@ OF_PUBLIC_PAIRS = {
 }  # not with `human`
 OF_SCHEMAS = {"label_schema", "fields"}  # a schema comes from a file of its own
 OF_RESPONSES = {
-    *(
-        "external_id",
-        "label",
-        "label_implied",
-        "groundedness",
-        "quality",
-        "spans",
-        "corrected_answer",
-        "failure_modes",
-    ),
-    *("dimension", "score"),
+    "external_id",
+    "label",
+    "label_implied",
+    "groundedness",
+    "quality",
+    "spans",
+    "corrected_answer",
+    "failure_modes",
+    "dimension",
+    "score",
 }
 # By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store
 # needs to accept it.

@@ -25,8 +25,11 @@ def test_a_pair_by_the_names_that_files_have(one):
     }
     got = pair(one, response_a="r1", note="kept", **row).pair
     assert (got.source, got.external_id, got.question, got.answer_a, got.answer_b) == (
-        *("default", "p", "which?"),
-        *("left", ""),
+        "default",
+        "p",
+        "which?",
+        "left",
+        "",
     )
     assert (got.query_type, got.options, got.model_a, got.model_b) == (
         "math",
@@ -250,7 +253,9 @@ def test_a_verdict_in_one_order(one):
     )
     comparison = got.comparison
     assert (got.pair_id, got.judge, comparison.shown, comparison.preferences) == (
-        *("p", RecordedJudge("j"), Shown.BA),
+        "p",
+        RecordedJudge("j"),
+        Shown.BA,
         {"overall": Preference.TIE},
     )
     record = comparison.record

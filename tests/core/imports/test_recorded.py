@@ -433,8 +433,11 @@ def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents)
         ("m v2", "by speed", "1-5", {"scale": "1-5"}),
     ]
     assert judged == [
-        *((0, "ok", None, 5), (1, "ok", None, 4)),
-        *((0, "ok", None, 1), (1, "unparsable", None, None), (2, "ok", None, 3)),
+        (0, "ok", None, 5),
+        (1, "ok", None, 4),
+        (0, "ok", None, 1),
+        (1, "unparsable", None, None),
+        (2, "ok", None, 3),
     ]
     assert {*values_of(store, RESPONSE.c.kind)} == {"candidate"}
     before = contents()

@@ -246,22 +246,22 @@ def test_feedback_is_read(one, column, value, expected):
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        *(
-            ("thumbs", 2),
-            ("thumbs", 0.5),
-            ("stars", 0),
-            ("stars", 6),
-            ("stars", "up"),
-            ("stars", True),
-        ),
-        *(("feedback", "so-so"), ("feedback", {"score": 1}), ("feedback", [1])),
-        *(("feedback", {"thumbs": 1, "stars": 5}), ("feedback", {"stars": "4"}), ("feedback", -2)),
+        ("thumbs", 2),
+        ("thumbs", 0.5),
+        ("stars", 0),
+        ("stars", 6),
+        ("stars", "up"),
+        ("stars", True),
+        ("feedback", "so-so"),
+        ("feedback", {"score": 1}),
+        ("feedback", [1]),
+        ("feedback", {"thumbs": 1, "stars": 5}),
+        ("feedback", {"stars": "4"}),
+        ("feedback", -2),
         ("feedback", {"stars": 4, "at": "yesterday"}),
-        *(
-            ("feedback", {"rating": 1}),
-            ("feedback", {"rating": "up", "user_rating": 4}),
-            ("feedback", {"rating": None}),
-        ),
+        ("feedback", {"rating": 1}),
+        ("feedback", {"rating": "up", "user_rating": 4}),
+        ("feedback", {"rating": None}),
     ],
 )
 def test_what_is_no_feedback_is_kept_in_metadata(one, column, value):

@@ -70,18 +70,23 @@ def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
 @pytest.mark.parametrize(
     "word",
     [
-        *(
-            "Invalid",
-            "N/A",
-            " error ",
-            "unparsable",
-            "timeout",
-            "parse error",
-            "Parse_Error",
-            "refused",
-            "unknown",
-        ),
-        *("?", "-", "not available", "abstain", "failed to judge", "null", "nan", "NaN"),
+        "Invalid",
+        "N/A",
+        " error ",
+        "unparsable",
+        "timeout",
+        "parse error",
+        "Parse_Error",
+        "refused",
+        "unknown",
+        "?",
+        "-",
+        "not available",
+        "abstain",
+        "failed to judge",
+        "null",
+        "nan",
+        "NaN",
     ],
 )
 def test_a_word_for_no_verdict_is_an_unusable_verdict_and_keeps_its_text(one, word):
@@ -120,7 +125,8 @@ def test_a_number_on_a_scale_of_its_own_is_never_a_quality(one):
     ).verdict
     assert verdict.quality is None
     assert [(each.dimension, each.value, each.scale) for each in verdict.scores] == [
-        *(("score", 0.25, "0-1"), ("depth", 1, "0-1")),
+        ("score", 0.25, "0-1"),
+        ("depth", 1, "0-1"),
         ("style", None, "0-1"),
     ]
     assert one({**ROW, "quality": 3, "scale": "1-4"}, kind="verdicts").verdict.quality == 3

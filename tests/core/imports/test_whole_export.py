@@ -142,7 +142,8 @@ def add_schema(store: Store) -> None:
 @pytest.mark.parametrize(
     ("store", "format_name"),
     [
-        *(("sqlite", "csv"), ("sqlite", "parquet")),
+        ("sqlite", "csv"),
+        ("sqlite", "parquet"),
         pytest.param("postgres", "jsonl", marks=pytest.mark.postgres),
     ],
     indirect=["store"],

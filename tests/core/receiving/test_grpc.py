@@ -93,8 +93,15 @@ def stored(store: Store) -> tuple[list[Any], list[Any]]:
     """The answers and the ids of the spans."""
     columns = RESPONSE.c
     answers = select(
-        *(columns.external_id, columns.source, columns.query, columns.answer, columns.passages),
-        *(columns.generator_model, columns.messages, columns.asked_at, columns.extra),
+        columns.external_id,
+        columns.source,
+        columns.query,
+        columns.answer,
+        columns.passages,
+        columns.generator_model,
+        columns.messages,
+        columns.asked_at,
+        columns.extra,
     )
     spans = select(TRACE.c.external_id, SPAN.c.kind, SPAN.c.external_id).join_from(SPAN, TRACE)
     with store.reading() as connection:
@@ -168,7 +175,9 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Stor
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(kind="refused"), limit=9)
     assert {(event.actor, event.details["status"]) for event in events} == {
-        *(("key:unknown", 401), ("key:reader", 403), ("key:other", 403))
+        ("key:unknown", 401),
+        ("key:reader", 403),
+        ("key:other", 403),
     }
 
 

@@ -307,7 +307,7 @@ def test_a_bucket_fills_again() -> None:
         rates.take("k", 2),
         rates.take("other", 2),
         rates.take("k", None),
-    ] == [*(True, False, True, True)]
+    ] == [True, False, True, True]
 
 
 def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store: Store) -> None:

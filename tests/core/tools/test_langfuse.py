@@ -273,12 +273,10 @@ def test_langfuse_adds_to_spans_of_other_libraries_without_calling_them_its_own(
 @pytest.mark.parametrize(
     ("kind", "operation"),
     [
-        *(
-            ("retriever", Operation.RETRIEVAL),
-            ("tool", Operation.TOOL),
-            ("agent", Operation.APP),
-            ("chain", Operation.APP),
-        ),
+        ("retriever", Operation.RETRIEVAL),
+        ("tool", Operation.TOOL),
+        ("agent", Operation.APP),
+        ("chain", Operation.APP),
         *((kind, Operation.CHECK) for kind in ("evaluator", "guardrail")),
         *((kind, Operation.OTHER) for kind in ("embedding", "event")),
     ],
