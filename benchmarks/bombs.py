@@ -31,11 +31,7 @@ MOST_MB, MOST_SECONDS, MOST_WAIT = 60, 2.0, 1.0
 AT_ONCE = 3
 RUN_ID = "0198f2a1-0000-7000-8000-000000000001"
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-JSON, PROTOBUF, MULTIPART = (
-    "application/json",
-    "application/x-protobuf",
-    "multipart/form-data; boundary=abc",
-)
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
 SERVICES = {
     "/v1/traces": "opentelemetry.proto.collector.trace.v1.TraceService",
     "/v1/logs": "opentelemetry.proto.collector.logs.v1.LogsService",
@@ -83,13 +79,11 @@ RECORDS: Mapping[str, bytes] = {
     "/api/public/scores": b'{"traceId":"%s","name":"a","value":1}' % TRACE_ID.encode(),
     "/api/public/ingestion": b'{"type":"score-create","body":{"traceId":"%s","name":"a","value":1}}'
     % TRACE_ID.encode(),
-    "/runs/batch": b'{"id":"%s","end_time":1}' % RUN_ID.encode(),
     "/feedback": b'{"run_id":"%s","key":"a","score":1}' % RUN_ID.encode(),
     "/api/reviews": b'{"reviewer":"a","flag":1}',
 }
 AROUND: Mapping[str, bytes] = {
     "/api/public/ingestion": b'{"batch":%s}',
-    "/runs/batch": b'{"post":%s}',
 }
 FIELDS: Mapping[str, bytes] = {
     "/api/responses": b'{"query":"q","answer":"a","context":%s}',
@@ -97,7 +91,6 @@ FIELDS: Mapping[str, bytes] = {
     "/api/feedback": b'{"response_id":"a","thumbs":"up","feedback":%s}',
     "/api/public/scores": b'{"traceId":"0af7651916cd43dd8448eb211c80319c","name":"a","value":1,"metadata":%s}',
     "/api/public/ingestion": b'{"batch":[{"type":"score-create","body":{"name":"a","metadata":%s}}]}',
-    "/runs/batch": b'{"post":[{"id":"0198f2a1-0000-7000-8000-000000000001","end_time":1,"inputs":%s}]}',
     "/feedback": b'{"run_id":"0198f2a1-0000-7000-8000-000000000001","key":"a","score":1,"extra":%s}',
     "/api/reviews": b'{"reviewer":"a","flag":1,"scores":%s}',
     "/v1/traces": b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":%s}]}]}]}',
@@ -119,21 +112,6 @@ def json_bombs(n: int) -> Iterator[Bomb]:
         else:
             around = SPANS if path == "/v1/traces" else LOGS
             yield Bomb("records", path, JSON, around % b",".join([IDS] * (3 * n // 10)))
-
-
-def multipart_bombs(n: int) -> Iterator[Bomb]:
-    """Yield the bombs of a multipart body."""
-    part = b'--abc\r\ncontent-disposition: form-data; name="post.%s.inputs"\r\n\r\n%s\r\n'
-    for shape, values in VALUES.items():
-        yield Bomb(
-            shape, "/runs/multipart", MULTIPART, part % (RUN_ID.encode(), values(n)) + b"--abc--"
-        )
-    yield Bomb(
-        "records",
-        "/runs/multipart",
-        MULTIPART,
-        part % (RUN_ID.encode(), b"{}") * (3 * n // 10) + b"--abc--",
-    )
 
 
 # Protobuf: the same shapes in its wire format
@@ -188,7 +166,6 @@ def protobuf_bombs(n: int) -> Iterator[Bomb]:
 def bombs(n: int = 1_000_000) -> Iterator[Bomb]:
     """Yield the bombs of every route and transport, without compression."""
     yield from json_bombs(n)
-    yield from multipart_bombs(n)
     yield from protobuf_bombs(n)
 
 

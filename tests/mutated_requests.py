@@ -44,18 +44,6 @@ WRONG: tuple[Any, ...] = (
     "\ud800",
     "\x00",
 )
-RUN = {
-    "id": "0198f2a1-0000-7000-8000-000000000001",
-    "trace_id": "0198f2a1-0000-7000-8000-000000000001",
-    "dotted_order": "20260101T000000000000Z0198f2a1-0000-7000-8000-000000000001",
-    "run_type": "chain",
-    "start_time": "2026-01-01T00:00:00Z",
-    "end_time": "2026-01-01T00:00:01Z",
-    "inputs": {"question": "Hi?"},
-    "outputs": {"answer": "Hello."},
-}
-PART = b'--abc\r\ncontent-disposition: form-data; name="post.%s"\r\n\r\n%s\r\n--abc--'
-MULTIPART = {"content-type": "multipart/form-data; boundary=abc"}
 
 
 @dataclass(frozen=True)
@@ -68,10 +56,6 @@ class Request:
 def good_requests(captures: Path) -> list[Request]:
     """Every captured request to a path of the receiver, and one of each other kind."""
     requests = [
-        Request("/runs/batch", JSON, json.dumps({"post": [RUN]}).encode()),
-        Request(
-            "/runs/multipart", MULTIPART, PART % (RUN["id"].encode(), json.dumps(RUN).encode())
-        ),
         Request(
             "/api/responses",
             JSON,

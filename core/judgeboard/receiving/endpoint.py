@@ -17,7 +17,6 @@ from judgeboard.traces.elements import Elements, JsonElements
 from judgeboard.traces.sdk_requests import RequestBody
 
 IN_PATH = re.compile(r"\{(\w+)\}")
-MULTIPART = "multipart/form-data"
 
 STATUSES = {
     200: "Stored, or the content.",
@@ -34,21 +33,14 @@ STATUSES = {
     503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
 }
 
-_OTHER_TYPES: Mapping[str, Mapping[str, Any]] = {
-    otlp.PROTOBUF: {"type": "string", "format": "binary"},
-    MULTIPART: {"type": "object", "additionalProperties": {"type": "string"}},
-}
-"""The schemas of bodies that are not JSON."""
-
 Handle = Callable[[Delivery, Request], Awaitable[Reply]]
 
 
 class Endpoint(NamedTuple):
     """A path with its method's summary, for the documentation; a key needs the ``scope``.
 
-    ``body`` describes the JSON that is sent, if ``listed`` also a list of it. ``other_type`` is
-    another content type of the body. ``parameters`` are those of the query, with their
-    descriptions. ``elements`` counts those of a body of a content type.
+    ``body`` describes the JSON that is sent, if ``listed`` also a list of it. ``parameters`` are
+    those of the query, with their descriptions. ``elements`` counts those of a body of a content type.
     """
 
     path: str
@@ -60,7 +52,7 @@ class Endpoint(NamedTuple):
     parameters: Mapping[str, str] = MappingProxyType({})
     body: type[RequestBody] | None = None
     listed: bool = False
-    other_type: str | None = None
+    takes_protobuf: bool = False
     only_json: bool = False
     elements: Callable[[str], Elements] = lambda _content_type: JsonElements()
 
@@ -68,7 +60,7 @@ class Endpoint(NamedTuple):
         """Raise Refused or BadInput for a body of another type."""
         if self.only_json and (media_type := otlp.bare_type(content_type)) not in {otlp.JSON, ""}:
             raise Refused(415, f"the content type is {media_type}: send {otlp.JSON}")
-        reply_type(content_type)
+        otlp.media_type(content_type)
 
     def described(self) -> dict[str, Any]:
         """Return the operation in the format of OpenAPI."""
@@ -94,8 +86,8 @@ class Endpoint(NamedTuple):
             if self.listed:
                 schema = {"oneOf": [schema, {"type": "array", "items": schema}]}
             content: dict[str, Any] = {otlp.JSON: {"schema": schema, "example": self.body.example}}
-            if self.other_type is not None:
-                content[self.other_type] = {"schema": _OTHER_TYPES[self.other_type]}
+            if self.takes_protobuf:
+                content[otlp.PROTOBUF] = {"schema": {"type": "string", "format": "binary"}}
             operation["requestBody"] = {"required": True, "content": content}
         return operation
 
@@ -107,10 +99,3 @@ def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         paths.setdefault(each.path, {})[each.method.lower()] = each.described()
     about = {"title": "Judgeboard receiver", "version": version("judgeboard")}
     return {"openapi": "3.1.0", "info": about, "paths": paths}
-
-
-def reply_type(content_type: str) -> str:
-    """Return the type of a reply: that of the request, and JSON for the parts of LangSmith. Raises BadInput."""
-    return (
-        otlp.JSON if content_type.lower().startswith(MULTIPART) else otlp.media_type(content_type)
-    )

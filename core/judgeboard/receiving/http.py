@@ -49,10 +49,8 @@ from judgeboard.receiving.bodies import (
 )
 from judgeboard.receiving.endpoint import (
     IN_PATH,
-    MULTIPART,
     Endpoint,
     openapi,
-    reply_type,
 )
 from judgeboard.receiving.keys import READ, REVIEW, is_local, token_in
 from judgeboard.receiving.limits import STALLED_SECONDS, Refused
@@ -92,7 +90,7 @@ class HttpTransport:
             partial(self._take_records, kind) for kind in ("responses", "verdicts")
         )
         of_traces, of_logs = (
-            partial(Endpoint, other_type=otlp.PROTOBUF, elements=elements)
+            partial(Endpoint, takes_protobuf=True, elements=elements)
             for elements in (otlp.traces_elements, otlp.logs_elements)
         )
         of_json = partial(Endpoint, only_json=True)
@@ -161,7 +159,6 @@ class HttpTransport:
             partial(self._take_of_sdk, request.read),
             body=request.body,
             listed=request.listed,
-            other_type=MULTIPART if request.multipart else None,
             only_json=request.only_json,
         )
 
@@ -260,7 +257,7 @@ class HttpTransport:
 
     async def _take_spans(self, read: ReadRecords, delivery: Delivery, request: Request) -> Reply:
         content_type = _content_type(request)
-        media_type = reply_type(content_type)
+        media_type = otlp.media_type(content_type)
         await self._receiver.take(lambda body: (read(body, content_type), None), delivery)
         return Reply(otlp.success(media_type), media_type=media_type)
 

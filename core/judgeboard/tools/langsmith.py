@@ -1,15 +1,8 @@
-"""LangSmith: runs in its exports, in its REST interface, in its own protocol and as spans; feedback on runs.
+"""LangSmith: runs in its exports, in its REST interface and as spans; feedback on runs."""
 
-A run is a span. An SDK posts a run when it starts and patches it when it ends, in one request or in
-two. A run with an end becomes a span with the attributes that LangSmith gives to spans. The start
-of a run becomes a log record of its span.
-"""
-
-import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
@@ -18,7 +11,7 @@ import orjson
 from pydantic import Field
 
 from judgeboard.domain import GRADE_TEXTS
-from judgeboard.errors import BadInput, NotFound, TooLarge
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.export import Export, Keys
@@ -36,7 +29,7 @@ from judgeboard.imports.fields import fault_in
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.store.tools import PushItem
-from judgeboard.text import EPOCH, as_utc, iso_z, storable_json
+from judgeboard.text import iso_z
 from judgeboard.tools.history import (
     History,
     JsonRow,
@@ -63,7 +56,6 @@ from judgeboard.traces.attributes import (
     as_number,
     first,
     first_scalar,
-    load_json,
     nested,
     own_metadata,
     parsed,
@@ -73,7 +65,6 @@ from judgeboard.traces.attributes import (
     under,
 )
 from judgeboard.traces.content import contents
-from judgeboard.traces.elements import MOST_RECORDS
 from judgeboard.traces.sdk_requests import RequestBody, SdkRequest, json_in_body
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
@@ -81,119 +72,7 @@ _OWN = "langsmith."  # how the names of its attributes begin
 _ID, _KIND, _TAGS = _OWN + "span.id", _OWN + "span.kind", _OWN + "span.tags"
 _NAME, _METADATA = _OWN + "trace.name", _OWN + "metadata."
 STARTED = "langsmith.run"
-"""The event of a log record with what a run had at its start; its attributes are those of the span."""
-_PART_NAME = re.compile(
-    rb'name="(post|patch|feedback)\.([0-9a-fA-F-]{32,36})(?:\.(inputs|outputs|events|error|extra|serialized))?"'
-)
-_FEEDBACK_PART = "feedback"
-_BOUNDARY = re.compile(r'boundary="?([^";\s]{1,200})"?')
-_START_IN_ORDER = re.compile(r"(\d{8}T\d{6})(\d{6})Z")
-
-
-# Its protocol: runs in a multipart body or in JSON
-
-
-def runs_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
-    """Return the spans of the runs that ended and the log records of those that started. Raises BadInput."""
-    parts = (
-        _parts_of_body(body, content_type)
-        if "multipart/" in content_type
-        else (("post", run) for run in _runs_in_json(body))
-    )
-    pieces = (piece for kind, piece in parts if kind != _FEEDBACK_PART)
-    return [_span_of_run(run) if run.get("end_time") else _started(run) for run in _merged(pieces)]
-
-
-def feedback_in(body: bytes, content_type: str) -> list[dict[str, Any]]:
-    """Return the feedback in a multipart body, which SDKs send among the runs. Raises BadInput."""
-    if _FEEDBACK_PART.encode() not in body or "multipart/" not in content_type:
-        return []
-    parts = _parts_of_body(body, content_type)
-    return [
-        storable_json(piece)[0] for kind, piece in parts if kind == _FEEDBACK_PART
-    ]  # runs beside it are kept
-
-
-def _runs_in_json(body: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the runs of a batch ({"post": […], "patch": […]}), of a list, or a single run."""
-    content = _loaded(body)
-    if isinstance(content, dict) and {"post", "patch"} & content.keys():
-        content = [each for name in ("post", "patch") for each in content.get(name) or ()]
-    for run in content if isinstance(content, list) else [content]:
-        if not isinstance(run, dict):
-            raise BadInput("a run of LangSmith is no JSON object")
-        yield run
-
-
-def _parts_of_body(body: bytes, content_type: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what a body has in parts ``post.ID``, ``post.ID.inputs`` and ``feedback.ID``, each with its first word.
-
-    Other parts are left out.
-    """
-    boundary = _BOUNDARY.search(content_type)
-    if boundary is None:
-        raise BadInput("the multipart body names no boundary")
-    mark = b"--" + boundary[1].encode()
-    if body.count(mark) > MOST_RECORDS:
-        raise TooLarge(f"the body has more than {MOST_RECORDS:,} parts: send smaller batches")
-    for part in body.split(mark)[1:]:
-        head, blank, content = part.partition(b"\r\n\r\n")
-        name = _PART_NAME.search(head)
-        if name is not None and blank:
-            value = _loaded(content.removesuffix(b"\r\n"))
-            if name[3] is None and not isinstance(value, dict):
-                raise BadInput("a run of LangSmith is no JSON object")
-            fields = {name[3].decode(): value} if name[3] else value
-            yield name[1].decode(), {**fields, "id": name[2].decode()}
-
-
-def _loaded(text: bytes) -> Any:
-    try:
-        return load_json(text)
-    except ValueError as error:
-        raise BadInput(f"a run of LangSmith is no JSON: {error}") from None
-
-
-def _merged(pieces: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one run for each id, with the last value of every field."""
-    runs: dict[str, dict[str, Any]] = {}
-    for piece in pieces:
-        run = runs.setdefault(str(_uuid(piece.get("id"))), {})
-        run |= {name: value for name, value in piece.items() if value is not None}
-    return [run for run in runs.values() if run.keys() != {"id"}]
-
-
-def _span_of_run(run: Mapping[str, Any]) -> Span:
-    started = _nanoseconds(run.get("start_time")) or _start_in(run)
-    ended = _nanoseconds(run.get("end_time"))
-    return _span(run, *_ids(run), started or ended, ended)
-
-
-def _span(
-    run: Mapping[str, Any],
-    trace_id: str,
-    span_id: str,
-    parent_id: str | None,
-    started_ns: int,
-    ended_ns: int,
-) -> Span:
-    return Span(
-        trace_id,
-        span_id,
-        parent_id,
-        str(run.get("name") or ""),
-        started_ns,
-        max(started_ns, ended_ns),
-        "langsmith",
-        run_attributes(run),
-        error=str(run["error"]) if run.get("error") else None,
-    )
-
-
-def _started(run: Mapping[str, Any]) -> LogRecord:
-    trace_id, span_id, _ = _ids(run)
-    at = _nanoseconds(run.get("start_time")) or _start_in(run)
-    return LogRecord(trace_id, span_id, STARTED, at, attributes=run_attributes(run))
+"""The event of a log record with what a run had at its start, as earlier releases stored it."""
 
 
 def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,37 +123,11 @@ def _inside(value: Any, names: tuple[str, ...], depth: int) -> Any:
     )
 
 
-def _ids(run: Mapping[str, Any]) -> tuple[str, str, str | None]:
-    """Return the ids of trace, span and parent. The id of a span is the random half of the id of its run."""
-    own, parent = _uuid(run.get("id")), run.get("parent_run_id")
-    steps = [step[-36:] for step in str(run.get("dotted_order") or "").split(".") if step]
-    if parent is None and len(steps) > 1:
-        parent = steps[-2]
-    trace = run.get("trace_id") or (steps[0] if steps else own)
-    return _uuid(trace).hex, own.hex[16:], None if parent is None else _uuid(parent).hex[16:]
-
-
 def _uuid(value: Any) -> UUID:
     try:
         return UUID(str(value))
     except ValueError:
         raise BadInput(f"a run of LangSmith has no id: {str(value)[:60]!r}") from None
-
-
-def _start_in(run: Mapping[str, Any]) -> int:
-    """Return the start of a run in its place in the trace (``20261121T034627440607Z<id>``)."""
-    starts = _START_IN_ORDER.findall(str(run.get("dotted_order") or ""))
-    return _nanoseconds(f"{starts[-1][0]}.{starts[-1][1]}Z") if starts else 0
-
-
-def _nanoseconds(value: Any) -> int:
-    # Unlike a time in a file, it comes from anybody: a number far ahead is no time.
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return int(value * 1_000_000) if 0 < value < 1e14 else 0  # JavaScript sends milliseconds
-    try:
-        return (as_utc(value) - EPOCH) // timedelta(microseconds=1) * 1000
-    except (ValueError, TypeError, OverflowError):
-        return 0
 
 
 # Its exports
@@ -298,13 +151,17 @@ def read_runs(row: Row) -> Trace | None:
     trace_id = values.get("trace_id") or (None if values.get("parent_run_id") else span_id)
     if not span_id or not trace_id or "run_type" not in values:
         return None
-    span = _span(
-        values,
+    started_ns = nanoseconds(values.get("start_time"))
+    span = Span(
         _as_received(str(trace_id)),
         str(span_id),
         str(values["parent_run_id"]) if values.get("parent_run_id") else None,
-        nanoseconds(values.get("start_time")),
-        nanoseconds(values.get("end_time")),
+        str(values.get("name") or ""),
+        started_ns,
+        max(started_ns, nanoseconds(values.get("end_time"))),
+        "langsmith",
+        run_attributes(values),
+        error=str(values["error"]) if values.get("error") else None,
     )
     return Trace(row, [span], _scores_of(values))
 
@@ -391,7 +248,7 @@ _OUTPUTS = (
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     """Read a span of LangSmith; None if it is of another dialect."""
     attributes: dict[str, Any] = {}
-    for log in logs:  # a run that was sent in two parts has its inputs in a log record
+    for log in logs:  # earlier releases stored the start of a run as a log record
         attributes |= log.attributes if log.event == STARTED else {}
     attributes |= span.attributes
     if not any(name.startswith(_OWN) for name in attributes):
@@ -589,31 +446,7 @@ class LangsmithHistory(History):
                     break
 
 
-# What its SDKs post: runs in their own protocol, and feedback on runs
-
-
-_RUN = {
-    "id": "0198f2a1-0000-7000-8000-000000000001",
-    "trace_id": "0198f2a1-0000-7000-8000-000000000001",
-    "dotted_order": "20260101T000000000000Z0198f2a1-0000-7000-8000-000000000001",
-    "run_type": "chain",
-    "start_time": "2026-01-01T00:00:00Z",
-    "end_time": "2026-01-01T00:00:01Z",
-    "inputs": {"question": "At what temperature does nylon melt?"},
-    "outputs": {"answer": "Nylon melts at about 250 °C."},
-}
-
-
-class SentRuns(RequestBody):
-    """Runs, as the SDKs of LangSmith send them."""
-
-    example: ClassVar[Mapping[str, Any]] = {"post": [_RUN]}
-
-    post: list[dict[str, Any]] = Field(
-        [],
-        description="New runs: `id`, `trace_id`, `run_type`, `start_time`, `end_time`, `inputs`, `outputs` …",
-    )
-    patch: list[dict[str, Any]] = Field([], description="Later fields of these runs.")
+# What its SDKs post: feedback on runs
 
 
 class SentRunFeedback(RequestBody):
@@ -632,12 +465,6 @@ class SentRunFeedback(RequestBody):
     value: float | str | bool | dict[str, Any] | None = None
     comment: str | None = Field(None, description="The reasoning.")
     id: str | None = Field(None, description="Id of the feedback, which the reply repeats.")
-
-
-def read_posted_runs(body: bytes, content_type: str) -> tuple[list[Span | LogRecord], Any]:
-    """Return the spans and log records of the runs and the feedback in a body, and the reply. Raises BadInput."""
-    feedback = map(_log_record, feedback_in(body, content_type))
-    return [*runs_in(body, content_type), *feedback], {}
 
 
 def read_posted_feedback(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
@@ -674,22 +501,6 @@ TOOL = Tool(
     history=LangsmithHistory,
     target=LANGSMITH,
     receives=(
-        SdkRequest(
-            path="/runs/multipart",
-            summary="Send runs (LangSmith)",
-            content="Runs in parts",
-            body=SentRuns,
-            read=read_posted_runs,
-            multipart=True,
-        ),
-        SdkRequest(
-            path="/runs/batch",
-            summary="Send runs (LangSmith)",
-            content="Runs to post and to patch",
-            body=SentRuns,
-            read=read_posted_runs,
-            multipart=True,
-        ),
         SdkRequest(
             path="/feedback",
             summary="Send feedback (LangSmith)",

@@ -30,8 +30,7 @@ _LARGE_TEXT = 100_000  # characters; shorter texts are parsed without counting
 _DEEPEST = 100  # levels of messages, the limit of Protobuf
 _FIELD_BYTES = 20  # the longest tag and size
 
-# A newline ends a string: JSON has none in strings, and each header of a multipart body starts
-# afresh.
+# A newline ends a string: JSON has none in strings.
 _STRING = re.compile(rb'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+(?:"|\\?\n)')
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]:"))
 # Equal brackets in a row; ( begins an object that is a value. An object in a list comes alone.

@@ -34,7 +34,6 @@ class SdkRequest:
         body: The JSON object of the body.
         read: Reads the body. A reply with ``errors`` has the status 207.
         listed: Whether the body may also be a list of such objects.
-        multipart: Whether the body may also be in parts.
         only_json: Whether another content type has the status 415.
     """
 
@@ -44,7 +43,6 @@ class SdkRequest:
     body: type[RequestBody]
     read: Read
     listed: bool = False
-    multipart: bool = False
     only_json: bool = False
 
 

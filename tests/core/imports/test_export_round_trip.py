@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -102,17 +101,6 @@ def export(store: Store, folder: Path, format_name: str = "jsonl") -> dict[str, 
     files = {table: folder / f"{table}.{format_name}" for table in AGAIN}
     export_tables(store, files, format=format_name)
     return files
-
-
-@pytest.mark.parametrize("format_name", ["jsonl", "parquet"])
-def test_into_the_same_database_nothing_changes(
-    recorded: Store, tmp_path: Path, contents: Callable[[], Any], format_name: str
-) -> None:
-    before = contents()
-    for kind, file in export(recorded, tmp_path / "out", format_name).items():
-        summary = import_file(recorded, file, kind=kind)
-        assert (summary.new, summary.rejected, summary.rows > 0) == (0, 0, True)
-    assert contents() == before
 
 
 @pytest.mark.parametrize("format_name", ["jsonl", "parquet"])

@@ -18,7 +18,7 @@ from judgeboard.tools.http import Http
 from judgeboard.tools.pull import known_histories, pull
 from sent_traces import gathered, receiving, send, trace
 from tool_histories import TOOLS as FAKES
-from tool_histories import HistoryTool, LangsmithWithHistory, time_of
+from tool_histories import HistoryTool, time_of
 
 COUNT = 2
 LATER = as_utc(time_of(600))
@@ -29,13 +29,9 @@ SCORES = [
 ]
 
 
-def receive(_store: Store, _name: str, tool: HistoryTool, http: TestClient) -> None:
+def receive(_store: Store, _name: str, _tool: HistoryTool, http: TestClient) -> None:
     for number in range(1, COUNT + 1):
-        if isinstance(tool, LangsmithWithHistory):
-            reply = http.post("/runs/batch", json={"post": tool.runs(number), "patch": []})
-        else:
-            reply = send(http, trace(number))
-        assert reply.status_code == 200
+        assert send(http, trace(number)).status_code == 200
     gathered(_store, after=100)
 
 

@@ -22,7 +22,6 @@ from judgeboard.errors import TooLarge
 from judgeboard.receiving import limits, receiver
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import RESPONSE, SPAN
-from judgeboard.tools import langsmith
 from judgeboard.traces import elements, otlp
 from judgeboard.traces.attributes import parsed
 from judgeboard.traces.elements import JsonElements
@@ -45,7 +44,6 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits of a thousandth."""
     for name in ("MOST_RECORDS", "MOST_VALUES", "MOST_OTLP_VALUES", "MOST_RECORD_VALUES"):
         monkeypatch.setattr(elements, name, getattr(elements, name) // 1000)
-    monkeypatch.setattr(langsmith, "MOST_RECORDS", elements.MOST_RECORDS)
 
 
 @pytest.mark.usefixtures("small_limits")

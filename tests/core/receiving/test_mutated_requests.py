@@ -14,7 +14,6 @@ from judgeboard.receiving.keys import Sender
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judgeboard.store.traces import NewSpan
-from judgeboard.tools import langsmith
 from judgeboard.traces import otlp
 from mutated_requests import Request, mutations
 from sent_traces import gathered, receiving
@@ -25,7 +24,6 @@ COUNT = int(os.environ.get("MUTATIONS", "200"))
 def records_in(request: Request) -> set[tuple[str, str, str]]:
     """The spans and log records that a request brought, by their ids."""
     read = otlp.logs_in if request.path.endswith("/logs") else otlp.traces_in
-    read = langsmith.runs_in if request.path.startswith("/runs/") else read
     content = request.content
     if request.headers.get("content-encoding", "").lower() in {"gzip", "deflate"}:
         content = (gzip.decompress if content.startswith(b"\x1f\x8b") else zlib.decompress)(content)

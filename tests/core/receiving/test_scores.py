@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select
@@ -22,7 +22,7 @@ from judgeboard.store.tables import (
     VERSION,
 )
 from judgeboard.store.traces import set_rules
-from sent_traces import JSON, PROTOBUF, gathered, receiving, send, trace
+from sent_traces import JSON, PROTOBUF, Sent, gathered, receiving, send, trace
 from stored_rows import row_count, values_of
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
@@ -160,19 +160,9 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send
     assert [each and each.removesuffix("\ufffd") for each in comments] == [*[WORDS] * 4, None]
 
 
-def test_a_bad_byte_in_one_score_or_feedback_keeps_what_is_sent_beside_it(
+def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(
     sqlite_store: Store,
 ) -> None:
-    id_, run = (
-        str(uuid4()),
-        {"run_type": "chain", "end_time": "2026-11-21T03:46:28Z", "name": "rag"},
-    )
-    run |= {"id": id_, "trace_id": id_, "inputs": {"question": "q?"}, "outputs": {"answer": "a."}}
-    feedback_of_run = {"trace_id": id_, "key": "user_thumbs", "score": 1, "comment": "\0"}
-    parts = {
-        name: (None, json.dumps(each), "application/json")
-        for name, each in ((f"post.{id_}", run), (f"feedback.{id_}", feedback_of_run))
-    }
     scores = [_langfuse(uuid4().hex, "groundedness", value)[1] for value in (0.1, 0.9)]
     batch = [
         {"id": str(place), "type": "score-create", "body": score}
@@ -185,9 +175,6 @@ def test_a_bad_byte_in_one_score_or_feedback_keeps_what_is_sent_beside_it(
             ["1"],
             ["0"],
         ]
-        assert http.post("/runs/multipart", files=parts).status_code == 200
-        gathered(sqlite_store, after=100)
-    assert feedback(sqlite_store) == [(id_.replace("-", ""), "thumbs", 1.0)]
 
 
 def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
@@ -284,8 +271,8 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
 
 
 def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: Store) -> None:
-    root, child = "01a1fc34-4344-777a-bc12-0e905259d0e1", "01a1fc34-4345-74d1-9fe5-be88059afb65"
-    trace_id = root.replace("-", "")
+    trace_id = Sent(1).trace_id
+    root, child = str(UUID(trace_id)), str(UUID("0" * 16 + Sent(1, 1).span_id))
 
     def sent(
         key: str, score: Any, run: str | None = root, kind: str = "api", **more: Any
@@ -310,27 +297,12 @@ def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: S
     )
     stars = sent("star_rating", 4, None, trace_id=root)
     pushed = sent("quality", 1, feedback_source={"type": "api", "metadata": {SENT_BY: OWN}})
-    common = {"trace_id": root, "run_type": "chain", "end_time": "2026-11-21T03:46:28Z"}
-    runs = [
-        common
-        | {"id": root, "inputs": {"question": "q?"}, "outputs": {"answer": "a."}, "name": "rag"},
-        common
-        | {
-            "id": child,
-            "parent_run_id": root,
-            "inputs": {"step": 1},
-            "outputs": {"step": 2},
-            "name": "step",
-        },
-    ]
     with receiving(store) as http:
         for _ in range(2):  # the first feedback comes before its run; the second time, all is known
             assert http.post("/feedback", json=first).json() == {"id": first["id"]}
-            assert http.post("/runs/batch", json={"post": runs, "patch": []}).status_code == 200
-            for each in (of_child, pushed):
+            assert send(http, trace(1)).status_code == 200
+            for each in (of_child, pushed, stars):
                 assert http.post("/feedback", json=each).status_code == 200
-            part = {f"feedback.{stars['id']}": (None, json.dumps(stars), "application/json")}
-            assert http.post("/runs/multipart", files=part).status_code == 200
             gathered(store, after=100)
             assert sorted(feedback(store)) == [(trace_id, "stars", 4.0), (trace_id, "thumbs", 0.0)]
             assert verdicts(store) == [(trace_id, "LangSmith", 0.3, None)]
