@@ -102,7 +102,7 @@ def gzipped(body: bytes) -> dict[str, Any]:
     return {"content": gzip.compress(body), "headers": PROTOBUF | {"content-encoding": "gzip"}}
 
 
-def send(http: TestClient, sent: Sequence[Sent] | bytes, headers: Any = PROTOBUF) -> Any:
+def send_spans(http: TestClient, sent: Sequence[Sent] | bytes, headers: Any = PROTOBUF) -> Any:
     """Send spans, or the body of an export, as an exporter does; return the reply."""
     body = sent if isinstance(sent, bytes) else request(sent)
     return http.post("/v1/traces", content=body, headers=headers)

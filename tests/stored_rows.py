@@ -18,8 +18,8 @@ def rows_of(store: Store, table: Table) -> list[dict[str, Any]]:
 
 
 def values_of(store: Store, column: Column[Any], *conditions: Any) -> list[Any]:
-    """Return the values of a column, by the ids of the rows."""
-    query = select(column).where(*conditions).order_by(column.table.c.id)
+    """Return the values of a column, in the order of the primary key."""
+    query = select(column).where(*conditions).order_by(*column.table.primary_key)
     with store.reading() as connection:
         return list(connection.execute(query).scalars())
 

@@ -15,7 +15,7 @@ from judgeboard.store.opening import open_store
 from judgeboard.store.tables import RESPONSE, REVIEW
 from judgeboard.tools.pull import pull
 from judgeboard.tools.push import push
-from sent_traces import PROTOBUF, Sent, gathered, receiving, request, send, trace
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, send_spans, trace
 
 ROOT = Sent(7)
 TOOL_SECONDS = 120  # a tool imports much with its first requests
@@ -90,7 +90,7 @@ def test_scores_are_found_in_the_real_tool(
 ) -> None:
     body = request(trace(7))
     with receiving(sqlite_store) as http:
-        assert send(http, body).status_code == 200
+        assert send_spans(http, body).status_code == 200
     assert gathered(sqlite_store) == 1
     log = GradedLog(sqlite_store)
     with sqlite_store.reading() as connection:
@@ -110,7 +110,7 @@ def test_scores_are_found_in_the_real_tool(
         tool_server(name, tmp_path) as (address, _, headers),
         httpx.Client(base_url=address, timeout=TOOL_SECONDS) as http,
     ):
-        assert send(http, body, PROTOBUF | headers).is_success
+        assert send_spans(http, body, PROTOBUF | headers).is_success
         deadline = time.monotonic() + TOOL_SECONDS
         while not (first := push(sqlite_store, name, address=address, environment={})).sent[
             "judgments"

@@ -12,6 +12,7 @@ from judgeboard.formats.files import FORMATS, Format, write_rows, write_whole
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
 from judgeboard.store.engine import Store
+from judgeboard.store.overview import count_log
 from judgeboard_dashboard.widgets.imports import columns_table
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -110,10 +111,22 @@ def test_a_new_kind_is_offered_and_stored_by_the_command(
     log.write_text("".join(f"{json.dumps(row)}\n" for row in (good, bad)), encoding="utf-8")
     assert command(["import", "--help"]) == 0
     assert f"traces {TITLE}" in " ".join(capsys.readouterr().out.split())
-    # The kind is recognised by the columns.
-    assert command(["import", str(log), "--db", database]) == 1
+    assert command(["import", "--kind", "traces", str(log), "--db", database]) == 1
     out = capsys.readouterr().out
     assert all(part in out for part in ("1 new", "0 unchanged", "1 rejected", "line 2: said:"))
+
+
+def test_a_row_of_a_new_kind_is_recognised_by_its_columns(
+    added, sqlite_store: Store, tmp_path: Path
+) -> None:
+    log = tmp_path / "traces.jsonl"
+    log.write_text(
+        json.dumps({"trace": "t1", "q": "which wall?", "said": "left"}), encoding="utf-8"
+    )
+    summary = import_file(sqlite_store, log)
+    assert (summary.kind, summary.new) == ("traces", 1)
+    with sqlite_store.reading() as connection:
+        assert count_log(connection) == 1
 
 
 def test_the_page_and_the_documentation_show_a_new_kind(

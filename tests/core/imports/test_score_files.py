@@ -18,7 +18,7 @@ from judgeboard.imports.recorded import VerdictImport
 from judgeboard.store import responses
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
-from sent_traces import Sent, gathered, receiving, send, trace
+from sent_traces import Sent, gathered, receiving, send_spans, trace
 from stored_rows import values_of
 
 TRACE, SPAN, UNKNOWN = Sent(1).trace_id, Sent(1).span_id, "f" * 32
@@ -102,7 +102,7 @@ def test_scores_belong_to_the_answer_of_their_trace(
     tool: Any, form: str, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with receiving(store) as http:
-        send(http, trace(1))
+        send_spans(http, trace(1))
     gathered(store)
     rows = [*tool(TRACE), *tool(UNKNOWN)]
     file = tmp_path / f"scores.{form}"
@@ -150,7 +150,7 @@ def test_only_ids_of_spans_are_looked_for_in_all_responses(
 
 def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path: Path) -> None:
     with receiving(sqlite_store) as http:
-        send(http, trace(1))
+        send_spans(http, trace(1))
     gathered(sqlite_store)
     file = tmp_path / "feedback.csv"
     file.write_text(f"trace_id,stars,user,at\n{TRACE},4,ann,2026-11-21T04:00:00Z\n{TRACE},0,ann,\n")

@@ -16,7 +16,7 @@ from judgeboard.text import as_utc
 from judgeboard.tools.history import Page, Window
 from judgeboard.tools.http import Http
 from judgeboard.tools.pull import known_histories, pull
-from sent_traces import gathered, receiving, send, trace
+from sent_traces import gathered, receiving, send_spans, trace
 from tool_histories import TOOLS as FAKES
 from tool_histories import HistoryTool, time_of
 
@@ -31,7 +31,7 @@ SCORES = [
 
 def receive(_store: Store, _name: str, _tool: HistoryTool, http: TestClient) -> None:
     for number in range(1, COUNT + 1):
-        assert send(http, trace(number)).status_code == 200
+        assert send_spans(http, trace(number)).status_code == 200
     gathered(_store, after=100)
 
 

@@ -38,7 +38,7 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judging_log import until
 from sent_messages import BODY, SERVICE, export, listening
-from sent_traces import gathered, log_request, receiving, request, send, trace
+from sent_traces import gathered, log_request, receiving, request, send_spans, trace
 from served import free_port
 from stored_rows import values_of
 
@@ -127,7 +127,7 @@ def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
             exporter = OTLPSpanExporter(address, insecure=True, compression=compression)
             assert exporter.export(list(readable_spans(body))) is SpanExportResult.SUCCESS
             exporter.shutdown()
-            assert send(http, body).status_code == 200
+            assert send_spans(http, body).status_code == 200
     for each in (store, over_http):
         while gathered(each, after=100):
             pass

@@ -11,7 +11,7 @@ from forked_commands import ReadCommand
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import SPAN, TRACE
 from judging_log import until
-from sent_traces import gathered, receiving, send, trace
+from sent_traces import gathered, receiving, send_spans, trace
 from served import answers, free_port
 from stored_rows import values_of
 
@@ -33,7 +33,7 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(sto
                     for sent in trace(sender * 10**8 + number * BATCH + each)
                 ]
                 try:
-                    reply = send(http, spans)
+                    reply = send_spans(http, spans)
                 except httpx.TransportError:  # it is killed
                     return
                 assert reply.status_code == 200
@@ -87,14 +87,14 @@ def test_a_lost_database_asks_for_another_try_and_loses_nothing(
                         table("pg_stat_activity")
                     )
                     connection.execute(ended.where(column("datname") == name))
-            reply = send(http, spans)
+            reply = send_spans(http, spans)
             refused += reply.status_code == 503
             assert reply.status_code in ({200, 503} if 10 <= number <= 31 else {200})
             assert reply.status_code == 200 or 0 < int(reply.headers["retry-after"]) <= 3
             acknowledged += [number] if reply.status_code == 200 else []
         assert refused >= 20
         for number in sent.keys() - set(acknowledged):  # as a sender does
-            assert send(http, sent[number]).status_code == 200
+            assert send_spans(http, sent[number]).status_code == 200
     assert gathered(postgres_store) == len(sent)
     with postgres_store.reading() as connection:
         assert connection.execute(select(func.count()).select_from(SPAN)).scalar_one() == sum(

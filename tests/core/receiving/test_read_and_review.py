@@ -20,7 +20,7 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables
 from judgeboard.store.tables import FLAG, REVIEW
 from queue_case import queue_case
-from sent_traces import Sent, gathered, receiving, send, trace
+from sent_traces import Sent, gathered, receiving, send_spans, trace
 
 
 def bearer(store: Store, *scopes: str, **options: Any) -> dict[str, str]:
@@ -41,7 +41,7 @@ def test_an_answer_is_read_with_the_records_of_the_export(store: Store) -> None:
     (first, _) = case.flagged(0.1, 0.2)
     case.decide(case.rows(FLAG)[0]["id"], case.mara)
     with receiving(store) as http:
-        send(http, trace(7))
+        send_spans(http, trace(7))
         gathered(store)
         answer = exported(store, "responses")[0]
         read = http.get(f"/api/responses/{answer['external_id']}").json()

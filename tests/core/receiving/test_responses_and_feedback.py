@@ -19,7 +19,7 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
 from judgeboard.store.traces import count_waiting_feedback, take_feedback
 from query_plans import plans_of, statements_of
-from sent_traces import PROTOBUF, Sent, gathered, receiving, send, trace
+from sent_traces import PROTOBUF, Sent, gathered, receiving, send_spans, trace
 from stored_rows import values_of
 
 ANSWER = {
@@ -138,7 +138,7 @@ def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store
             {"response_id": "r1", "kind": "thumbs", "value": 1, "user": "cleo"},
         ]
         assert http.post("/api/feedback", json=entries).json() == {"attached": 0, "waiting": 3}
-        send(http, trace(1))
+        send_spans(http, trace(1))
         http.post("/api/responses", json=ANSWER)
         gathered(store)
         expected = [

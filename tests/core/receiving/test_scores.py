@@ -22,7 +22,7 @@ from judgeboard.store.tables import (
     VERSION,
 )
 from judgeboard.store.traces import set_rules
-from sent_traces import JSON, PROTOBUF, Sent, gathered, receiving, send, trace
+from sent_traces import JSON, PROTOBUF, Sent, gathered, receiving, send_spans, trace
 from stored_rows import row_count, values_of
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
@@ -138,7 +138,7 @@ def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
 def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send: Any) -> None:
     trace_id, seconds = trace(1)[0].trace_id, 0
     with receiving(store) as http:
-        send(http, trace(1))
+        send_spans(http, trace(1))
         for thumb, groundedness in ((1, 0.9), (0, 0.2), (1, 0.9), (0, 0.2)):
             for name, value in (("user_thumbs", thumb), ("groundedness", groundedness)):
                 path, body = send(trace_id, name, value)
@@ -153,7 +153,7 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send
         # A trace that is read again says nothing new, and what users said elsewhere since then is
         # newer.
         http.post("/api/feedback", json={"trace_id": trace_id, "thumbs": "up"})
-        send(http, trace(1, passages=2))  # a late span
+        send_spans(http, trace(1, passages=2))  # a late span
         gathered(store, after=seconds + 100)
     assert [value for _, _, value in feedback(store)] == [1, 0, 1, 0, 1]
     comments = values_of(store, FEEDBACK.c.comment)
@@ -300,7 +300,7 @@ def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: S
     with receiving(store) as http:
         for _ in range(2):  # the first feedback comes before its run; the second time, all is known
             assert http.post("/feedback", json=first).json() == {"id": first["id"]}
-            assert send(http, trace(1)).status_code == 200
+            assert send_spans(http, trace(1)).status_code == 200
             for each in (of_child, pushed, stars):
                 assert http.post("/feedback", json=each).status_code == 200
             gathered(store, after=100)
@@ -321,7 +321,7 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
 ) -> None:
     sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
     with receiving(sqlite_store) as http:
-        send(http, trace(1))
+        send_spans(http, trace(1))
         scores = [
             ("helpfulness", 4),
             ("quality", 3),

@@ -41,7 +41,17 @@ from judgeboard.traces.answers import Taken
 from judgeboard.traces.answers import answer_of as answer_of_trace
 from judgeboard.traces.spans import Span
 from judging_log import judgments, until
-from sent_traces import JSON, PROTOBUF, Sent, gathered, gzipped, receiving, request, send, trace
+from sent_traces import (
+    JSON,
+    PROTOBUF,
+    Sent,
+    gathered,
+    gzipped,
+    receiving,
+    request,
+    send_spans,
+    trace,
+)
 
 
 @pytest.fixture
@@ -74,7 +84,7 @@ def test_a_request_with_bad_characters_keeps_all_of_its_traces(
         body = MessageToJson(ExportTraceServiceRequest.FromString(body)).encode()
     for text in (b"question 1", b"answer 1", b"passage 1 of 1", b"span 0", b"shop"):
         body = body.replace(text, text[:-1] + bad)  # of the same length
-    assert send(http, body, content_type).status_code == 200
+    assert send_spans(http, body, content_type).status_code == 200
     gathered(store)
     first, second = answers(store)
     assert second == answer_of(2, 1, source="bakery")
@@ -100,7 +110,7 @@ def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
         assert all(
             statement == "BEGIN" or statement.startswith("SELECT") for statement in statements
         )
-        assert send(http, trace(1)).status_code == 200
+        assert send_spans(http, trace(1)).status_code == 200
         until(lambda: answers(store), "the answer")
         receiver.stop()
 
@@ -115,7 +125,7 @@ def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(
     store: Store, http: TestClient
 ) -> None:
     child, root = trace(1)
-    assert send(http, [child]).status_code == 200
+    assert send_spans(http, [child]).status_code == 200
     assert gathered(store) == 0  # the root has not ended
     reply = http.post("/v1/traces", **gzipped(request([root])))
     assert (reply.status_code, reply.content, reply.headers["content-type"]) == (
@@ -132,11 +142,11 @@ def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(
 def test_the_same_batch_twice_in_any_split_changes_nothing(store: Store, http: TestClient) -> None:
     spans = [*trace(1), *trace(2)]
     for part in ([spans[0]], [spans[3], spans[1]], spans, spans[::-1], [spans[1]]):
-        assert send(http, part).status_code == 200
+        assert send_spans(http, part).status_code == 200
     gathered(store)
     expected = [answer_of(1, 1), answer_of(2, 1)]
     assert answers(store) == expected
-    send(http, spans)
+    send_spans(http, spans)
     assert gathered(store, after=100) == 0
     assert answers(store) == expected
     assert rows(store, func.count(SPAN.c.id)) == [(4,)]
@@ -145,14 +155,14 @@ def test_the_same_batch_twice_in_any_split_changes_nothing(store: Store, http: T
 def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(
     store: Store, http: TestClient
 ) -> None:
-    send(http, [Sent(1, 1)])
+    send_spans(http, [Sent(1, 1)])
     assert gathered(store, after=59) == 0
     assert gathered(store, after=61) == 1
     assert answers(store) == []
     [(state, reason)] = rows(store, TRACE.c.state, TRACE.c.reason)
     assert state == "none"
     assert reason
-    send(http, [Sent(1)])
+    send_spans(http, [Sent(1)])
     gathered(store)
     assert answers(store) == [answer_of(1, 1)]
 
@@ -168,10 +178,10 @@ def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store: Store, pat
 
 def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: TestClient) -> None:
     first, second, root = trace(1, passages=2)
-    send(http, [first, root])
+    send_spans(http, [first, root])
     gathered(store)
     assert answers(store) == [answer_of(1, 1)]
-    send(http, [second])
+    send_spans(http, [second])
     assert gathered(store) == 1
     assert answers(store) == [answer_of(1, 1, 2)]
 
@@ -184,13 +194,13 @@ def test_an_answer_grows_after_late_spans_that_could_not_be_stored(
         raise RuntimeError
 
     first, second, third, root = trace(1, passages=3)
-    send(http, [first, root])
+    send_spans(http, [first, root])
     gathered(store)
-    send(http, [second])
+    send_spans(http, [second])
     with monkeypatch.context() as patched:
         patched.setattr(gathering, "store_responses", fails)
         assert gathered(store) == 1
-    send(http, [third])
+    send_spans(http, [third])
     assert gathered(store) == 1
     assert answers(store) == [answer_of(1, 1, 2, 3)]
 
@@ -200,11 +210,11 @@ def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
     store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch, by_a_rule: bool
 ) -> None:
     first, second, root = trace(1, passages=2)
-    send(http, [first, root])
+    send_spans(http, [first, root])
     gathered(store)
 
     async def judge_slowly(_judge: LexicalJudge, item: JudgeInput) -> Verdict:
-        send(http, [second])
+        send_spans(http, [second])
         assert gathered(store) == 1
         return lexical_verdict(item.query, item.answer, item.passages)
 
@@ -232,14 +242,14 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(
     assert http.post("/api/responses", json=imported).json()["stored"] == 1
     first, second, root = trace(1, passages=2)
     for spans in ([first, root], [second]):
-        send(http, spans)
+        send_spans(http, spans)
         gathered(store)
     assert answers(store) == [(Sent(1).trace_id, "shop", "imported?", "yes", None)]
     assert rows(store, TRACE.c.state, TRACE.c.reason) == [("made", gathering.ELSEWHERE)]
     with store.writing() as connection:
         forget_response(connection, Sent(1).trace_id, actor="test")
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
-    send(http, trace(1, passages=3))
+    send_spans(http, trace(1, passages=3))
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
 
 
@@ -260,12 +270,12 @@ def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late(
 def test_a_forgotten_answer_does_not_come_back_with_its_spans(
     store: Store, http: TestClient
 ) -> None:
-    send(http, trace(1))
+    send_spans(http, trace(1))
     gathered(store)
     with store.writing() as connection:
         forget_response(connection, Sent(1).trace_id, actor="test")
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
-    send(http, trace(1, passages=2))
+    send_spans(http, trace(1, passages=2))
     assert gathered(store) == 0
     assert answers(store) == [(Sent(1).trace_id, "shop", None, None, None)]
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
@@ -308,12 +318,12 @@ def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(
 
     answered, *unused = [Sent(number).trace_id for number in (1, 2, 3, 4)]
     sent = [Sent(2, 1), Sent(3, 1, service="other"), Sent(4, 1)]
-    send(http, [*trace(1), *sent])
+    send_spans(http, [*trace(1), *sent])
     gathered(store, after=100)
     assert forget(unused[0], "--source", "nobody") == 2
     assert forget(unused[0]) == 0
     assert left() == [answered, *unused[1:]]
-    send(http, [Sent(2)])  # a span that comes later
+    send_spans(http, [Sent(2)])  # a span that comes later
     assert (forget("--unused", "--older-than", "1"), left()) == (0, [answered, *unused[1:]])
     assert (forget("--unused", "--source", "other"), left()) == (0, [answered, unused[2]])
     assert (forget("--unused", "--older-than", "0"), left()) == (0, [answered])
@@ -336,7 +346,7 @@ def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_
     odd = request([Sent(9, 1)]).replace(b"RETRIEVER", b"EMBEDDING")
     shop, others = [*trace(1), Sent(2, 1), Sent(3, 1)], [Sent(4, 1, service="chat")]
     for body in (request(shop), odd, request(others)):
-        send(http, body)
+        send_spans(http, body)
     gathered(store, after=100)
     with store.reading() as connection:
         unused = unused_traces(connection, now - timedelta(days=7))
@@ -352,7 +362,7 @@ def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
     for limit in ("MOST_SPANS", "MOST_RECORDS"):
         monkeypatch.setattr(gathering, limit, 4)
     for spans in (trace(2), *([sent] for sent in trace(1, passages=6))):
-        send(http, spans)
+        send_spans(http, spans)
     while gathered(store):
         pass
     assert answers(store) == [answer_of(1, 1, 2, 6), answer_of(2, 1)]
@@ -373,7 +383,7 @@ def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
         return replace(taken, response=replace(taken.response, query="nul \0")) if bad else taken
 
     monkeypatch.setattr(gathering, "answer_of", spoiled)
-    send(http, [*trace(1), *trace(2)])
+    send_spans(http, [*trace(1), *trace(2)])
     assert gathered(store) == 2
     assert answers(store) == [answer_of(2, 1)]
     assert gathered(store) == 0
@@ -421,12 +431,12 @@ def test_a_new_trace_does_not_wait_for_those_that_are_read_again(
 ) -> None:
     monkeypatch.setattr(gathering, "AT_ONCE", 2)
     for number in (1, 2, 3, 4):
-        send(http, trace(number))
+        send_spans(http, trace(number))
     while gathered(store):
         pass
     with store.writing() as connection:
         set_rules(connection, "shop", ["question=attributes.own.ask"], "test", datetime.now(UTC))
-    send(http, trace(5))
+    send_spans(http, trace(5))
     assert gathered(store) == 2
     assert Sent(5).trace_id in [row[0] for row in answers(store)]
     assert (gathered(store), gathered(store), gathered(store)) == (2, 1, 0)

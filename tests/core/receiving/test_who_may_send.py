@@ -27,7 +27,17 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.traces import list_sources
 from judging_log import until
-from sent_traces import JSON, PROTOBUF, Sent, gathered, gzipped, receiving, request, send, trace
+from sent_traces import (
+    JSON,
+    PROTOBUF,
+    Sent,
+    gathered,
+    gzipped,
+    receiving,
+    request,
+    send_spans,
+    trace,
+)
 
 NOW = datetime.now(UTC)
 BODY = request(trace(1))
@@ -82,12 +92,12 @@ def test_without_any_key_only_this_machine_may_send(
     sqlite_store: Store, client: str, host: str, headers: dict[str, str], status: int
 ) -> None:
     with receiving(sqlite_store, client, host) as http:
-        assert send(http, BODY, PROTOBUF | headers).status_code == status
+        assert send_spans(http, BODY, PROTOBUF | headers).status_code == status
 
 
 def test_with_sign_in_every_sender_needs_a_key(sqlite_store: Store) -> None:
     with receiving(sqlite_store, keys_needed=lambda: True) as http:
-        assert send(http, BODY).status_code == 401
+        assert send_spans(http, BODY).status_code == 401
 
 
 def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store: Store) -> None:
@@ -131,7 +141,7 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Stor
     ]
     with receiving(store) as http:
         for headers, status in cases:
-            reply = send(http, BODY, headers)
+            reply = send_spans(http, BODY, headers)
             assert reply.status_code == status, headers
             assert reply.headers["content-type"] == PROTOBUF["content-type"]
             assert status == 200 or Status.FromString(reply.content).message
@@ -150,8 +160,8 @@ def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store: Store) ->
         create_key(sqlite_store, name, source=name, by="test") for name in ("shop", "other")
     )
     with receiving(sqlite_store) as http:
-        send(http, [Sent(1, service=None)], bearer(shop))
-        send(http, [Sent(1, 1, service=None)], bearer(other))
+        send_spans(http, [Sent(1, service=None)], bearer(shop))
+        send_spans(http, [Sent(1, 1, service=None)], bearer(other))
     gathered(sqlite_store, after=100)
     with sqlite_store.reading() as connection:
         sources = {each.source: (each.made, each.none) for each in list_sources(connection)}
@@ -162,7 +172,7 @@ def test_a_service_without_a_name_has_the_source_of_its_key(sqlite_store: Store)
     token = create_key(sqlite_store, "k", source="shop", by="test")
     with receiving(sqlite_store) as http:
         sent = request([Sent(1, service="unknown_service:python"), Sent(2, service=None)])
-        assert send(http, sent, bearer(token)).status_code == 200
+        assert send_spans(http, sent, bearer(token)).status_code == 200
     with sqlite_store.reading() as connection:
         assert [each.source for each in list_sources(connection)] == ["shop"]
 
@@ -182,7 +192,8 @@ def test_a_large_body_is_refused_however_it_comes(sqlite_store: Store) -> None:
             (b"x" * 300_000, {}),
             (bomb, {"content-encoding": "gzip"}),
         ):
-            reply = send(http, content, bearer(token) | encoding)
+            headers = bearer(token) | encoding
+            reply = http.post("/v1/traces", content=content, headers=headers)
             assert reply.status_code == 413
             assert "0.25 MiB" in Status.FromString(reply.content).message
 
@@ -210,7 +221,7 @@ def test_bodies_under_way_share_a_limited_memory(
             bomb = gzip.compress(BODY + bytes(len(BODY)))  # too large only after decompression
             refused = [
                 await http.post("/v1/traces", content=BODY * 2),
-                await send(http, bomb, {"content-encoding": "gzip"}),
+                await http.post("/v1/traces", content=bomb, headers={"content-encoding": "gzip"}),
             ]
             go_on.set()
             return [*refused, await slow, await http.post("/v1/traces", content=BODY * 2)]
@@ -265,7 +276,7 @@ def test_bodies_are_decompressed_in_threads_and_have_few_members(
             (gzip.compress(BODY[:9]) + gzip.compress(BODY[9:]), 200),
             (gzip.compress(b"") * 100_000, 400),
         ):
-            reply = send(http, content, PROTOBUF | {"content-encoding": "gzip"})
+            reply = send_spans(http, content, PROTOBUF | {"content-encoding": "gzip"})
             assert reply.status_code == status
     assert "members of gzip" in Status.FromString(reply.content).message
     assert on_the_loop == []
@@ -274,8 +285,8 @@ def test_bodies_are_decompressed_in_threads_and_have_few_members(
 def test_too_many_requests_are_told_when_to_come_back(sqlite_store: Store) -> None:
     token = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
     with receiving(sqlite_store) as http:
-        assert send(http, BODY, bearer(token)).status_code == 200
-        reply = send(http, BODY, bearer(token))
+        assert send_spans(http, BODY, bearer(token)).status_code == 200
+        reply = send_spans(http, BODY, bearer(token))
     assert reply.status_code == 429
     assert 0 < int(reply.headers["retry-after"]) <= 3
 
@@ -317,7 +328,7 @@ def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_sto
             (JSON, b"{"),
             (PROTOBUF | {"content-encoding": "gzip"}, b"no"),
         ):
-            reply = send(http, body, headers)
+            reply = send_spans(http, body, headers)
             assert (reply.status_code, reply.headers["content-type"]) == (
                 400,
                 headers["content-type"],
@@ -330,7 +341,7 @@ def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_sto
         assert (
             http.post("/v1/traces", **(cut | {"content": cut["content"][:-4]})).status_code == 400
         )
-        assert send(http, BODY, PROTOBUF | {"content-encoding": "br"}).status_code == 415
+        assert send_spans(http, BODY, PROTOBUF | {"content-encoding": "br"}).status_code == 415
 
 
 def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(
@@ -342,11 +353,11 @@ def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(
 
         def is_stored(content: bytes) -> bool:
             """Send again, as senders do: a busy machine may take longer than the patience."""
-            return send(http, content).status_code == 200
+            return send_spans(http, content).status_code == 200
 
         lock = sqlite3.connect(path, isolation_level=None)
         lock.execute("BEGIN IMMEDIATE")
-        reply = send(http, BODY)
+        reply = send_spans(http, BODY)
         lock.execute("ROLLBACK")
         assert reply.status_code == 503
         assert 0 < int(reply.headers["retry-after"]) <= 3
@@ -355,7 +366,7 @@ def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(
         with sqlite_store.writing() as connection:
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
             connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-        assert send(http, many).status_code == 503
+        assert send_spans(http, many).status_code == 503
         with sqlite_store.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
         until(lambda: is_stored(many), "the database with room")
@@ -389,12 +400,12 @@ def test_keys_are_made_listed_and_revoked_by_commands(
     )
     token = capsys.readouterr().out.strip()
     with receiving(sqlite_store) as http:
-        assert send(http, BODY, bearer(token)).status_code == 200
+        assert send_spans(http, BODY, bearer(token)).status_code == 200
         assert run(["sources", "keys", "list", *options]) == 0
         listed = capsys.readouterr().out
         assert "shop" in listed
         assert token not in listed
         assert run(["sources", "keys", "create", "shop", *options]) == 2
         assert run(["sources", "keys", "revoke", "shop", *options]) == 0
-        assert send(http, BODY, bearer(token)).status_code == 401
+        assert send_spans(http, BODY, bearer(token)).status_code == 401
     assert run(["sources", "keys", "revoke", "nobody", *options]) == 2

@@ -42,6 +42,7 @@ def test_the_parts_of_model_and_retriever_runs() -> None:
 
 def test_a_failed_run_has_its_error(tmp_path: Path) -> None:
     failed = {"id": "r", "run_type": "chain", "inputs": {"question": "q?"}, "error": "RateLimit()"}
+    failed |= {"outputs": None, "start_time": "2026-11-21T04:00:00", "end_time": None}
     file = tmp_path / "runs.jsonl"
     file.write_text(json.dumps(failed | {"trace_id": "t", "parent_run_id": None}))
     _, (rejected,) = records(file)
