@@ -7,8 +7,6 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection
-
 from judgeboard.alerts.conditions import CONDITIONS, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
@@ -163,10 +161,6 @@ def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
                     close_event(connection, event.id)
 
 
-def _due(connection: Connection) -> list[str] | None:
-    return ["rules"] if active_rules(connection, AlertRule) else None
-
-
 def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event) -> None:
     """Evaluate the rules and send their messages for ten minutes, or until ``closing`` is set. Errors are logged."""
     begun, wait = time.monotonic(), 0.0
@@ -183,7 +177,11 @@ def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event)
         wait = max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds()))
 
 
-ALERTS = Duty("alerts", _due, follow)
+ALERTS = Duty(
+    "alerts",
+    lambda connection: ["rules"] if active_rules(connection, AlertRule) else None,
+    follow,
+)
 
 
 def send_test(

@@ -108,7 +108,12 @@ def level_figures(connection: Connection, rule: AlertRule, now: datetime) -> Ite
     measure = measure_of(level.measure, criterion)
     cut = rules.thresholds.low_groundedness if measure.is_share else None
     days, today = PlausibleDays.at(now), utc_day(now)
-    window = None if level.days is None else _days_window(connection, level.days, today)
+    window = None
+    if level.days is not None:
+        # The days; of more answers than are read, the newest.
+        is_cut = are_days_cut(connection, today - level.days + 1, today)
+        code = "newest_of_days" if is_cut else "last_days"
+        window = note(code, newest=NEWEST, days=counted(level.days, "day")).text
     for subject in rule.subjects or ("",):
         where = slice_of(subject) if subject else RowFilter()
         if judge is None:
@@ -173,13 +178,6 @@ def _estimate(measure: Measure, values: NewestValues) -> Estimate:
     effect = GroupedValues(values.days, values.values, values.evidence_groups).window_effect()
     (estimate,) = measure.estimates(PeriodSums((0,), (n,), (total,), (squares,)), effect)
     return estimate
-
-
-def _days_window(connection: Connection, days: int, today: int) -> str:
-    """Return "the last 7 days (UTC)", or which of their answers are read if they have more than `NEWEST`."""
-    if are_days_cut(connection, today - days + 1, today):
-        return note("newest_of_days", newest=NEWEST, days=counted(days, "day")).text
-    return note("last_days", days=counted(days, "day")).text
 
 
 def _figure(

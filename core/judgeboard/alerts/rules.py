@@ -7,8 +7,6 @@ from datetime import UTC, datetime, time, tzinfo
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from sqlalchemy import Connection
-
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
 from judgeboard.alerts.destinations import WEBHOOKS, check_settings, destination_of
 from judgeboard.alerts.levels import (
@@ -179,19 +177,6 @@ def checked_rule(written: WrittenRule, by: str = "", now: datetime | None = None
     )
 
 
-def _check_names(connection: Connection, rule: AlertRule) -> None:
-    """Raise NotFound if a level names a judge or a criterion that does not exist: it would never have a figure.
-
-    Raises BadInput if several judges have the criterion.
-    """
-    if rule.level is None:
-        return
-    if rule.level.judge is not None:
-        known_judges(connection, [rule.level.judge])
-    if rule.level.criterion is not None:
-        find_criterion(connection, rule.level.criterion, rule.level.judge)
-
-
 def unset_webhooks(destinations: Iterable[str]) -> Note | None:
     """Return which variables of webhooks are not set for this process; None if all are."""
     known = (destination_of(each) for each in destinations)
@@ -219,7 +204,12 @@ def add_alert_rule(
         except BadInput as unusable:
             raise BadInput(f"to: {destination}: {unusable}") from None
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
-        _check_names(connection, rule)
+        # A level of an unknown judge or criterion would never have a figure.
+        level = rule.level
+        if level is not None and level.judge is not None:
+            known_judges(connection, [level.judge])
+        if level is not None and level.criterion is not None:
+            find_criterion(connection, level.criterion, level.judge)
         return insert_rule(connection, rule)
 
 
@@ -233,26 +223,20 @@ def fault_in_project(fail: Callable[..., BadInput], error: str, *keys: str) -> B
 
 def limits_words(rule: AlertRule) -> str:
     """Return what a rule watches: "old_flags > 0, after 2 d"."""
-    if rule.level is not None:
-        return _level_words(rule, rule.level)
-    unit = CONDITIONS[rule.condition].unit
-    words = rule.condition.value
-    if rule.threshold is not None:
-        words += " < " if rule.condition is AlertCondition.MISSING_WORKER else " > "
-        words += (
-            f"$ {rule.threshold:,g}"
-            if unit == "$"
-            else f"{rule.threshold:,g}{' %' if unit == '%' else ''}"
-        )
-    words += "" if rule.period_s is None else f", after {period_words(rule.period_s)}"
-    return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
-
-
-def _level_words(rule: AlertRule, level: Level) -> str:
-    unit = " %" if level.measure is not None and MEASURES[level.measure].is_share else ""
-    sign = "<" if level.direction == "below" else ">"
-    words = f"{measure_words(level)} {sign} {rule.threshold:g}{unit}, {window_words(level)}"
-    words += f", judge {level.judge}" if level.judge else ""
+    level = rule.level
+    if level is not None:
+        unit = " %" if level.measure is not None and MEASURES[level.measure].is_share else ""
+        sign = "<" if level.direction == "below" else ">"
+        words = f"{measure_words(level)} {sign} {rule.threshold:g}{unit}, {window_words(level)}"
+        words += f", judge {level.judge}" if level.judge else ""
+    else:
+        unit = CONDITIONS[rule.condition].unit or ""
+        words = rule.condition.value
+        if rule.threshold is not None:
+            words += " < " if rule.condition is AlertCondition.MISSING_WORKER else " > "
+            number = f"{rule.threshold:,g}"
+            words += f"$ {number}" if unit == "$" else f"{number}{' %' if unit == '%' else ''}"
+        words += "" if rule.period_s is None else f", after {period_words(rule.period_s)}"
     return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
 
 

@@ -41,8 +41,12 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
     if judged is None:
         return None
     threshold = thresholds.cuts.of(signals.query_type)
-    if not _is_low(judged, threshold) or _is_excused(judged, thresholds):
+    if not _is_low(judged, threshold):
         return None
+    if judged.groundedness is not None and _confidence(judged.groundedness) >= rounded(
+        excused_confidence(thresholds)
+    ):
+        return None  # the verdict needs no review
     if (
         thresholds.excuse_refusals
         and texts
@@ -128,13 +132,6 @@ _LEAST_CONFIDENCE = 0.5
 
 def _confidence(groundedness: float) -> float:
     return rounded(max(groundedness, 1 - groundedness))
-
-
-def _is_excused(judged: JudgeSignal, thresholds: Thresholds) -> bool:
-    """Return whether a verdict needs no review and leaves the queue."""
-    if judged.groundedness is None:
-        return False
-    return _confidence(judged.groundedness) >= rounded(excused_confidence(thresholds))
 
 
 def excused_confidence(thresholds: Thresholds) -> float:

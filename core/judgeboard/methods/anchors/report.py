@@ -89,7 +89,16 @@ def make_anchors(
             for id_ in example_responses(version.params)
         }
         prompts = np.unique(anchor_candidates(connection, examples).evidence_groups)
-        aligned = _groups_of_align(connection)
+        # The groups whose labels chose or tested a prompt in `align`, which leaves out present anchors.
+        tested = sorted({each.look.version_id for each in stored_looks(connection)})
+        groups_of_labels = {
+            group
+            for version_id in tested
+            for loaded in [LabelledAnswers(connection, get_version(connection, version_id))]
+            for group in loaded.answers.evidence_groups[loaded.labelled].tolist()
+        }
+        reserved = sorted(groups_of_labels - anchor_groups(connection))
+        aligned = np.array(reserved, dtype=np.int64)
         seen = among(answers.evidence_groups, prompts)
         left_out = {
             "prompt": int(seen.sum()),
@@ -156,19 +165,6 @@ class _Drawn(NamedTuple):
     response_ids: IntArray
     evidence_groups: IntArray
     kinds: IntArray
-
-
-def _groups_of_align(connection: Connection) -> IntArray:
-    """Return the evidence groups, ascending, whose labels chose or tested a prompt in `align`.
-
-    Present anchors are not among them: `align` leaves them out.
-    """
-    versions = sorted({each.look.version_id for each in stored_looks(connection)})
-    loaded = [LabelledAnswers(connection, get_version(connection, version)) for version in versions]
-    groups = {
-        group for each in loaded for group in each.answers.evidence_groups[each.labelled].tolist()
-    }
-    return np.array(sorted(groups - anchor_groups(connection)), dtype=np.int64)
 
 
 def _drawn(

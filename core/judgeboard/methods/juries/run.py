@@ -169,7 +169,16 @@ def jury_report(
     )
     alike = votes.max(axis=1) == len(members)
     ok = sum(verdict.status is Status.OK for verdict in verdicts.values())
-    decided = np.array([id_ for id_ in ids if _is_label(verdicts[id_])], dtype=np.int64)
+    # The answers with a label of the jury, or with a groundedness from which one is derived.
+    decided = np.array(
+        [
+            id_
+            for id_ in ids
+            if verdicts[id_].status is Status.OK
+            and (verdicts[id_].label, verdicts[id_].groundedness) != (None, None)
+        ],
+        dtype=np.int64,
+    )
     # Where all members agree, the label of each of them is that of all.
     together = agreed_with_people(
         ratings, members[0], np.array(ids, dtype=np.int64)[labelled][alike]
@@ -196,13 +205,6 @@ def jury_report(
             for member, n in zip(members, cut.tolist(), strict=True)
             if n
         ),
-    )
-
-
-def _is_label(verdict: Verdict) -> bool:
-    """Return whether a verdict has a label, or a groundedness from which one is derived."""
-    return verdict.status is Status.OK and (
-        verdict.label is not None or verdict.groundedness is not None
     )
 
 

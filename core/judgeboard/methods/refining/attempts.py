@@ -22,7 +22,7 @@ from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.runs import get_run
 from judgeboard.store.statements import record_of
-from judgeboard.store.tables import JUDGMENT, RESPONSE, Reviewer, Run
+from judgeboard.store.tables import JUDGMENT, RESPONSE, Reviewer
 
 MOST_RUNS = 20
 
@@ -111,7 +111,11 @@ def _sequence(
 ) -> AttemptSequence:
     run = get_run(connection, run_id)
     stored = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
-    rule = None if method == queries.REFLECT else _rule(run)
+    rule = None
+    if method != queries.REFLECT:
+        known = run.filter.get("rule", {})
+        names = ("success_rating", "max_repeats", "keep")
+        rule = RefineRule(**{name: known[name] for name in names if name in known})
     kept = _kept(rule, stored)
     attempts = [
         record_of(
@@ -164,13 +168,6 @@ def _original(
         .where(RESPONSE.c.id == attempt.root_response_id)
     )
     return [record_of(ShownAttempt, row, number=0, kept=kept) for row in connection.execute(query)]
-
-
-def _rule(run: Run) -> RefineRule:
-    rule = run.filter.get("rule", {})
-    return RefineRule(
-        **{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule}
-    )
 
 
 def _kept(rule: RefineRule | None, stored: Sequence[queries.StoredAttempt]) -> int | None:
