@@ -210,23 +210,17 @@ def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refine
     ]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_prompt(tmp_path: Path) -> None:
-    file = tmp_path / "prompts.jsonl"
-    file.write_text('\ufeff{"id": "u1", "prompt": "first"}\r\nplain\r\n', encoding="utf-8")
-    assert [(one.item.external_id, one.item.query) for one in read_prompts(file)] == [
-        ("u1", "first"),
-        ("2", "plain"),
-    ]
-
-
-def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
+def test_only_line_feeds_end_a_line_and_a_byte_order_mark_is_no_part_of_the_first(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "prompts.jsonl"
     file.write_text(
-        '{"id": "a", "prompt": "one\u2028two\u0085three"}\nfive\u2028six', encoding="utf-8"
+        '\ufeff{"id": "a", "prompt": "one\u2028two\u0085three"}\r\nfive\u2028six\r\n',
+        encoding="utf-8",
     )
-    assert [one.item.query for one in read_prompts(file)] == [
-        "one\u2028two\u0085three",
-        "five\u2028six",
+    assert [(one.item.external_id, one.item.query) for one in read_prompts(file)] == [
+        ("a", "one\u2028two\u0085three"),
+        ("2", "five\u2028six"),
     ]
 
 

@@ -191,7 +191,7 @@ def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
 @pytest.mark.parametrize(
     "said",
     [
-        {"quality": 3},
+        {"quality": 3},  # with the default maximum, 2
         {"quality": None},
         {"groundedness": None},
         {"status": Status.UNPARSABLE, "groundedness": None, "quality": None},
@@ -207,42 +207,27 @@ def test_what_is_good_enough_or_unmeasured_is_not_eligible(
     assert (summary.eligible, summary.calls, endpoint.requests) == (0, 0, [])
     # A command that finds nothing to do leaves nothing behind.
     assert runs(sqlite_store) == []
+    looser, _ = reflect(sqlite_store, writing(), rule=ReflectRule(max_quality=3))
+    assert looser.kept_new == (said.get("quality") == 3)
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{"query_type": "simple"}, {"answer": "x" * 49}, {"passages": None}],
-    ids=["another type", "too short", "no passages"],
+    ("fields", "rule", "kept"),
+    [
+        ({"query_type": "simple"}, ReflectRule(), 0),
+        ({"query_type": "simple"}, ReflectRule(query_types=()), 1),
+        ({"answer": "ö" * 49}, ReflectRule(), 0),
+        ({"answer": "ö" * 50}, ReflectRule(), 1),
+        ({"passages": None}, ReflectRule(), 0),
+        ({"query_type": "QA", "answer": "x" * 10}, ReflectRule(3, 10, ("QA", "complex")), 1),
+    ],
 )
-def test_answers_of_another_kind_are_not_even_judged(
-    sqlite_store: Store, fields: dict[str, Any]
+def test_the_rule_says_which_answers_are_made_anew_and_the_others_are_not_even_judged(
+    sqlite_store: Store, fields: dict[str, Any], rule: ReflectRule, kept: int
 ) -> None:
     store_bad(sqlite_store, **fields)
-    summary, endpoint = reflect(sqlite_store, writing(), rule=ReflectRule(query_types=("complex",)))
-    assert (summary.eligible, endpoint.requests) == (0, [])
-
-
-def test_the_thresholds_are_parameters(sqlite_store: Store) -> None:
-    store_bad(sqlite_store, query_type="QA", answer="x" * 10)
-    judge_first(sqlite_store, quality=3)
-    summary, _ = reflect(sqlite_store, writing(), rule=ReflectRule(3, 10, ("QA", "complex")))
-    assert summary.kept_new == 1
-
-
-def test_only_complex_questions_get_a_second_answer_unless_told_otherwise(
-    sqlite_store: Store,
-) -> None:
-    store_bad(sqlite_store, query_type="QA")
-    by_default, endpoint = reflect(sqlite_store, writing())
-    assert (by_default.eligible, endpoint.requests) == (0, [])
-    summary, _ = reflect(sqlite_store, writing(), rule=ReflectRule(query_types=()))
-    assert summary.kept_new == 1
-
-
-def test_fifty_characters_are_enough(sqlite_store: Store) -> None:
-    store_bad(sqlite_store, answer="ö" * 50)
-    summary, _ = reflect(sqlite_store, writing())
-    assert summary.kept_new == 1
+    summary, endpoint = reflect(sqlite_store, writing(), rule=rule)
+    assert (summary.kept_new, len(endpoint.requests)) == (kept, 3 * kept)
 
 
 def test_an_original_that_turns_out_good_takes_one_call(sqlite_store: Store) -> None:

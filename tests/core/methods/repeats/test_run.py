@@ -247,30 +247,24 @@ def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_stor
     assert alone.main.items == 2
 
 
-def test_who_was_not_asked_twice_is_told_how(sqlite_store: Store) -> None:
+def test_who_was_not_asked_twice_is_told_how_and_named_those_that_were(
+    sqlite_store: Store,
+) -> None:
     log = GradedLog(sqlite_store)
-    log.say_all(log.version("rag"), log.answers(1), label=GOOD)
+    ids = log.answers(1)
+    log.say_all(log.version("rag"), ids, label=GOOD)
     with sqlite_store.reading() as connection:
         with pytest.raises(NotFound, match="--judge rag --repeats 3"):
             repeats_report(connection, version="rag")
         with pytest.raises(NotFound, match="'nobody'; known: rag"):
             repeats_report(connection, name="nobody")
+    add(sqlite_store, log.version("nli"), ids[0], scored(2), scored(2))
+    with sqlite_store.reading() as connection:
+        for of in ({"name": "nobody"}, {"version": "nobody"}):
+            with pytest.raises(NotFound, match=r"'nobody'; .*: nli v1$"):
+                repeats_report(connection, **of)
     with pytest.raises(BadInput, match="2 or more"):
         repeat(sqlite_store, always(verdict()), 1)
-
-
-def test_who_is_not_found_is_answered_with_those_that_were_asked_more_than_once(
-    sqlite_store: Store,
-) -> None:
-    log = GradedLog(sqlite_store)
-    ids = log.answers(1)
-    add(sqlite_store, log.version("rag"), ids[0], scored(2), scored(2))
-    log.say_all(log.version("nli"), ids, label=GOOD)
-    with sqlite_store.reading() as connection:
-        with pytest.raises(NotFound, match=r"'nobody'; .*: rag v1$"):
-            repeats_report(connection, name="nobody")
-        with pytest.raises(NotFound, match=r"version 'nobody'; .*rag v1$"):
-            repeats_report(connection, version="nobody")
 
 
 def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,22 +180,8 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     assert "1 pair made, " in err
     assert "line 2: " in err
     assert "'Athens'" in err
-    target = tmp_path / "made.jsonl"
-    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
-    assert target.read_text() == out
-    assert (
-        run(
-            [
-                "compare",
-                "make-pairs",
-                "--questions",
-                str(questions),
-                "-o",
-                str(tmp_path / "no" / "x"),
-            ]
-        )
-        == 2
-    )
+    beyond = str(tmp_path / "no" / "x")
+    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", beyond]) == 2
 
 
 MMLU_PRO = [

@@ -138,17 +138,6 @@ def test_an_unreadable_sample_is_kept_as_one_of_its_own_without_an_answer(
     assert report.parts[1].slices == ["4 of 5"]
 
 
-def test_an_item_without_any_answer_takes_the_plain_verdict_in_every_condition(
-    sqlite_store: Store,
-) -> None:
-    ids = store_questions(sqlite_store, 1)
-    solver = Solver({0: "-"})
-    report, _ = ask(sqlite_store, solver, ids)
-    assert set(solver.compared) == {(0, "ab", False), (0, "ba", False)}
-    assert (counts(report), report.account.not_reached) == ({"no_sample_answer": 1}, 0)
-    assert [report.figure(name).value for name in ("without", "always", "selective")] == [1, 1, 1]
-
-
 def test_a_tie_that_reaches_another_threshold_goes_to_the_first_seen_and_says_so(
     sqlite_store: Store,
 ) -> None:
