@@ -103,6 +103,13 @@ def enter(app: AppTest, key: str, value: object) -> AppTest:
     return app.run()
 
 
+def field_of(app: AppTest, start: str) -> Any:
+    """Return the one field for texts whose key starts so."""
+    fields = [*app.text_input, *app.text_area]
+    [field] = [each for each in fields if (each.key or "").startswith(start)]
+    return field
+
+
 def press(app: AppTest, start: str) -> AppTest:
     """Press the one button whose key starts so, after the first moments of a row, in which presses are ignored."""
     if "keyboard" in app.session_state:  # a page where items are reviewed

@@ -111,18 +111,7 @@ class QueueCase:
     def say(
         self, leased: LeasedItem, who: Reviewer, decision: Decision | None = CONFIRM, **fields: Any
     ) -> Submitted:
-        key = fields.pop("request_key", f"key {next(self.keys)}")
-        return submit(
-            self.store,
-            Submission(
-                token=leased.token,
-                reviewer=who,
-                decision=decision,
-                grade=Grade(**fields),
-                request_key=key,
-                at=self.now,
-            ),
-        )
+        return self._submit(who, decision, fields, token=leased.token)
 
     def review(
         self, who: Reviewer, decision: Decision | None = CONFIRM, name: str = "q", **fields: Any
@@ -135,53 +124,40 @@ class QueueCase:
     ) -> int:
         """Look at the judge after a blind review, and say what one thinks now."""
         reveal(self.store, decided.review_id, reviewer=who, now=self.now)
-        return submit(
-            self.store,
-            Submission(
-                blind_review_id=decided.review_id,
-                reviewer=who,
-                grade=Grade(**fields),
-                decision=decision,
-                request_key=f"key {next(self.keys)}",
-                at=self.now,
-            ),
-        ).review_id
+        return self._submit(who, decision, fields, blind_review_id=decided.review_id).review_id
 
     def adjudicate(
         self, item_id: int, decision: Decision = CONFIRM, note: str | None = "why", **fields: Any
     ) -> int:
-        return submit(
-            self.store,
-            Submission(
-                item_id=item_id,
-                reviewer=fields.pop("by", self.lead),
-                decision=decision,
-                grade=Grade(note=note, **fields),
-                request_key=f"key {next(self.keys)}",
-                at=self.now,
-            ),
-        ).review_id
+        by = fields.pop("by", self.lead)
+        return self._submit(by, decision, {"note": note, **fields}, item_id=item_id).review_id
 
-    def undo(self, review_id: int, who: Reviewer) -> None:
-        undo(
-            self.store,
-            review_id=review_id,
-            reviewer=who,
-            request_key=f"key {next(self.keys)}",
-            now=self.now,
-        )
+    def change(
+        self, review_id: int, who: Reviewer, decision: Decision | None = None, **fields: Any
+    ) -> int:
+        """Replace a review by another one, or a grade by another one."""
+        return self._submit(who, decision, fields, changes=review_id).review_id
+
+    def grade(self, response_id: int, who: Reviewer, **fields: Any) -> int:
+        """Grade an answer outside any queue, without a decision."""
+        return self._submit(who, None, fields, response_id=response_id).review_id
+
+    def _submit(
+        self, who: Reviewer, decision: Any, fields: dict[str, Any], **subject: Any
+    ) -> Submitted:
+        key = fields.pop("request_key", f"key {next(self.keys)}")
+        about = {"decision": decision, "grade": Grade(**fields), "request_key": key, "at": self.now}
+        return submit(self.store, Submission(reviewer=who, **about, **subject))
+
+    def undo(self, review_id: int, who: Reviewer, request_key: str | None = None) -> None:
+        key = request_key or f"key {next(self.keys)}"
+        undo(self.store, review_id=review_id, reviewer=who, request_key=key, now=self.now)
 
     def decide(
         self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM, **fields: Any
     ) -> Submitted:
         """Decide a flag outside any queue."""
-        request = {"request_key": f"key {next(self.keys)}", "at": self.now}
-        return submit(
-            self.store,
-            Submission(
-                flag_id=flag_id, reviewer=who, decision=decision, grade=Grade(**fields), **request
-            ),
-        )
+        return self._submit(who, decision, fields, flag_id=flag_id)
 
     def later(self, **by: float) -> None:
         """Let time pass."""

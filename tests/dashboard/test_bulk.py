@@ -17,11 +17,10 @@ from queue_case import queue_case
 
 @pytest.mark.parametrize("page_name", ["open_flags", "responses"])
 def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
-    open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, page_name: str
+    open_page, page_store: Store, page_name: str
 ) -> None:
-    case = queue_case(sqlite_store)
+    case = queue_case(page_store)
     case.flagged(*(0.1 for _ in range(55)))
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
 
     def press(page: AppTest, key: str) -> AppTest:
         click(page, key)
@@ -66,11 +65,10 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
 
 
 def test_selected_rows_are_the_ones_decided(
-    open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+    open_page, page_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = queue_case(sqlite_store)
+    case = queue_case(page_store)
     ids = case.flagged(0.1, 0.2, 0.3)
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     data_frame = bulk.data_frame
 
     def with_selection(*arguments, **options):

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import press, shown
+from app_pages import field_of, press, shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
@@ -12,7 +12,7 @@ from queue_case import queue_case
 
 
 def send(app: AppTest, text: str) -> AppTest:
-    [field] = [one for one in app.text_input if one.key and one.key.startswith("comment_")]
+    field = field_of(app, "comment_")
     field.set_value(text)
     return press(app, "send_")
 
@@ -33,7 +33,7 @@ def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) ->
     page = send(open_page("item", flag=page_rows.flags["claims"]), "see <b>page 3</b>")
     assert said() == [("Mara", "see <b>page 3</b>")]
     assert "Saved: your comment" in shown(page)
-    [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
+    field = field_of(page, "comment_")
     # The field is empty for the next one.
     assert field.value == ""
     jons = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"])
@@ -48,7 +48,7 @@ def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) ->
 def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said) -> None:
     page = send(open_page("item", flag=page_rows.flags["claims"]), "sixty")
     page = press(page, "change_comment_")
-    [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
+    field = field_of(page, "comment_")
     assert field.value == "sixty"
     page = send(page, "seventy")
     assert said() == [("Mara", "seventy")]

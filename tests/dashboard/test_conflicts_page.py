@@ -2,28 +2,25 @@
 
 from sqlalchemy import update
 
-from app_pages import press, shown, texts
+from app_pages import field_of, press, shown, texts
 from judgeboard.domain import ItemState, QueueOrder
 from judgeboard.store.tables import DRAFT, QUEUE_ITEM
 from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
 
 
-def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(
-    open_page, sqlite_store, monkeypatch
-) -> None:
-    case = queue_case(sqlite_store)
+def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, page_store) -> None:
+    case = queue_case(page_store)
     case.flagged(*[0.1] * 200)
     case.queue(needed=2)
     case.judge(*case.add("late"), 0.01)  # joins last, but is the worst and reviewed first
     case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     words = texts(open_page("conflicts"))
     assert "1 open conflict." in words
     # An item that the lead adjudicates is not listed twice.
     assert not any("differ on" in each for each in words)
-    with sqlite_store.writing() as connection:
+    with page_store.writing() as connection:
         connection.execute(update(QUEUE_ITEM).values(state=ItemState.CONFLICT))
     words = texts(open_page("conflicts"))
     assert any("More than 200" in each for each in words)
@@ -31,19 +28,18 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(
 
 
 def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_back(
-    open_page, sqlite_store, monkeypatch
+    open_page, page_store
 ) -> None:
-    case = queue_case(sqlite_store)
+    case = queue_case(page_store)
     case.flagged(0.1, 0.2)
     case.queue(needed=2)
     for _ in range(2):
         case.review(case.mara, CONFIRM)
         case.review(case.jon, DISMISS)
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     first, second = (str(item["id"]) for item in case.items())
 
     def adjudicated(page):
-        [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
+        note = field_of(page, "note_")
         note.set_value("why")
         return press(page, "confirm_")
 
@@ -63,29 +59,26 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     page = press(page, "undo")
     assert page.query_params["conflict"] in {second, (second,)}
     assert case.item_states() == ["adjudicated", "conflict"]
-    [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
+    note = field_of(page, "note_")
     assert note.value == "why"
 
 
-def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(
-    open_page, sqlite_store, monkeypatch
-) -> None:
-    case = queue_case(sqlite_store)
+def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, page_store) -> None:
+    case = queue_case(page_store)
     case.flagged(0.1)
     case.queue(needed=2)
     proposed, corrected = "It is 50 m long.", "It is 60 m long."
     case.review(case.mara, CONFIRM, corrected_answer=proposed)
     case.review(case.jon, DISMISS)
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     address = {"reviewer": "Lead", "conflict": str(case.items()[0]["id"])}
     page = press(open_page("conflicts", **address), "correct_")
     assert f"Corrected answer: {proposed}" in shown(page)
-    [field] = [each for each in page.text_area if each.key and each.key.startswith("corrected_")]
+    field = field_of(page, "corrected_")
     field.set_value(corrected)
-    [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
+    note = field_of(page, "note_")
     note.set_value("Measured.").run()
     again = open_page("conflicts", **address)
-    [note] = [field for field in again.text_input if field.key and field.key.startswith("note_")]
+    note = field_of(again, "note_")
     assert note.value == "Measured."
     press(again, "confirm_")
     review = case.reviews()[-1]
@@ -96,9 +89,9 @@ def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(
 
 
 def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(
-    open_page, sqlite_store, monkeypatch
+    open_page, page_store
 ) -> None:
-    case = queue_case(sqlite_store)
+    case = queue_case(page_store)
     case.flagged(0.1)
     people = (case.mara, case.jon, case.lead)
     case.queue(
@@ -106,7 +99,6 @@ def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(
     )
     for who, decision in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.lead, DISMISS)):
         case.reveal(case.review(who, decision), who, decision)
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     names = [person.name for person in people]
     page = open_page("conflicts", reviewer=case.lead.name, conflict=str(case.items()[0]["id"]))
     cards = next(text for text in texts(page) if text.startswith("Reviews"))

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select, update
 from streamlit.testing.v1 import AppTest
 
-from app_pages import bodies, markup, plain, press, shown
+from app_pages import bodies, field_of, markup, plain, press, shown
 from judgeboard.cli.app import run
 from judgeboard.domain import (
     Claim,
@@ -213,7 +213,7 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
         mark_leading_flags(connection, [response_id])
     page = open_page("item", response=response_id)
     assert "confirmed one flag" in shown(page)
-    [note] = [field for field in page.text_input if (field.key or "").startswith("note_")]
+    note = field_of(page, "note_")
     assert note.value == "made up"
     page = note.set_value("").run()
     page = press(press(page, "quality2_"), "quality2_")  # the first press keeps the stored grade
@@ -299,7 +299,7 @@ def test_what_is_given_rarely_comes_with_the_decision(
     page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
     page.number_input[0].set_value(0.35)
     page.text_area[0].set_value("Basalt is younger.")
-    [note] = [one for one in page.text_input if one.key and one.key.startswith("note_")]
+    note = field_of(page, "note_")
     note.set_value("second sentence")
     press(page.run(), "dismiss_")
     with sqlite_store.reading() as connection:

@@ -7,7 +7,7 @@ import pytest
 from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, press
+from app_pages import field_of, markup, press
 from judgeboard.domain import ClaimMark, ClaimStatus, Label, QueueOrder
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -28,7 +28,7 @@ def queues(page_rows, sqlite_store: Store) -> QueueCase:
 
 
 def note(page: AppTest) -> str:
-    [field] = [one for one in page.text_input if one.key and one.key.startswith("note_")]
+    field = field_of(page, "note_")
     return str(field.value)
 
 
@@ -40,7 +40,7 @@ def weak(page: AppTest):
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_reload_brings_back_grade_and_note(queues, open_page, stored: bool) -> None:
     page = open_page("item", queue="q")
-    [field] = [one for one in page.text_input if one.key and one.key.startswith("note_")]
+    field = field_of(page, "note_")
     field.input("half of it")
     weak(page).click().run()
     if stored:

@@ -213,17 +213,7 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(
     [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
     case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    leased = case.lease(mara, "pairs")
-    submit(
-        sqlite_store,
-        Submission(
-            token=leased.token,
-            reviewer=mara,
-            decision=Preference.TIE,
-            request_key="one",
-            at=case.now,
-        ),
-    )
+    case.review(mara, Preference.TIE, "pairs")
     page = open_page("my_reviews")
     page = page.button(key="my_other").click().run()
     assert not page.exception

@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 import judgeboard
 from engines import on_sqlite
-from judgeboard.domain import Grade, QueueOrder
+from judgeboard.domain import QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
@@ -40,7 +40,6 @@ from judgeboard.reports.stats import measure_log, stats
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.shown import item_texts
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.columns import row_of
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
@@ -575,10 +574,7 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked: Mark
     hidden, of_others = shown_to(case.ada)
     assert not hidden
     assert of_others
-    submit(
-        case.store,
-        Submission(response_id=one, reviewer=case.jon, grade=Grade(quality=3), request_key="jon"),
-    )
+    case.grade(one, case.jon, quality=3)
     assert shown_to(case.jon) == (False, of_others)
     assert marked.read(case.mara, lambda c: load_item(c, one)).reviews
 
@@ -606,15 +602,7 @@ def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marke
     with pytest.raises(DecisionRefused):
         case.decide(marked.answer.flag_id, case.mara)
     with pytest.raises(DecisionRefused):
-        submit(
-            case.store,
-            Submission(
-                response_id=marked.answer.response_id,
-                reviewer=case.mara,
-                grade=Grade(quality=3),
-                request_key="elsewhere",
-            ),
-        )
+        case.grade(marked.answer.response_id, case.mara, quality=3)
     case.decide(marked.answer.flag_id, case.jon)
 
 

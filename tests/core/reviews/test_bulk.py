@@ -3,7 +3,7 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Grade, Label, QueueOrder, Role
+from judgeboard.domain import Label, QueueOrder, Role
 from judgeboard.errors import BadInput, DecisionRefused, NotAllowed, NotFound
 from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews import bulk
@@ -11,7 +11,6 @@ from judgeboard.reviews.bulk import BulkAdded, BulkDecided, add_many, decide_man
 from judgeboard.reviews.decisions import remember_implied
 from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.queue_work import own_queues
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import listed_answers
 from judgeboard.store.reviewers import store_reviewer
@@ -44,13 +43,7 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
     unflagged = case.flagged(0.9)
     of_answer = {flag["response_id"]: flag["id"] for flag in case.flags()}
     case.decide(of_answer[unsure], case.mara, UNSURE)
-    stored = Grade(label=Label.GROUNDED)
-    submit(
-        case.store,
-        Submission(
-            response_id=graded, reviewer=case.mara, grade=stored, request_key="own", at=case.now
-        ),
-    )
+    case.grade(graded, case.mara, label=Label.GROUNDED)
     case.queue("held", where=RowFilter(response_ids=(held,)))
     case.queue("two", where=RowFilter(response_ids=(done,)), needed=2)
     case.review(case.mara, DISMISS, "two")
@@ -178,16 +171,8 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCa
     done = decide_many(case.store, [flagged, fine, blind], modes=("off topic",), **tagging)
     assert done == BulkDecided(None, decided=2, blind=1)
     assert set(states(case).values()) == {"open"}
-    for number in range(2):
-        submit(
-            case.store,
-            Submission(
-                response_id=fine,
-                reviewer=case.mara,
-                grade=Grade(quality=2),
-                request_key=f"g{number}",
-            ),
-        )
+    for _ in range(2):
+        case.grade(fine, case.mara, quality=2)
     assert [
         (row["bulk"], row["quality"]) for row in standing(case) if row["response_id"] == fine
     ] == [

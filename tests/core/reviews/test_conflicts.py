@@ -23,7 +23,6 @@ from judgeboard.reviews.changes import differs, explain_difference
 from judgeboard.reviews.leases import skip
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queues import close_queue
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import JUDGMENT, Reviewer
@@ -152,17 +151,7 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     add_pairs(case.store, 1)
     case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
-        leased = case.lease(who)
-        submit(
-            case.store,
-            Submission(
-                token=leased.token,
-                reviewer=who,
-                decision=preference,
-                request_key=who.name,
-                at=case.now,
-            ),
-        )
+        case.review(who, preference)
     with case.store.reading() as connection:
         (line,) = open_conflicts(connection).lines
         shown = load_conflict(connection, line.item.item_id, case.lead)
@@ -176,16 +165,7 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
         "left-0",
         ["a", "b"],
     )
-    submit(
-        case.store,
-        Submission(
-            item_id=line.item.item_id,
-            reviewer=case.lead,
-            decision=Preference.TIE,
-            grade=Grade(note="equal"),
-            request_key="k",
-        ),
-    )
+    case.adjudicate(line.item.item_id, Preference.TIE)
     with case.store.reading() as connection:
         assert open_conflicts(connection).lines == ()
         assert [one.item.state for one in own_conflicts(connection, case.jon.id).lines] == [

@@ -14,7 +14,6 @@ from judgeboard.reviews.failure_modes import (
     save_mode,
     suggested_modes,
 )
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import parse_where
 from judgeboard.store.hidden_rows import Seen
@@ -56,17 +55,7 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> 
         assert load_item(connection, first).reviews[0].grade.modes == (OUTDATED, ENTITY)
     with pytest.raises(BadInput, match="'else'"):
         modes.review(modes.jon, modes=("else",))
-    changed = submit(
-        modes.store,
-        Submission(
-            changes=stored.review_id,
-            reviewer=modes.mara,
-            decision=CONFIRM,
-            grade=type(whole.grade)(modes=(ENTITY,)),
-            request_key="edit",
-            at=modes.now,
-        ),
-    ).review_id
+    changed = modes.change(stored.review_id, modes.mara, CONFIRM, modes=(ENTITY,))
     assert counts(modes) == {("QA", ENTITY): (1, 1)}
     modes.undo(changed, modes.mara)
     assert counts(modes) == {}

@@ -219,16 +219,8 @@ def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> Non
     graded = Grade(quality=2, note="made up", corrected_answer="Better.", claim_marks=(mark,))
 
     def decided(decision: Decision, grade: Grade, key: str) -> Grade:
-        review = submit(
-            shared.store,
-            Submission(
-                flag_id=flag["id"],
-                reviewer=shared.mara,
-                decision=decision,
-                grade=grade,
-                request_key=key,
-            ),
-        )
+        given = {"reviewer": shared.mara, "decision": decision, "grade": grade}
+        review = submit(shared.store, Submission(flag_id=flag["id"], request_key=key, **given))
         with shared.store.reading() as connection:
             stored = find_review(connection, review.review_id)
         assert stored is not None
@@ -293,18 +285,8 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*[0.1] * 12)
     for number, flag in enumerate(case.flags()):
-        given_grade = Grade(label=Label.HALLUCINATED, label_implied=number > 1)
-        key = f"implied {number}"
-        submit(
-            store,
-            Submission(
-                flag_id=flag["id"],
-                reviewer=case.mara,
-                decision=CONFIRM,
-                grade=given_grade,
-                request_key=key,
-            ),
-        )
+        label = {"label": Label.HALLUCINATED, "label_implied": number > 1}
+        case.decide(flag["id"], case.mara, CONFIRM, **label)
     assert [row["label_implied"] for row in case.reviews()] == [False] * 2 + [True] * 10
     exported = io.BytesIO()
     export_tables(store, {"reviews": exported})
@@ -327,16 +309,7 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
             cell = Cell("label", other or version.id, other, raters, counted=without_implied)
             assert len(answers_in(connection, cell)) == 2, raters
     with pytest.raises(DecisionRefused) as refused:
-        submit(
-            store,
-            Submission(
-                flag_id=flag["id"],
-                reviewer=case.jon,
-                decision=DISMISS,
-                grade=given_grade,
-                request_key="late",
-            ),
-        )
+        case.decide(flag["id"], case.jon, DISMISS, **label)
     # A label that a refused decision implies is no grade.
     assert "kept" not in str(refused.value)
 

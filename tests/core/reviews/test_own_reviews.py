@@ -3,29 +3,13 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Grade
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.tables import Reviewer
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
-
-
-def change(case: QueueCase, review_id: int, who: Reviewer, decision: Decision) -> int:
-    return submit(
-        case.store,
-        Submission(
-            changes=review_id,
-            reviewer=who,
-            decision=decision,
-            grade=Grade(),
-            request_key=f"key {next(case.keys)}",
-            at=case.now,
-        ),
-    ).review_id
 
 
 def own(case: QueueCase, who: Reviewer) -> list[OwnReview]:
@@ -40,7 +24,7 @@ def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
     first = case.review(case.mara, CONFIRM).review_id
     case.review(case.jon, DISMISS)
     assert (case.item_states(), case.flag_states()) == (["conflict"], ["open"])
-    changed = change(case, first, case.mara, DISMISS)
+    changed = case.change(first, case.mara, DISMISS)
     assert (case.item_states(), case.flag_states()) == (["agreed"], ["dismissed"])
     case.undo(changed, case.mara)
     assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
@@ -55,7 +39,7 @@ def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -
     case.queue(needed=2)
     first = case.review(case.mara, CONFIRM).review_id
     case.review(case.jon, CONFIRM)
-    change(case, first, case.mara, UNSURE)
+    case.change(first, case.mara, UNSURE)
     assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
     case.review(case.ada, CONFIRM)
     assert (case.item_states(), case.flag_states()) == (["agreed"], ["confirmed"])
@@ -67,7 +51,7 @@ def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
     case.queue(blind_judge=True, order="oldest")
     blind = case.review(case.mara, CONFIRM)
     with pytest.raises(DecisionRefused):
-        change(case, blind.review_id, case.mara, DISMISS)
+        case.change(blind.review_id, case.mara, DISMISS)
     assert [line.final for line in own(case, case.mara)] == [True]
     revealed = case.reveal(blind, case.mara, DISMISS)
     [line] = own(case, case.mara)

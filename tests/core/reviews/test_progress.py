@@ -5,16 +5,23 @@ from datetime import timedelta
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import QueueOrder
+from judgeboard.domain import Decision, QueueOrder
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.queues import PersonProgress, describe_rules
-from judgeboard.reviews.submissions import Submission, submit
+from judgeboard.reviews.submissions import Submission, Submitted, submit
 from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase
 
 
 def of_person(case: QueueCase, name: str) -> PersonProgress:
     return next(one for one in case.progress().people if one.reviewer.name == name)
+
+
+def timed(case: QueueCase, decision: Decision, seconds: float | None) -> Submitted:
+    """Let Mara decide her next item after so many seconds."""
+    given = {"token": case.lease(case.mara).token, "reviewer": case.mara, "at": case.now}
+    given |= {"decision": decision, "seconds": seconds, "request_key": f"{next(case.keys)}"}
+    return submit(case.store, Submission(**given))
 
 
 @on_sqlite
@@ -52,21 +59,14 @@ def test_items_are_counted_by_what_became_of_them(case) -> None:
 def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None:
     case.flagged(*(0.01 * n for n in range(1, 9)))
     case.queue(assigned=(case.mara, case.ada))
-    for number, (decision, seconds) in enumerate(
-        ((CONFIRM, 10.0), (UNSURE, 40.0), (DISMISS, 20.0), (DISMISS, None))
+    for decision, seconds in (
+        (CONFIRM, 10.0),
+        (UNSURE, 40.0),
+        (DISMISS, 20.0),
+        (DISMISS, None),
     ):
         case.later(minutes=1)
-        decided = submit(
-            case.store,
-            Submission(
-                token=case.lease(case.mara).token,
-                reviewer=case.mara,
-                decision=decision,
-                seconds=seconds,
-                request_key=f"{number}",
-                at=case.now,
-            ),
-        )
+        decided = timed(case, decision, seconds)
     case.undo(decided.review_id, case.mara)
     leased = case.lease(case.mara)
     assert leased.item_id == decided.item_id
@@ -95,18 +95,8 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
 def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> None:
     case.flagged(*(0.1 for _ in seconds))
     case.queue()
-    for number, spent in enumerate(seconds):
-        leased = case.lease(case.mara)
-        submit(
-            case.store,
-            Submission(
-                token=leased.token,
-                reviewer=case.mara,
-                decision=CONFIRM,
-                seconds=spent,
-                request_key=f"{number}",
-            ),
-        )
+    for spent in seconds:
+        timed(case, CONFIRM, spent)
     assert of_person(case, "Mara").median_seconds == median
 
 

@@ -68,12 +68,7 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
     case.review(case.mara, CONFIRM, groundedness=0.2)
     with pytest.raises(DecisionRefused, match="“q”"):
         case.decide(case.flags()[0]["id"], case.mara, DISMISS)
-    submit(
-        case.store,
-        Submission(
-            response_id=answer, reviewer=case.mara, grade=Grade(quality=4), request_key="elsewhere"
-        ),
-    )
+    case.grade(answer, case.mara, quality=4)
     assert [row["decision"] for row in case.reviews()] == ["confirm", None]
     assert case.review(case.jon, CONFIRM).state is SETTLED
 
@@ -363,14 +358,5 @@ def test_who_has_read_the_others_does_not_edit_a_split_away(case) -> None:
     mine = case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
     with pytest.raises(DecisionRefused):
-        submit(
-            case.store,
-            Submission(
-                changes=mine.review_id,
-                reviewer=case.mara,
-                decision=DISMISS,
-                grade=Grade(),
-                request_key="changed",
-            ),
-        )
+        case.change(mine.review_id, case.mara, DISMISS)
     assert case.item_states() == ["conflict"]

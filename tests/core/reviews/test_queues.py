@@ -2,13 +2,14 @@
 
 from collections import Counter
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, DimensionScore, Grade, Label, QueueOrder
+from judgeboard.domain import Decision, DimensionScore, Label, QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.measure.plans import draw_plan
@@ -16,7 +17,6 @@ from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.reviews.checks import MissingGrades
 from judgeboard.reviews.queue_work import own_queues
 from judgeboard.reviews.queues import NoPeople, assign_queue, create_queue
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.settings.sections import PLANNED, PRESETS
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
@@ -471,15 +471,10 @@ def test_an_edit_keeps_the_required_grades(case) -> None:
     case.flagged(0.1)
     case.queue(**ASKS)
     first = case.review(case.mara, label=Label.HALLUCINATED, groundedness=0.0)
-    change = {"changes": first.review_id, "reviewer": case.mara, "decision": Decision.CONFIRM}
+    change = partial(case.change, first.review_id, case.mara, Decision.CONFIRM, groundedness=0.2)
     with pytest.raises(MissingGrades, match="missing: label"):
-        submit(case.store, Submission(**change, grade=Grade(groundedness=0.2), request_key="half"))
-    submit(
-        case.store,
-        Submission(
-            **change, grade=Grade(label=Label.HALLUCINATED, groundedness=0.2), request_key="whole"
-        ),
-    )
+        change()
+    change(label=Label.HALLUCINATED)
 
 
 @on_sqlite
