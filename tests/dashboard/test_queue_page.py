@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from app_pages import markup, press, shown, text_with, texts
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.formats.output import Column, Table, to_csv
-from judgeboard.measure.notes import note
+from judgeboard.reviews.nothing_left import NothingLeft
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import work_mark
@@ -265,17 +265,14 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
     assert starts("Mara")[0]
     for _ in range(2):
         queues.review(queues.mara, Decision.CONFIRM, "legal", label="hallucinated")
-    for who, reason in (
-        ("Mara", note("queue_reviewed", n=2).text),
-        ("Jon", note("queue_finished", n=2).text),
-    ):
+    for who, reviewed in (("Mara", 2), ("Jon", 0)):
+        reason = NothingLeft(2, reviewed, with_others=0, skipped=0).note.text
         offered, words = starts(who)
         assert not offered
         assert reason in words
         end = markup(open_page("item", reviewer=who, queue="legal"))
         assert "“legal”" in end
         assert reason in end
-        assert "may become available" not in end
 
 
 def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> None:

@@ -659,13 +659,8 @@ WORDS: dict[str, str] = {
     "queue_judges_alike": "The queue is empty: {first} and {second} differ on no answer without a label.",
     "queue_is_yours": "{queue} is assigned to you: its answers are hidden from you until you have reviewed them.",
     "labelled_again": "{labelled:,} of {joined:answer} have a label that does not count: people label them again.",
-    "queue_has_nothing": "The queue has no items for you.",
-    "queue_reviewed": "You have reviewed all items of the queue: {n:,}.",
-    "queue_leased": "Others have leased {n:item}, which may become available later.",
-    "queue_of_others": "Only others can review the open items: {n:,}.",
-    "queue_of_nobody": "Only others can review the open items ({n:,}), but nobody else is assigned to the queue.",
-    "queue_skipped": "Only items that you skipped are left: {n:,}.",
-    "queue_finished": "All items are reviewed or declined: {n:,}.",
+    "nothing_left": "You have reviewed {reviewed:,} of {items:item}. You skipped {skipped:,}, and others have leased "
+    "{with_others:,}, which may become available later.",
     "added_to_queue": "Added to {queue}: {n:answer}.",
     "in_queue_before": "Already in the queue: {n:,}.",
     # Reviews that were undone or refused

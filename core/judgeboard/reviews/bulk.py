@@ -260,7 +260,14 @@ def _decide(
 ) -> dict[str, int]:
     """Decide one part in a fixed number of statements; return the counts of `BulkDecided`."""
     responses = lock_responses(connection, response_ids)
-    repeated = _repeated(connection, bulk_id, responses, reviewer, decision)
+    # The answers that this action has decided already.
+    earlier_reviews = bulk_decisions(connection, bulk_id, responses)
+    action = (reviewer.id, decision)
+    if any((review.reviewer_id, review.decision) != action for review in earlier_reviews):
+        raise BadInput(
+            f"the id {bulk_id!r} belongs to another bulk action: every action needs its own"
+        )
+    repeated = {review.response_id for review in earlier_reviews}
     blind = hidden_answers(connection, reviewer.id, responses) - repeated
     in_queue: Collection[int] = ()
     flags: dict[int, list[Flag]] = {}
@@ -320,22 +327,6 @@ def _decide(
         "in_queue": len(in_queue),
         "closed": len(response_ids) - len(repeated) - len(blind) - len(in_queue) - len(flags),
     }
-
-
-def _repeated(
-    connection: Connection,
-    bulk_id: str,
-    response_ids: Collection[int],
-    reviewer: Reviewer,
-    decision: Decision | None,
-) -> set[int]:
-    """Return the answers that this action has decided already; raise `BadInput` if the id is of another action."""
-    decided = bulk_decisions(connection, bulk_id, response_ids)
-    if any((review.reviewer_id, review.decision) != (reviewer.id, decision) for review in decided):
-        raise BadInput(
-            f"the id {bulk_id!r} belongs to another bulk action: every action needs its own"
-        )
-    return {review.response_id for review in decided}
 
 
 def _implied(

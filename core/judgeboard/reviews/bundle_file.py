@@ -155,7 +155,21 @@ def read_bundle(
         head = _head(first.line, _values(first))
     except UnusableLine as wrong:
         raise BadInput(f"{name}, {wrong}") from None
-    lines, unusable = _read_lines(others, head, schema_of(head))
+    # The usable lines, one per item, and an error for each unusable line.
+    by_item: dict[int, BundleLine] = {}
+    unusable: list[UnusableLine] = []
+    schema = schema_of(head)
+    for row in others:
+        try:
+            line = _read_line(row.line, _values(row), head, schema)
+            if line.item_id in by_item:
+                same = by_item[line.item_id].line
+                raise UnusableLine(line.line, "item", f"is also on line {same}: keep one line")
+        except UnusableLine as wrong:
+            unusable.append(wrong)
+        else:
+            by_item[line.item_id] = line
+    lines = list(by_item.values())
     if unusable:
         more = len(unusable) - MOST_NAMED
         named = "; ".join(str(line) for line in unusable[:MOST_NAMED])
@@ -236,26 +250,6 @@ def _head(line: int, values: dict[str, Any]) -> BundleHead:
     )
 
 
-def _read_lines(
-    rows: Iterable[Row | Rejected], head: BundleHead, schema: LabelSchema | None
-) -> tuple[list[BundleLine], list[UnusableLine]]:
-    """Return the usable lines, one per item, and an error for each unusable line."""
-    lines: dict[int, BundleLine] = {}
-    unusable: list[UnusableLine] = []
-    for row in rows:
-        try:
-            line = _read_line(row.line, _values(row), head, schema)
-            if line.item_id in lines:
-                raise UnusableLine(
-                    line.line, "item", f"is also on line {lines[line.item_id].line}: keep one line"
-                )
-        except UnusableLine as wrong:
-            unusable.append(wrong)
-        else:
-            lines[line.item_id] = line
-    return list(lines.values()), unusable
-
-
 def _read_line(
     line: int, values: dict[str, Any], head: BundleHead, schema: LabelSchema | None
 ) -> BundleLine:
@@ -271,7 +265,15 @@ def _read_line(
     missing = next((name for name in (*_NAMES, *texts) if name not in values), None)
     if missing is not None:
         raise UnusableLine(line, missing, "is missing: leave the exported values as they are")
-    item_id, token = _item(line, values, head)
+    item_id, token = values["item"], values["token"]
+    if type(item_id) is not int or not 0 < item_id < 2**63:
+        raise UnusableLine(line, "item", "differs from the exported file")
+    try:
+        named, secret = split_token(token if isinstance(token, str) else "")
+    except BadInput:
+        raise UnusableLine(line, "token", "differs from the exported file") from None
+    if named != item_id or not secret.startswith(f"{OFFLINE}{head.bundle}-"):
+        raise UnusableLine(line, "token", "belongs to another item or bundle")
     try:
         filled = {
             field.name: field.checked(values.get(field.name)) for field in _FIELDS[head.subject]
@@ -298,19 +300,6 @@ def _read_line(
         grade=grade,
         seconds=filled["seconds"],
     )
-
-
-def _item(line: int, values: Mapping[str, Any], head: BundleHead) -> tuple[int, str]:
-    item_id, token = values["item"], values["token"]
-    if type(item_id) is not int or not 0 < item_id < 2**63:
-        raise UnusableLine(line, "item", "differs from the exported file")
-    try:
-        named, secret = split_token(token if isinstance(token, str) else "")
-    except BadInput:
-        raise UnusableLine(line, "token", "differs from the exported file") from None
-    if named != item_id or not secret.startswith(f"{OFFLINE}{head.bundle}-"):
-        raise UnusableLine(line, "token", "belongs to another item or bundle")
-    return item_id, token
 
 
 def _scores(line: int, scores: Any) -> tuple[DimensionScore, ...]:

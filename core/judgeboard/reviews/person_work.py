@@ -188,30 +188,26 @@ def _work(
         person=person,
         reviews=len(reviews),
         seconds=median(seconds),
-        gold=_share(_matches(usual, _gold), "no item of theirs was adjudicated"),
-        own=_share(_matches(compared, _first), "no repeats"),
+        gold=_share(
+            _matches(usual, lambda each: (each.gold,)), "no item of theirs was adjudicated"
+        ),
+        own=_share(_matches(compared, lambda each: (each.first,)), "no repeats"),
         others=_share(
             _matches(usual, lambda each: each.others), "nobody else reviewed their items"
         ),
         tests=_share(
-            _matches([each for each in tests if not each.training], _gold), "no test items"
+            _matches([each for each in tests if not each.training], lambda each: (each.gold,)),
+            "no test items",
         ),
         training=_share(
-            _matches([each for each in tests if each.training], _gold), "no training items"
+            _matches([each for each in tests if each.training], lambda each: (each.gold,)),
+            "no training items",
         ),
         drift=_drift(usual, now),
         leased=len(active_leases(connection, person.id, now)),
         queues=work_in(connection, queues, person.id, now),
         streaks=streaks(reviews),
     )
-
-
-def _gold(compared: ComparedReview) -> tuple[Review | None]:
-    return (compared.gold,)
-
-
-def _first(compared: ComparedReview) -> tuple[Review | None]:
-    return (compared.first,)
 
 
 _With = Callable[[ComparedReview], Sequence[Review | None]]

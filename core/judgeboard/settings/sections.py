@@ -355,21 +355,35 @@ class QueueOptions(BaseModel):
         Option(metavar="SHARE"),
     ] = 1.0
     blind_people: Annotated[
-        bool, Field(description="Hide the reviews of other people. Always on for pairs."), Option()
+        bool,
+        Field(
+            title="Blind to other people",
+            description="Hide the reviews of other people. Always on for pairs.",
+        ),
+        Option(),
     ] = False
     blind_judge: Annotated[
-        bool, Field(description="Hide the judges' results. Always on for pairs."), Option()
+        bool,
+        Field(
+            title="Blind to the judge",
+            description="Hide the judges' results. Always on for pairs.",
+        ),
+        Option(),
     ] = False
     reveal: Annotated[
         bool,
-        Field(description="Show the judge after a blind review."),
+        Field(
+            title="Show the judge after the grade",
+            description="Show the judge after a blind review.",
+        ),
         Option(off="--no-reveal"),
     ] = True
     grades: Annotated[
         Grades,
         Field(
+            title="Required grades",
             description="Grades that a review must give: label, groundedness, quality, or names of rubric dimensions "
-            "(1 to 5). An unsure review needs none."
+            "(1 to 5). An unsure review needs none.",
         ),
         Option(),
     ] = ("label", "groundedness")
@@ -409,12 +423,15 @@ class QueueOptions(BaseModel):
     guidelines: Annotated[
         Annotated[Text, AfterValidator(_guidelines)] | None,
         Field(
-            description="Guidelines for the reviewers. The command and the file name a text file."
+            title="Guidelines",
+            description="Guidelines for the reviewers. The command and the file name a text file.",
         ),
         Option(metavar="FILE"),
     ] = None
     optional_grades: Annotated[
-        Grades, Field(description="Grades that a review may give."), Option(_RARE)
+        Grades,
+        Field(title="Optional grades", description="Grades that a review may give."),
+        Option(_RARE),
     ] = ("quality",)
     implied_labels: Annotated[
         bool | None,

@@ -191,14 +191,27 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
     if row is None:
         raise NotFound(f"No answer with this id: {response_id}")
     primary = primary_judge(connection)
-    judgments = () if hidden.judge else _judgments(connection, response_id)
-    response = replace(response_of(row), feedback=_feedback(connection, response_id))
+    # The answer with its feedback, without what may tell its generator if the judge is hidden.
+    columns = select(*(FEEDBACK.c[name] for name in ("kind", "value", "at", "comment")))
+    of_users = columns.where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id)
+    feedback = connection.execute(with_hidden_rows(of_users))
+    response = response_of(row)
+    response = replace(response, feedback=tuple(record_of(Feedback, each) for each in feedback))
+    if hidden.judge:
+        told: dict[str, Any] = {
+            name: None for name, each in LOG_FIELDS.items() if each.tells_the_generator
+        }
+        response = replace(response, **told, generator_cost=None, metadata={}, derived_from=None)
+    judgments: tuple[ItemJudgment, ...] = ()
+    if not hidden.judge:
+        of_answer = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
+        judgments = tuple(map(_judgment, connection.execute(with_hidden_rows(of_answer))))
     reviews = _reviews(connection, response_id, hidden)
     schema_ids = {review.label_schema_id for review in reviews} - {None}
     query = select(EVENT.c.at).where(EVENT.c.response_id == response_id, EVENT.c.kind == "forget")
     return Item(
         response_id=response_id,
-        response=_without_generator(response) if hidden.judge else response,
+        response=response,
         forgotten_at=connection.execute(
             with_hidden_rows(query.order_by(EVENT.c.id).limit(1))
         ).scalar_one_or_none(),
@@ -211,19 +224,6 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
         schemas={each.id: each for each in list_schemas(connection)} if schema_ids else {},
         hidden=hidden,
     )
-
-
-def _without_generator(response: Response) -> Response:
-    told: dict[str, Any] = {
-        name: None for name, each in LOG_FIELDS.items() if each.tells_the_generator
-    }
-    return replace(response, **told, generator_cost=None, metadata={}, derived_from=None)
-
-
-def _feedback(connection: Connection, response_id: int) -> tuple[Feedback, ...]:
-    columns = (FEEDBACK.c[name] for name in ("kind", "value", "at", "comment"))
-    query = select(*columns).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id)
-    return tuple(record_of(Feedback, row) for row in connection.execute(with_hidden_rows(query)))
 
 
 _NOT_READ = {
@@ -244,11 +244,6 @@ _JUDGMENTS: Select[Any] = (
     .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
     .order_by(JUDGMENT.c.id.desc())
 )
-
-
-def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, ...]:
-    query = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
-    return tuple(map(_judgment, connection.execute(with_hidden_rows(query))))
 
 
 def _judgment(row: Row[Any]) -> ItemJudgment:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -315,44 +315,31 @@ def is_declined(connection: Connection, item_id: int) -> bool:
 
 def count_declined(connection: Connection, queue_id: int) -> int:
     """Return the number of items of a queue that ended because somebody declined them, without adjudicated items."""
+    declined = exists().where(
+        SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE
+    )
     query = select(func.count()).where(
-        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.repeat_for.is_(None), _ENDED_BY_DECLINE
+        QUEUE_ITEM.c.queue_id == queue_id,
+        QUEUE_ITEM.c.repeat_for.is_(None),
+        QUEUE_ITEM.c.state == ItemState.AGREED.value,
+        declined,
     )
     return connection.execute(query).scalar_one()
 
 
-_ENDED_BY_DECLINE = and_(
-    QUEUE_ITEM.c.state == ItemState.AGREED.value,
-    exists().where(
-        SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE
-    ),
-)
+def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> tuple[int, int]:
+    """Return the number of items of a queue for one person, and of those that they reviewed.
 
-
-class ItemCounts(NamedTuple):
-    """The items of a queue for one person: all, those they ``reviewed``, those that need reviews, those declined."""
-
-    items: int
-    reviewed: int
-    open: int
-    declined: int
-
-
-def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> ItemCounts:
-    """Count the items of a queue for one person, without repeats and test items of other people."""
-    conditions = (
-        _reviewed_by(QUEUE_ITEM.c.id, reviewer_id),
-        QUEUE_ITEM.c.state == ItemState.OPEN.value,
-        _ENDED_BY_DECLINE,
-    )
-    query = select(
-        func.count(), *(func.count(case((condition, 1))) for condition in conditions)
-    ).where(
+    Repeats and test items of other people are left out.
+    """
+    reviewed = _reviewed_by(QUEUE_ITEM.c.id, reviewer_id)
+    query = select(func.count(), func.count(case((reviewed, 1)))).where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state != ItemState.LEFT.value,
         or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == reviewer_id),
     )
-    return ItemCounts._make(connection.execute(query).one())
+    items, done = connection.execute(query).one()
+    return items, done
 
 
 def work_mark(connection: Connection) -> tuple[int | None, ...]:

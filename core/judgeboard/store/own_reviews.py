@@ -261,7 +261,15 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
     tests = {item.response_id or 0 for item in items.values() if item.test}
     gold_items = gold_items_of(connection, tests)
     repeats = [item for item in items.values() if item.repeat_for is not None and not item.test]
-    first_items = _first_items(connection, repeats)
+    originals = select(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.queue_id, QUEUE_ITEM.c.id)
+    rows = rows_with(
+        connection,
+        originals.where(QUEUE_ITEM.c.repeat_for.is_(None)),
+        QUEUE_ITEM.c.response_id,
+        {item.response_id for item in repeats},
+    )
+    original = {(row.response_id, row.queue_id): row.id for row in rows}
+    first_items = {item.id: original.get((item.response_id, item.queue_id), 0) for item in repeats}
     on_items = {
         item_id: of_item
         for batch in batches(sorted({*items, *gold_items.values(), *first_items.values()}), AT_ONCE)
@@ -304,17 +312,6 @@ def gold_review(connection: Connection, response_id: int) -> Review | None:
     """Return the gold label of an answer: the adjudication that was made last."""
     item = gold_items_of(connection, [response_id]).get(response_id)
     return None if item is None else _gold(reviews_on_items(connection, [item])[item])
-
-
-def _first_items(connection: Connection, repeats: Collection[QueueItem]) -> dict[int, int]:
-    """Return the original item of each repeat, by the id of the repeat."""
-    query = select(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.queue_id, QUEUE_ITEM.c.id).where(
-        QUEUE_ITEM.c.repeat_for.is_(None)
-    )
-    answers = {item.response_id or 0 for item in repeats}
-    rows = rows_with(connection, query, QUEUE_ITEM.c.response_id, answers)
-    items = {(row.response_id, row.queue_id): row.id for row in rows}
-    return {item.id: items.get((item.response_id, item.queue_id), 0) for item in repeats}
 
 
 def _gold(reviews: Collection[Review]) -> Review | None:

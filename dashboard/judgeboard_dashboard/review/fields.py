@@ -11,7 +11,7 @@ from judgeboard.domain import GRADE_TEXTS, NOTES, Action, Label, Response
 from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.store.items import Item
 from judgeboard.store.tables import Queue
-from judgeboard.store.verdicts import RubricScores, RubricVerdict
+from judgeboard.store.verdicts import RubricScores
 from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, DraftActions
@@ -230,17 +230,6 @@ def correction(actions: Actions, item: Item) -> None:
     )
 
 
-def rubric_block(rubric: RubricScores) -> Html | None:
-    """Return the rubric judgments of an answer; None if there are none."""
-    if not rubric.verdicts:
-        return None
-    return tag(
-        "div",
-        *(part for verdict in rubric.verdicts for part in _rubric_lines(verdict, rubric)),
-        cls="jb-block",
-    )
-
-
 def _level(value: float, dimension: Dimension | None) -> str:
     """Return a score as "4 / 5", or the name of a category."""
     if dimension is None or dimension.ordered:
@@ -248,30 +237,26 @@ def _level(value: float, dimension: Dimension | None) -> str:
     return dimension.levels[int(value) - dimension.low]
 
 
-def _rubric_lines(verdict: RubricVerdict, rubric: RubricScores) -> list[Html]:
-    overall = UNKNOWN if verdict.overall is None else score(verdict.overall)
-    rows = []
-    for dimension, (value, why) in verdict.dimensions.items():
-        people = rubric.people.get(dimension, ())
-        rows += [
-            tag("span", dimension),
-            tag(
-                "span",
-                ", ".join(f"{name} {short(level)}" for name, level in people[-MOST_PEOPLE:]),
-                cls="jb-who",
-            ),
-            tag(
-                "b", "not scored" if value is None else _level(value, verdict.rubric.get(dimension))
-            ),
-            tag("span", why, cls="jb-cap jb-across") if why else tag("span", cls="jb-across"),
+def rubric_block(rubric: RubricScores) -> Html | None:
+    """Return the rubric judgments of an answer; None if there are none."""
+    if not rubric.verdicts:
+        return None
+    parts: list[Html] = []
+    for verdict in rubric.verdicts:
+        overall = UNKNOWN if verdict.overall is None else score(verdict.overall)
+        rows = []
+        for dimension, (value, why) in verdict.dimensions.items():
+            people = rubric.people.get(dimension, ())[-MOST_PEOPLE:]
+            given = ", ".join(f"{name} {short(level)}" for name, level in people)
+            level = "not scored"
+            if value is not None:
+                level = _level(value, verdict.rubric.get(dimension))
+            rows += [tag("span", dimension), tag("span", given, cls="jb-who"), tag("b", level)]
+            rows.append(tag("span", why or "", cls="jb-cap jb-across" if why else "jb-across"))
+        title = tag("span", f"{verdict.version_title} · {overall} overall")
+        parts += [
+            tag("div", "Rubric", title, cls="jb-label"),
+            tag("div", *rows, cls="jb-scores jb-rubric"),
+            *([tag("div", verdict.note, cls="jb-cap")] if verdict.note else []),
         ]
-    return [
-        tag(
-            "div",
-            "Rubric",
-            tag("span", f"{verdict.version_title} · {overall} overall"),
-            cls="jb-label",
-        ),
-        tag("div", *rows, cls="jb-scores jb-rubric"),
-        *([tag("div", verdict.note, cls="jb-cap")] if verdict.note else []),
-    ]
+    return tag("div", *parts, cls="jb-block")

@@ -167,7 +167,7 @@ class QueueSession:
                 return
             if not self.counted_at:
                 self.done, _ = own_progress(connection, *of_person, utc_now(), most=1)
-                self.total = count_items_for(connection, *of_person).items
+                self.total, _ = count_items_for(connection, *of_person)
             self.others = count_with_others(connection, *of_person, utc_now())
         self.counted_at = mark
 

@@ -16,7 +16,6 @@ from judgeboard.settings.sections import PLANNED
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import LONGEST_NAME, new_queue
-from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import (
@@ -130,20 +129,17 @@ def _create_button(labels: int) -> None:
             icon=":material/add:",
             wrap=False,
         ):
-            _create(labels, name or "", people, reviewer)
+            with saving("Not created"):
+                with store().reading() as connection:
+                    drawn = draw_plan(connection, RowFilter())
+                new = new_queue(name or "", **PLANNED.given() | {"max_items": labels})
+                assigned = people_named(store(), people, by=reviewer)
+                created = create_queue(store(), new, by=reviewer, assigned=assigned, plan=drawn)
+                start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
+                known = {"labelled": created.labelled, "joined": created.joined}
+                again = notes.note("labelled_again", **known).text
+                confirm("queues", f"{start} {again}" if created.labelled else start)
+                go(new=None)
     caption(
         "Reviewers decide with one key per answer. They see these answers only in the queue, without the judge."
     )
-
-
-def _create(labels: int, name: str, people: list[str], reviewer: Reviewer) -> None:
-    with saving("Not created"):
-        with store().reading() as connection:
-            drawn = draw_plan(connection, RowFilter())
-        new = new_queue(name, **PLANNED.given() | {"max_items": labels})
-        assigned = people_named(store(), people, by=reviewer)
-        created = create_queue(store(), new, by=reviewer, assigned=assigned, plan=drawn)
-        start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
-        again = notes.note("labelled_again", labelled=created.labelled, joined=created.joined).text
-        confirm("queues", f"{start} {again}" if created.labelled else start)
-        go(new=None)

@@ -7,7 +7,6 @@ from itertools import count as count_from
 from typing import Any
 
 import streamlit as st
-from pydantic.fields import FieldInfo
 
 from judgeboard.domain import Action, QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
@@ -94,14 +93,6 @@ _PRESET, _SIZE, _PROPOSED, _NEW_SCHEMA = "nq_preset", "nq_size", "nq_proposed", 
 MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 PRESET_SIZE = 100
-GRADE_FIELDS = (
-    (
-        "grades",
-        "Required grades",
-        "Required to confirm or dismiss. An unsure review needs no grade.",
-    ),
-    ("optional_grades", "Optional grades", "Reviewers see these fields and may leave them empty."),
-)
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueOptions()
 MOST = 50
@@ -476,7 +467,10 @@ def queue_form() -> None:
             on_change=_use_preset,
         )
     with right:
-        _blind(values)  # first: the possible orders depend on it
+        # First, because the possible orders depend on it.
+        for name in ("blind_judge", "blind_people"):
+            values[name] = _drawn(name)
+        values["reveal"] = not values["blind_judge"] or _drawn("reveal")
     with left:
         _what(values, where)
         _how_many(values)
@@ -517,13 +511,7 @@ def queue_form() -> None:
             key="nq_minutes",
         )
         values["lease_seconds"] = round(minutes * 60)
-        guidelines = st.text_area(
-            "Guidelines",
-            key="nq_guidelines",
-            height=140,
-            placeholder="What counts as a problem in this queue. Shown beside every item as plain text.",
-        )
-        values["guidelines"] = (guidelines or "").strip() or None
+        values["guidelines"] = _drawn("guidelines")
     with st.container(key="nq_end", horizontal=True, vertical_alignment="center", gap="small"):
         if st.button(
             "Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False
@@ -595,28 +583,41 @@ def _how_many(values: dict[str, Any]) -> None:
     values["needed"] = int(
         st.number_input("Reviews per item", int(fewest), int(most), key="nq_needed")
     )
-    hidden = set() if values["needed"] > 1 else {"overlap"}
-    if values["subject"] == PAIRS:
-        hidden |= {"repeat_rate", "test_rate"}
-    if values["subject"] == PAIRS or not values["flagged_only"]:
-        hidden.add("sampling_rate")
-    for name, about in QueueOptions.model_fields.items():
-        if about.title is not None and name not in hidden:
-            values[name] = _drawn(name, about)
+    shares = {
+        "overlap": values["needed"] > 1,
+        "sampling_rate": values["subject"] != PAIRS and values["flagged_only"],
+        "repeat_rate": values["subject"] != PAIRS,
+        "test_rate": values["subject"] != PAIRS,
+    }
+    values |= {name: _drawn(name) for name, is_shown in shares.items() if is_shown}
 
 
-def _drawn(name: str, about: FieldInfo) -> object:
-    """Show the field of an option that has a title, and return its value. A share is a number of percent."""
-    key, tip = f"nq_{name}", about.description
+def _drawn(name: str) -> object:
+    """Show the field of an option, and return its value. A share is a number of percent."""
+    about, key = QueueOptions.model_fields[name], f"nq_{name}"
+    title, tip = about.title or name, about.description
     if about.annotation is bool:
-        return st.checkbox(f"{about.title}", about.default, key=key, help=tip)
-    if about.annotation is int:
-        low, high = bounds(about)
-        return st.number_input(
-            f"{about.title}", int(low), int(high), about.default, key=key, help=tip
+        # The state of the session has the value of a preset.
+        st.session_state.setdefault(key, about.default)
+        return st.checkbox(title, key=key, help=tip)
+    if name == "guidelines":
+        hint = "What counts as a problem in this queue. Shown beside every item as plain text."
+        text = st.text_area(title, key=key, height=140, placeholder=hint)
+        return (text or "").strip() or None
+    if name in {"grades", "optional_grades"}:
+        grades = st.multiselect(
+            title,
+            ASKED,
+            default=about.default,
+            format_func=lambda name: GRADES.get(name, name),
+            key=key,
+            accept_new_options=True,
+            placeholder="None",
+            help=tip,
         )
+        return tuple(grades)
     percent = st.number_input(
-        f"{about.title} (%)", 0.0, 100.0, about.default * 100, 1.0, format="%.4g", key=key, help=tip
+        f"{title} (%)", 0.0, 100.0, about.default * 100, 1.0, format="%.4g", key=key, help=tip
     )
     return percent / 100
 
@@ -690,25 +691,6 @@ def _use_preset() -> None:
         )
 
 
-def _blind(values: dict[str, Any]) -> None:
-    values["blind_judge"] = st.checkbox(
-        "Blind to the judge",
-        key="nq_blind_judge",
-        help="Reviewers see no judgment of an answer, on any page, until they have graded it",
-    )
-    values["blind_people"] = st.checkbox(
-        "Blind to other people",
-        key="nq_blind_people",
-        help="Reviewers see no other review of an answer until they have graded it",
-    )
-    values["reveal"] = not values["blind_judge"] or st.checkbox(
-        "Show the judge after the grade",
-        value=True,
-        key="nq_reveal",
-        help="Reviewers may keep or change their grade. The first one counts. A change shows the judge's influence.",
-    )
-
-
 def _grades(values: dict[str, Any]) -> str | None:
     """Show the fields to choose a label schema or grades. Return the title of the schema, None for grades."""
     if values["subject"] == PAIRS:
@@ -732,19 +714,7 @@ def _grades(values: dict[str, Any]) -> str | None:
             _new_schema()
     if schema is not None:
         return str(schema)
-    for field, label, tip in GRADE_FIELDS:
-        values[field] = tuple(
-            st.multiselect(
-                label,
-                ASKED,
-                default=getattr(_DEFAULTS, field),
-                format_func=lambda name: GRADES.get(name, name),
-                key=f"nq_{field}",
-                accept_new_options=True,
-                placeholder="None",
-                help=f"{tip} To add a dimension of a rubric (1 to 5), type its name.",
-            )
-        )
+    values |= {name: _drawn(name) for name in ("grades", "optional_grades")}
     return None
 
 

@@ -244,9 +244,38 @@ def signals_pane(
         "New flags since you opened this answer",
         [flag for flag in open_flags if flag.id in new_flags],
     )
+    signals: Html | None = None
+    if not item.hidden.judge:
+        primary = primary_verdict(item)
+        lines = [
+            *(_primary_lines(primary, threshold) if primary else []),
+            _spread(item, primary, threshold) if primary else None,
+            *_user_lines(item),
+        ]
+        # The reviews that stand, without those that only repeat a blind review.
+        kept = kept_reviews(item.reviews)
+        current = [review for review in item.reviews if review.stands and review.id not in kept]
+        for place, review in enumerate(current[:MOST_REVIEWS]):
+            name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
+            stage = STAGES.get(review.stage or "")
+            who = ", ".join(filter(None, (review.reviewer, stage, day(review.at))))
+            schema = item.schemas.get(review.label_schema_id or 0)
+            words = tag("b", _review_words(review, schema))
+            lines += [tag("span", name), tag("span", who, cls="jb-who", title=who), words]
+            if (own := own_fields(review, schema)) is not None:
+                lines.append(tag("span", own, cls="jb-cap jb-across"))
+        if (left := len(current) - MOST_REVIEWS) > 0:
+            lines.append(tag("span", f"{left} more in History", cls="jb-cap jb-across"))
+        judged = primary and " · ".join(filter(None, (primary.version_title, primary.model)))
+        signals = _block(
+            "Judge",
+            _unusable(item) if primary is None else None,
+            tag("div", *lines, cls="jb-scores"),
+            aside=judged or item.primary_judge,
+        )
     return tag("div", _blind_item(item), why, cls="jb-pane"), tag(
         "div",
-        None if item.hidden.judge else _signals(item, threshold),
+        signals,
         rubric_block(rubric),
         _primary_reasons(item, claims),
         _other_judgments(item, claims, threshold),
@@ -272,24 +301,6 @@ def _blind_item(item: Item) -> Html | None:
 
 def _why(title: str, flags: Sequence[ItemFlag]) -> Html | None:
     return _block(title, *(tag("div", flag.why, cls="jb-why") for flag in flags)) if flags else None
-
-
-def _signals(item: Item, threshold: float) -> Html:
-    primary = primary_verdict(item)
-    lines = [
-        *(_primary_lines(primary, threshold) if primary else []),
-        _spread(item, primary, threshold) if primary else None,
-        *_user_lines(item),
-        *_people_lines(item),
-    ]
-    return _block(
-        "Judge",
-        _unusable(item) if primary is None else None,
-        tag("div", *lines, cls="jb-scores"),
-        aside=" · ".join(filter(None, (primary.version_title, primary.model)))
-        if primary
-        else item.primary_judge,
-    )
 
 
 def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
@@ -476,30 +487,6 @@ def _user_lines(item: Item) -> list[Html]:
             for comment in comments
         ),
     ]
-
-
-def _people_lines(item: Item) -> list[Html]:
-    kept = kept_reviews(item.reviews)
-    current = [review for review in item.reviews if review.stands and review.id not in kept]
-    lines: list[Html] = []
-    for place, review in enumerate(current[:MOST_REVIEWS]):
-        name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
-        who = ", ".join(
-            filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at)))
-        )
-        schema = item.schemas.get(review.label_schema_id or 0)
-        lines += [
-            tag("span", name),
-            tag("span", who, cls="jb-who", title=who),
-            tag("b", _review_words(review, schema)),
-        ]
-        if (own := own_fields(review, schema)) is not None:
-            lines.append(tag("span", own, cls="jb-cap jb-across"))
-    if left := len(current) - MOST_REVIEWS:
-        lines += (
-            [tag("span", f"{left} more in History", cls="jb-cap jb-across")] if left > 0 else []
-        )
-    return lines
 
 
 def kept_reviews(reviews: Sequence[Review]) -> frozenset[int]:

@@ -47,15 +47,32 @@ def undo_in_queue(
     store: Store, session: ReviewSession, work: QueueSession, undoable: UndoableReview | SkippedItem
 ) -> None:
     """Undo the last review or skip in a queue. Lease its item again and show it with its draft."""
+
+    def undo_skipped(skipped: SkippedItem, reviewer: Reviewer) -> None:
+        name = skipped.leased.name
+        lease = undo_skip(store, skipped.leased.lease.item_id, reviewer)
+        work.undoable.remove(skipped)
+        if lease is None:
+            session.say(f"Undone: your skip of {name} is withdrawn. Others review it now.")
+            return
+        session.say(f"Undone: {name} is yours again.")
+        session.put_draft(skipped.leased.subject, skipped.draft)
+        work.put_first(read_item(store, lease, reviewer), done=False)
+
+    def undo_reviewed(review: UndoableReview, reviewer: Reviewer) -> None:
+        withdrawn = _withdraw(store, session, reviewer, review.review_id, request_key)
+        work.undoable.remove(review)
+        lease = take_item(store, review.item_id, reviewer) if withdrawn else None
+        if lease is not None:
+            session.put_draft(review.subject, review.draft)
+            work.put_first(read_item(store, lease, reviewer), done=True)
+
     if isinstance(undoable, SkippedItem):
         if undoable in work.undoable:
-            safely(
-                session, work.reviewer, partial(_undo_skip_in_queue, store, session, work, undoable)
-            )
+            safely(session, work.reviewer, partial(undo_skipped, undoable))
         return
     request_key = session.request_key(f"undo{undoable.review_id}")
-    act = partial(_undo_review_in_queue, store, session, work, undoable, request_key)
-    safely(session, work.reviewer, act, request_key)
+    safely(session, work.reviewer, partial(undo_reviewed, undoable), request_key)
 
 
 def review_skipped(store: Store, session: ReviewSession, work: QueueSession) -> None:
@@ -75,40 +92,6 @@ def review_skipped(store: Store, session: ReviewSession, work: QueueSession) -> 
                 work.undoable.remove(skipped)
 
     safely(session, work.reviewer, act)
-
-
-def _undo_review_in_queue(
-    store: Store,
-    session: ReviewSession,
-    work: QueueSession,
-    review: UndoableReview,
-    request_key: str,
-    reviewer: Reviewer,
-) -> None:
-    withdrawn = _withdraw(store, session, reviewer, review.review_id, request_key)
-    work.undoable.remove(review)
-    lease = take_item(store, review.item_id, reviewer) if withdrawn else None
-    if lease is not None:
-        session.put_draft(review.subject, review.draft)
-        work.put_first(read_item(store, lease, reviewer), done=True)
-
-
-def _undo_skip_in_queue(
-    store: Store,
-    session: ReviewSession,
-    work: QueueSession,
-    skipped: SkippedItem,
-    reviewer: Reviewer,
-) -> None:
-    name, subject = skipped.leased.name, skipped.leased.subject
-    lease = undo_skip(store, skipped.leased.lease.item_id, reviewer)
-    work.undoable.remove(skipped)
-    if lease is None:
-        session.say(f"Undone: your skip of {name} is withdrawn. Others review it now.")
-        return
-    session.say(f"Undone: {name} is yours again.")
-    session.put_draft(subject, skipped.draft)
-    work.put_first(read_item(store, lease, reviewer), done=False)
 
 
 def _withdraw(
