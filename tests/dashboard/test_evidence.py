@@ -18,6 +18,7 @@ from judgeboard_dashboard.evidence import (
     formatted,
     join,
     show,
+    size,
     tag,
     word_difference,
 )
@@ -77,6 +78,20 @@ def test_what_joins_markup_to_text_by_hand_is_escaped() -> None:
 def test_a_plain_text_cannot_be_shown() -> None:
     with pytest.raises(TypeError):
         show("<b>hello</b>")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("length", "words"),
+    [
+        (0, "0 characters"),
+        (1, "1 character"),
+        (387, "387 characters"),
+        (50_000, "50 kB"),
+        (1_200_000, "1.2 MB"),
+    ],
+)
+def test_sizes_are_said_as_people_say_them(length: int, words: str) -> None:
+    assert size(length) == words
 
 
 def test_a_label_keeps_no_markdown() -> None:

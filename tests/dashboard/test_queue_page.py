@@ -13,7 +13,6 @@ from judgeboard.formats.output import Column, Table, to_csv
 from judgeboard.reviews.nothing_left import NothingLeft
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.leases import work_mark
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, QUEUE
@@ -284,19 +283,6 @@ def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> No
     page.text_input(key="nq_name").set_value("mine").run()
     page.selectbox(key="nq_preset").set_value("random").run()
     assert page.text_input(key="nq_name").value == "mine"
-
-
-def test_the_list_of_queues_follows_the_work_of_others(queues, open_page) -> None:
-    queues.queue("legal")
-    with queues.store.reading() as connection:
-        before = work_mark(connection)
-    queues.lease(queues.jon, "legal")
-    with queues.store.reading() as connection:
-        leased = work_mark(connection)
-    queues.review(queues.jon, Decision.CONFIRM, "legal", label="hallucinated")
-    with queues.store.reading() as connection:
-        assert len({before, leased, work_mark(connection), work_mark(connection)}) == 3
-    assert not open_page("queues", reviewer="Lead").exception
 
 
 def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:

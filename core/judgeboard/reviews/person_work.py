@@ -1,9 +1,8 @@
 """How a person reviews: how much, how fast, and how far they agree with gold labels, themselves and others."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import groupby
 
 import numpy as np
 from sqlalchemy import Connection
@@ -30,19 +29,6 @@ from judgeboard.store.reviews import Review
 from judgeboard.store.tables import Queue, Reviewer
 
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
-STREAK_REVIEWS = 10  # minimum number of equal decisions in a row in a streak
-STREAK_SECONDS = 5  # a streak takes less than this per review on average
-LONGEST_STREAKS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Streak:
-    """Equal decisions in a row, faster than most answers can be read: ``reviews`` of them in ``seconds``."""
-
-    decision: Decision
-    reviews: int
-    seconds: float
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,6 @@ class PersonWork:
     drift: Estimate
     leased: int
     queues: tuple[QueueWork, ...]
-    streaks: tuple[Streak, ...]
 
     @property
     def left(self) -> int:
@@ -99,22 +84,6 @@ def everybodys_work(connection: Connection, *, now: datetime | None = None) -> l
     people = reviewers_by_id(connection, {*reviewers_in_queues(connection), *assigned})
     work = [_work(connection, person, assigned.get(person.id, []), at) for person in people]
     return sorted(work, key=lambda each: (each.person.name.casefold(), each.person.id))
-
-
-def streaks(reviews: Iterable[Review]) -> tuple[Streak, ...]:
-    """Return the longest streaks among reviews (newest first); reviews without a measured time are left out."""
-    timed = [review for review in reviews if review.seconds is not None]
-    fast = []
-    for decision, equal in groupby(timed, key=lambda review: review.decision):
-        in_row = list(equal)
-        seconds = sum(review.seconds or 0 for review in in_row)
-        if (
-            decision is not None
-            and len(in_row) >= STREAK_REVIEWS
-            and seconds < STREAK_SECONDS * len(in_row)
-        ):
-            fast.append(Streak(decision, len(in_row), seconds, in_row[0].at))
-    return tuple(sorted(fast, key=lambda streak: -streak.reviews)[:LONGEST_STREAKS])
 
 
 def agrees(review: Review, other: Review) -> bool | None:
@@ -206,7 +175,6 @@ def _work(
         drift=_drift(usual, now),
         leased=len(active_leases(connection, person.id, now)),
         queues=work_in(connection, queues, person.id, now),
-        streaks=streaks(reviews),
     )
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput
 from judgeboard.store.statements import record_of, rows_of
-from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE, Lease, Skip
+from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, SKIP, TAKEN_LEASE, Lease, Skip
 from judgeboard.text import unstorable
 
 UNUSED = LEASE.alias("unused")
@@ -340,12 +340,3 @@ def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> 
     )
     items, done = connection.execute(query).one()
     return items, done
-
-
-def work_mark(connection: Connection) -> tuple[int | None, ...]:
-    """Return a mark that changes when anybody takes, skips or reviews an item, and with new queues and items."""
-    newest = (
-        select(func.max(table.c.id)).scalar_subquery()
-        for table in (REVIEW, SKIP, TAKEN_LEASE, QUEUE, QUEUE_ITEM)
-    )
-    return tuple(connection.execute(select(*newest)).one())

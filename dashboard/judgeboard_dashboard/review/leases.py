@@ -1,6 +1,5 @@
 """The items that a browser session has leased from a queue: the one on the screen and the next."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -16,20 +15,17 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item
-from judgeboard.store.leases import count_items_for, count_with_others, own_progress, work_mark
+from judgeboard.store.leases import count_items_for
 from judgeboard.store.queues import queue_by_id, queue_named
 from judgeboard.store.settings import thresholds
 from judgeboard.store.tables import Queue, Reviewer
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
-from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview
 
 READ_AHEAD = 2  # the item on the screen and the next
 ACTIVE = timedelta(minutes=30)  # a page keeps its leases for this long without activity
 RENEWALS = 20  # a lease is renewed after 1 / RENEWALS of its time
 CHECK_SECONDS = 120.0
-FOLLOW_SECONDS = 5.0  # between two looks at the work of others
-MOST_FOLLOWED = 1_000  # items: the count of a longer queue is too slow to repeat
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SESSION = "queue_session"
 
@@ -124,9 +120,8 @@ class QueueSession:
     """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
 
     ``total`` is the number of items, the same for all reviewers. It stays, because repeats and test
-    items, which come later, are not announced. Others have leased ``others`` of the items that are
-    left for this reviewer. ``counted_at`` is the mark of its count. ``feedback`` is the gold label
-    of the last item of a training queue.
+    items, which come later, are not announced. ``feedback`` is the gold label of the last item of a
+    training queue.
     """
 
     store: Store
@@ -134,8 +129,6 @@ class QueueSession:
     reviewer: Reviewer
     done: int = 0
     total: int = 0
-    others: int = 0
-    counted_at: tuple[int | None, ...] = ()
     schema: LabelSchema | None = None
     items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
@@ -157,19 +150,6 @@ class QueueSession:
         """The position of the item on the screen: "14 of 212"."""
         now = self.done + (self.reveal is None and bool(self.items))
         return f"{now:,} of {max(self.total, now):,}"
-
-    def count_others(self) -> None:
-        """Count the items that others have leased, if anybody has worked in a queue since the last count."""
-        of_person = self.queue.id, self.reviewer.id
-        with self.store.reading() as connection:
-            mark = work_mark(connection)
-            if mark == self.counted_at:
-                return
-            if not self.counted_at:
-                self.done, _ = own_progress(connection, *of_person, utc_now(), most=1)
-                self.total, _ = count_items_for(connection, *of_person)
-            self.others = count_with_others(connection, *of_person, utc_now())
-        self.counted_at = mark
 
     def lease_items(self, wanted: int) -> None:
         """Lease and read items until there are ``wanted`` items or none is left. Drop lost items first."""
@@ -264,7 +244,8 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
         schema = schema_of_queue(connection, queue)
     work = QueueSession(store, queue, reviewer, schema=schema)
     work.lease_items(1)  # stores training items, which the count needs
-    work.count_others()
+    with store.reading() as connection:
+        work.total, work.done = count_items_for(connection, queue.id, reviewer.id)
     return work
 
 
@@ -298,37 +279,6 @@ def release_leases() -> None:
 def keep_leases(work: QueueSession) -> None:
     """Renew the leases now and then while the page is open and its reviewer is active."""
     st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.lease_seconds / 4))(work)
-
-
-def others_words(work: QueueSession) -> Callable[[], None]:
-    """Return a function that shows how many items others have leased, and follows this without a run of the page."""
-    drawn = False
-
-    def words() -> None:
-        nonlocal drawn
-        if drawn and work.total <= MOST_FOLLOWED:  # the run of a key press does not count
-            work.count_others()
-        drawn = True
-        show(
-            tag(
-                "div", f"{work.others:,} with others" if work.others else "", cls="jb-cap jb-others"
-            ),
-            width="content",
-        )
-
-    return st.fragment(words, run_every=FOLLOW_SECONDS)
-
-
-def follow_work(store: Store, mark: tuple[int | None, ...]) -> None:
-    """Run the page again within 5 seconds after anybody has worked in a queue since ``mark``."""
-
-    def look() -> None:
-        with store.reading() as connection:
-            changed = work_mark(connection) != mark
-        if changed:
-            st.rerun()
-
-    st.fragment(look, run_every=FOLLOW_SECONDS)()
 
 
 def _renew(work: QueueSession) -> None:

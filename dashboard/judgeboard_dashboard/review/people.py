@@ -9,7 +9,7 @@ import streamlit as st
 from judgeboard.domain import GRADE_TEXTS, NOTES
 from judgeboard.formats.output import Column, Table
 from judgeboard.reports.people import SAME, seconds_words, share_words, work_table
-from judgeboard.reviews.person_work import PersonWork, Streak, everybodys_work, person_work
+from judgeboard.reviews.person_work import PersonWork, everybodys_work, person_work
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.tables import Reviewer
@@ -146,8 +146,6 @@ def _queues_and_agreement(work: PersonWork) -> None:
             )
         else:
             caption("No open queue is assigned.")
-        for streak in work.streaks:
-            show(tag("div", streak_words(streak), cls="jb-cap"))
     compared = {
         "with gold labels (adjudicated)": work.gold,
         "with their own (repeated items)": work.own,
@@ -166,14 +164,6 @@ def _queues_and_agreement(work: PersonWork) -> None:
             caption(
                 "Agreement is shown after items have been adjudicated, repeated, or reviewed by others."
             )
-
-
-def streak_words(streak: Streak) -> str:
-    """Return "12 times Confirm in a row in 40 s, 12 Mar 09:41"."""
-    return (
-        f"{streak.reviews} times {capital(streak.decision)} in a row in "
-        f"{streak.seconds:.0f} s, {when(streak.at)} UTC."
-    )
 
 
 def people() -> None:

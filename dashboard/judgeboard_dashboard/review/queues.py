@@ -31,7 +31,6 @@ from judgeboard.settings.sections import FIRST_SAMPLE, FIRST_SAMPLE_NAME, PRESET
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import list_schemas
-from judgeboard.store.leases import work_mark
 from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import (
@@ -48,7 +47,6 @@ from judgeboard.store.reviewers import reviewers_of
 from judgeboard.store.tables import Reviewer, SchemaVersion
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.review.leases import follow_work
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -374,8 +372,6 @@ def queue_list() -> None:
     if reviewer is None:
         return
     lead = may(reviewer, Action.MAKE_QUEUES)
-    with store().reading() as connection:
-        follow_work(store(), work_mark(connection))
     confirmation("queues")
     with st.container(key="queues_top", horizontal=True, vertical_alignment="center", gap="small"):
         closed = st.toggle("Include closed queues", key="queues_closed")

@@ -152,13 +152,11 @@ def head_line(
     position: Html | None,
     facts: Sequence[str | None],
     buttons: Sequence[Choice],
-    *,
-    aside: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
 
     ``title`` is the title of the browser tab and the heading for screen readers. A fact that is
-    None is left out. ``aside`` draws between the facts and the buttons. keys.js lists the keys of
+    None is left out. keys.js lists the keys of
     the page over it.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
@@ -197,7 +195,6 @@ def head_line(
                 data_asks=None if session.asks is None else " ".join(map(str, session.asks)),
             )
         )
-        aside()
         for button in buttons:
             button(quiet=True)
         key_button("Keys", lambda: None, key="keys", shortcut="H", quiet=True)

@@ -42,7 +42,6 @@ from judgeboard_dashboard.review.leases import (
     QueueSession,
     ShownItem,
     keep_leases,
-    others_words,
     queue_session,
     release_leases,
 )
@@ -591,7 +590,6 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
             *(each(disabled=work.reveal is not None) for each in (skip, decline)),
             move("leave", "Leave", "L", partial(actions.go, Rows("queues", {}))),
         ],
-        aside=others_words(work),
     )
 
 

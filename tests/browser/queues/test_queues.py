@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import select, text
+from sqlalchemy import select
 
 from judgeboard.domain import Label
 from judgeboard.store.engine import Store
@@ -123,32 +123,6 @@ def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(mara, 
     expect(mara.locator(".jb-head")).to_contain_text("Undone")
     expect(mara).to_have_title("1 of 3 · Judgeboard")
     expect(mara.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
-
-
-def test_a_rubric_is_graded_with_one_key_pressed_twice(mara, site) -> None:
-    opened(mara, site.queue(1, grades=("tone", "safety")))
-    group = mara.locator(".st-key-rubric_group_fields")
-    expect(group).to_contain_text("▸ tone")
-    for key in "44":
-        mara.keyboard.press(key)
-    expect(group).to_contain_text("▸ safety")
-    expect(group.locator('button[kind="primary"]')).to_have_count(2)
-
-
-def test_an_item_is_skipped_with_the_note_as_the_reason_or_without(mara, site) -> None:
-    opened(mara, site.queue(3))
-    mara.keyboard.press("m")
-    mara.keyboard.type("in Welsh")
-    mara.keyboard.press("Escape")
-    for reason in ("in Welsh", None):
-        mara.wait_for_timeout(GUARD)
-        press(mara, "j")
-        expect(mara.locator(".jb-head")).to_contain_text("Skipped")
-        with site.store.reading() as connection:
-            stored = connection.execute(
-                text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")
-            ).scalar_one()
-        assert stored == reason
 
 
 def test_a_decline_of_the_last_item_is_undone_with_a_key_and_leaving_gives_it_back(

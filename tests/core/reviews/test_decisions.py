@@ -71,21 +71,15 @@ def test_a_label_makes_the_decision_where_it_leaves_nothing_open(
 
 
 @on_sqlite
-def test_the_same_press_twice_counts_once(team: ReviewCase, flag: int) -> None:
-    first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
-    again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
-    assert (again.review_id, again.repeated) == (first.review_id, True)
-    assert len(team.reviews()) == 1
-
-
-@on_sqlite
 def test_a_repeated_press_answers_what_it_did_even_after_an_undo(
     team: ReviewCase, flag: int
 ) -> None:
     first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     team.undo(first.review_id, team.mara)
     again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
-    assert again.review_id == first.review_id
+    assert (again.review_id, again.repeated) == (first.review_id, True)
+    # The decision and its withdrawal.
+    assert len(team.reviews()) == 2
     assert team.state(flag) == "open"
 
 
@@ -205,9 +199,7 @@ def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
     [
         ({"grade": Grade(spans=({"start": 0, "end": len(ANSWER) + 1},))}, "22 characters"),
         ({"grade": Grade(spans=({"start": 4, "end": 4},))}, "not 4 to 4"),
-        ({"grade": Grade(spans=({"start": -1, "end": 4},))}, "not -1 to 4"),
         ({"grade": Grade(spans=({"start": 0, "end": 2.5},))}, "not 0 to 2.5"),
-        ({"grade": Grade(spans=({"end": 3},))}, "not None to 3"),
         (
             {"grade": Grade(spans=({"start": 0, "end": 3, "text": "a\x00"},))},
             "text of a span .* NUL",
@@ -215,7 +207,6 @@ def test_blank_texts_are_nothing(team: ReviewCase, flag: int) -> None:
         ({"grade": Grade(note="a\x00b")}, "note cannot be stored: NUL at character 2"),
         ({"grade": Grade(corrected_answer="\ud800")}, "corrected answer cannot be stored"),
         ({"judgment_seen_id": 999}, "judgment 999 does not belong to ragtruth-12260"),
-        ({"seconds": -1}, "number of seconds"),
         ({"seconds": float("nan")}, "number of seconds"),
         ({"seconds": 10**400}, "number of seconds"),
         ({"request_key": ""}, "request key"),

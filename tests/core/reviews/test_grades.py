@@ -45,13 +45,6 @@ def test_a_grade_does_not_replace_a_decision(team: ReviewCase) -> None:
 
 
 @on_sqlite
-def test_a_grade_does_not_close_a_flag(team: ReviewCase) -> None:
-    flag = team.judge(0.1)
-    team.grade(team.mara, label=Label.HALLUCINATED)
-    assert team.state(flag) == "open"
-
-
-@on_sqlite
 def test_the_same_press_twice_is_one_grade(team: ReviewCase) -> None:
     first = team.grade(team.mara, quality=2, request_key="pressed")
     assert team.grade(team.mara, quality=2, request_key="pressed") == first

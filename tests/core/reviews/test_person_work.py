@@ -1,8 +1,5 @@
 """How a person reviews: pace, agreement, streaks; the people whom a lead names."""
 
-from dataclasses import replace
-from functools import partial
-
 import pytest
 
 from engines import on_sqlite
@@ -10,16 +7,15 @@ from judgeboard.domain import Label, QueueOrder, Role
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import ensure_reviewer, people_named
 from judgeboard.reviews.changes import comment
-from judgeboard.reviews.person_work import PersonWork, person_work, streaks
+from judgeboard.reviews.person_work import PersonWork, person_work
 from judgeboard.store.engine import Store
 from judgeboard.store.events import notifications
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.own_reviews import compared_reviews
 from judgeboard.store.reviewers import store_reviewer
-from judgeboard.store.reviews import Review
 from judgeboard.store.tables import Reviewer
 from query_plans import plans_of, statements_of
-from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
 
 def work(case: QueueCase, who: Reviewer) -> PersonWork:
@@ -60,15 +56,6 @@ def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case: QueueC
     mara = work(case, case.mara)
     assert mara.reviews == 1
     assert (mara.others.value, mara.others.n) == (1, 1)
-
-
-def test_streaks_are_equal_decisions_faster_than_an_answer_is_read() -> None:
-    review = partial(Review, 1, "key", NOW)
-    fast, slow = (review(decision=CONFIRM, seconds=seconds) for seconds in (2.5, 30))
-    bulk, other = review(decision=CONFIRM), review(decision=DISMISS, seconds=9)
-    [streak] = streaks([other, *[fast] * 12, bulk, other, *[slow] * 20, *[fast] * 9])
-    assert (streak.reviews, streak.seconds) == (12, 30)
-    assert not streaks([fast, replace(fast, decision=DISMISS)] * 20)
 
 
 @on_sqlite
