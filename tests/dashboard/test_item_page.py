@@ -36,7 +36,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgment_reviews import NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviews import corrections, mark_leading_flags
+from judgeboard.store.reviews import Review, corrections, mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG
@@ -49,6 +49,11 @@ def flag_of(app: AppTest) -> int:
     """The flag in the address."""
     value = app.query_params["flag"]
     return int(value[0] if isinstance(value, list) else value)
+
+
+def reviews_on(store: Store, response_id: int) -> tuple[Review, ...]:
+    with store.reading() as connection:
+        return load_item(connection, response_id).reviews
 
 
 def head(app: AppTest) -> str:
@@ -119,12 +124,10 @@ def test_every_key_is_on_one_button(page_rows, open_page) -> None:
 def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     press(press(page, "quality3_"), "groundednessD_")
-    with sqlite_store.reading() as connection:
-        assert load_item(connection, page_rows.responses["claims"]).reviews == ()
+    assert reviews_on(sqlite_store, page_rows.responses["claims"]) == ()
     press(page, "confirm_")
     assert head(page).startswith("Saved: confirmed claims")
-    with sqlite_store.reading() as connection:
-        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
     assert (review.reviewer, review.decision, review.grade.quality, review.grade.groundedness) == (
         "Mara",
         "confirm",
@@ -155,8 +158,7 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
     # Who presses N twice chooses nothing for all decisions.
     assert not keys & {"y", "n", "u"}
     press(page, "implied_True_")
-    with sqlite_store.reading() as connection:
-        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
     assert (review.decision, review.grade.label, review.grade.label_implied) == (
         "dismiss",
         "grounded",
@@ -250,8 +252,7 @@ def test_a_contradiction_is_said_and_each_way_out_is_one_key(
     assert not labels(page, "contradicted_")
     page = press(press(press(page, "labelW_"), "dismiss_"), key)
     assert head(page).startswith("Saved")
-    with sqlite_store.reading() as connection:
-        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
     assert (review.decision, review.grade.label) == stored
 
 
@@ -299,8 +300,7 @@ def test_what_is_given_rarely_comes_with_the_decision(
     note = field_of(page, "note_")
     note.set_value("second sentence")
     press(page.run(), "dismiss_")
-    with sqlite_store.reading() as connection:
-        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
     assert (review.grade.groundedness, review.grade.corrected_answer, review.grade.note) == (
         0.35,
         "Basalt is younger.",

@@ -86,10 +86,8 @@ def reopened(page: AppTest, open_page) -> AppTest:
     ("address", "leave_and_return"),
     [
         ("flag", passed_over),
-        ("flag", visited_later),
         ("flag", reopened),
         ("queue", visited_later),
-        ("queue", reopened),
     ],
 )
 def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(

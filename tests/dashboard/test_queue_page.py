@@ -158,7 +158,6 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     )
     assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 25)
     assert row["Assigned to"] == "Jon, Mara"
-    assert (one.rules["Order"], one.rules["Reviews per item"]) == ("oldest first", "2")
     assert re.findall(r"\d+", progress_words(one)) == ["1", "4", "1", "1", "1"]
     assert table_frame(list_table([one], case.ada.id))["You"].tolist() == [0]
     people = table_frame(Table.of(one.people, PEOPLE_COLUMNS)).set_index("Person")

@@ -16,7 +16,7 @@ def test_no_page_reads_the_whole_database() -> None:
     known = {
         "session.py",  # whether the person was removed in the meantime; figures kept for those who see all
         "review/again.py",  # judge versions and their last settings; they name no answer
-        "review/queues.py",  # whether the work in queues changed; it reads no answer
+        "review/queues.py",  # the draw of the first random sample, which shows no answer
         "review/actions.py",  # the gold label of a training item that was just reviewed
         "review/drafts.py",  # the drafts of the person
         "review/leases.py",  # the leases of the person

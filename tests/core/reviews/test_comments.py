@@ -26,23 +26,27 @@ def said(team: ReviewCase) -> tuple[ShownComment, ...]:
         return comments_on(connection, team.response_id)
 
 
-def say(team: ReviewCase, by, text: str, key: str = "said") -> int:
+def say(team: ReviewCase, by, text: str, key: str = "said", now=NOW) -> int:
     return comment(
-        team.store, response_id=team.response_id, reviewer=by, text=text, request_key=key, now=NOW
+        team.store, response_id=team.response_id, reviewer=by, text=text, request_key=key, now=now
+    )
+
+
+def edit(team: ReviewCase, comment_id: int, by, text: str, key: str = "edited") -> int:
+    edited = {"comment_id": comment_id, "reviewer": by, "text": text, "request_key": key}
+    return edit_comment(team.store, **edited, now=LATER)
+
+
+def withdraw(team: ReviewCase, comment_id: int, by, key: str = "back") -> int:
+    return withdraw_comment(
+        team.store, comment_id=comment_id, reviewer=by, request_key=key, now=LATER
     )
 
 
 def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
     text = "The rope is 70 m in the catalogue."
     say(team, team.mara, f" {text} ", "one")
-    comment(
-        team.store,
-        response_id=team.response_id,
-        reviewer=team.jon,
-        text="Which one?",
-        request_key="two",
-        now=LATER,
-    )
+    say(team, team.jon, "Which one?", "two", LATER)
     assert [(one.reviewer, one.comment.text, one.first_at) for one in said(team)] == [
         ("Mara", text, NOW),
         ("Jon", "Which one?", LATER),
@@ -54,14 +58,7 @@ def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
 def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) -> None:
     first = say(team, team.mara, "60 m", "one")
     say(team, team.jon, "No.", "two")
-    second = edit_comment(
-        team.store,
-        comment_id=first,
-        reviewer=team.mara,
-        text="70 m",
-        request_key="three",
-        now=LATER,
-    )
+    second = edit(team, first, team.mara, "70 m")
     edited, answered = said(team)
     last = edited.comment
     assert (last.id, last.text, edited.first_at, last.at) == (second, "70 m", NOW, LATER)
@@ -70,9 +67,7 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) ->
     assert [row["text"] for row in team.rows(COMMENT)] == ["60 m", "No.", "70 m"]
     assert team.events()[-1] == ("edit_comment", "Mara")
     with pytest.raises(DecisionRefused):
-        edit_comment(
-            team.store, comment_id=first, reviewer=team.mara, text="80 m", request_key="four"
-        )
+        edit(team, first, team.mara, "80 m", "again")
 
 
 @on_sqlite
@@ -80,9 +75,7 @@ def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(
     team: ReviewCase,
 ) -> None:
     first = say(team, team.mara, "60 m")
-    last = withdraw_comment(
-        team.store, comment_id=first, reviewer=team.mara, request_key="back", now=LATER
-    )
+    last = withdraw(team, first, team.mara)
     assert said(team) == ()
     assert [(row["text"], row["replaces"]) for row in team.rows(COMMENT)] == [
         ("60 m", None),
@@ -90,18 +83,16 @@ def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(
     ]
     for gone in (first, last):
         with pytest.raises(DecisionRefused):
-            withdraw_comment(
-                team.store, comment_id=gone, reviewer=team.mara, request_key=f"again {gone}"
-            )
+            withdraw(team, gone, team.mara, f"again {gone}")
 
 
 @on_sqlite
 def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
     first = say(team, team.mara, "60 m")
     with pytest.raises(DecisionRefused, match="author"):
-        edit_comment(team.store, comment_id=first, reviewer=team.jon, text="70 m", request_key="k")
+        edit(team, first, team.jon, "70 m")
     with pytest.raises(DecisionRefused, match="author"):
-        withdraw_comment(team.store, comment_id=first, reviewer=team.jon, request_key="k")
+        withdraw(team, first, team.jon)
     assert len(team.rows(COMMENT)) == 1
 
 
@@ -109,11 +100,7 @@ def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
 def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
     assert say(team, team.mara, "60 m") == say(team, team.mara, "60 m")
     first = said(team)[0].comment.id
-    edits = {
-        edit_comment(team.store, comment_id=first, reviewer=team.mara, text="70 m", request_key="e")
-        for _ in range(2)
-    }
-    assert len(edits) == 1
+    assert edit(team, first, team.mara, "70 m") == edit(team, first, team.mara, "70 m")
     assert len(team.events()) == 2
     with pytest.raises(BadInput, match="another comment"):
         say(team, team.jon, "60 m")
@@ -135,7 +122,7 @@ def test_a_comment_on_nothing_is_said_so(team: ReviewCase) -> None:
     with pytest.raises(NotFound):
         comment(team.store, response_id=99, reviewer=team.mara, text="hm", request_key="k")
     with pytest.raises(NotFound, match="no comment 99"):
-        withdraw_comment(team.store, comment_id=99, reviewer=team.mara, request_key="k")
+        withdraw(team, 99, team.mara)
 
 
 @on_sqlite
@@ -149,9 +136,7 @@ def test_a_forgotten_answer_has_no_comments(team: ReviewCase) -> None:
 
 def test_comments_are_exported_with_those_they_replaced(team: ReviewCase, tmp_path: Path) -> None:
     first = say(team, team.mara, "60 m")
-    edit_comment(
-        team.store, comment_id=first, reviewer=team.mara, text="=70 m", request_key="e", now=LATER
-    )
+    edit(team, first, team.mara, "=70 m")
     assert export_tables(team.store, {"comments": tmp_path / "c.csv"}, format="csv") == {
         "comments": 2
     }

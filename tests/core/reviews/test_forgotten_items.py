@@ -3,10 +3,8 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Grade
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment, edit_comment
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.forgetting import forget_response
 from queue_case import QueueCase
 
@@ -46,15 +44,7 @@ def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
     (response_id,) = case.add("a0")
     forget(case, "a0")
     with pytest.raises(DecisionRefused, match="a0"):
-        submit(
-            case.store,
-            Submission(
-                response_id=response_id,
-                reviewer=case.mara,
-                grade=Grade(note="it said Quokka"),
-                request_key="k",
-            ),
-        )
+        case.grade(response_id, case.mara, note="it said Quokka")
 
 
 @on_sqlite
