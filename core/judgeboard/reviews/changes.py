@@ -155,61 +155,53 @@ def differs(grade: Grade, judged: Verdict, low: float) -> bool:
 def comment(
     store: Store,
     *,
-    response_id: int,
     reviewer: Reviewer,
-    text: str,
+    text: str | None,
     request_key: str,
+    response_id: int | None = None,
+    replaces: int | None = None,
     now: datetime | None = None,
 ) -> int:
     """Store a comment on an answer and return its id; the same request again returns the same id.
 
+    Args:
+        store: The database.
+        reviewer: The author.
+        text: The text; None withdraws the comment that it ``replaces``.
+        request_key: The key of the request.
+        response_id: The answer of a new comment.
+        replaces: The person's own comment that a new row replaces.
+        now: The time (default: that of the clock).
+
     Raises:
-        DecisionRefused: The answer was forgotten.
+        DecisionRefused: The answer was forgotten, or the replaced comment is somebody else's, or it
+            was edited or withdrawn already.
         BadInput: The text is empty, longer than 5,000 characters or cannot be stored; the request
             key cannot be used.
+        NotFound: There is no such answer or comment.
     """
-    new = Comment(
-        response_id=response_id,
-        reviewer_id=reviewer.id,
-        text=_checked_text(text),
-        request_key=checked_key(request_key),
-        at=now or utc_now(),
-    )
+    kind = "comment" if replaces is None else "withdraw_comment" if text is None else "edit_comment"
+    checked = None if kind == "withdraw_comment" else _checked_text(text or "")
+    key = checked_key(request_key)
     with allowed(store, reviewer, Action.REVIEW, response_id=response_id) as connection:
-        check_not_forgotten(lock_response(connection, response_id))
-        return _write(connection, "comment", new, reviewer, None)
-
-
-def edit_comment(
-    store: Store,
-    *,
-    comment_id: int,
-    reviewer: Reviewer,
-    text: str,
-    request_key: str,
-    now: datetime | None = None,
-) -> int:
-    """Replace a person's own comment by a new row and return that row's id.
-
-    Raises:
-        DecisionRefused: The comment is somebody else's, or was edited or withdrawn already.
-        BadInput: As for `comment`.
-    """
-    return _replace_comment(
-        store, "edit_comment", comment_id, reviewer, _checked_text(text), request_key, now
-    )
-
-
-def withdraw_comment(
-    store: Store,
-    *,
-    comment_id: int,
-    reviewer: Reviewer,
-    request_key: str,
-    now: datetime | None = None,
-) -> int:
-    """Withdraw a person's own comment: add a row without a text and return its id. Raises as `edit_comment`."""
-    return _replace_comment(store, "withdraw_comment", comment_id, reviewer, None, request_key, now)
+        earlier = None if replaces is None else find_comment(connection, replaces)
+        if replaces is not None and (earlier is None or earlier.response_id is None):
+            raise NotFound(f"no comment {replaces} on an answer")
+        subject = response_id if earlier is None else earlier.response_id
+        response = lock_response(connection, subject or 0)
+        if earlier is None:
+            check_not_forgotten(response)
+        elif earlier.reviewer_id != reviewer.id:
+            raise DecisionRefused("Only the author of a comment can edit it.")
+        new = Comment(
+            response_id=response.id,
+            reviewer_id=reviewer.id,
+            text=checked,
+            replaces=replaces,
+            request_key=key,
+            at=now or utc_now(),
+        )
+        return _write(connection, kind, new, reviewer, earlier)
 
 
 def _undone(
@@ -245,34 +237,6 @@ def _checked_text(text: str) -> str:
             f"a comment has at most {LONGEST_COMMENT:,} characters, not {len(checked):,}"
         )
     return checked
-
-
-def _replace_comment(
-    store: Store,
-    kind: str,
-    comment_id: int,
-    reviewer: Reviewer,
-    text: str | None,
-    key: str,
-    now: datetime | None,
-) -> int:
-    checked_key(key)
-    with allowed(store, reviewer, Action.REVIEW) as connection:
-        earlier = find_comment(connection, comment_id)
-        if earlier is None or earlier.response_id is None:
-            raise NotFound(f"no comment {comment_id} on an answer")
-        lock_response(connection, earlier.response_id)
-        if earlier.reviewer_id != reviewer.id:
-            raise DecisionRefused("Only the author of a comment can edit it.")
-        new = Comment(
-            response_id=earlier.response_id,
-            reviewer_id=reviewer.id,
-            text=text,
-            replaces=earlier.id,
-            request_key=key,
-            at=now or utc_now(),
-        )
-        return _write(connection, kind, new, reviewer, earlier)
 
 
 def _write(

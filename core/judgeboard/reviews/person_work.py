@@ -105,17 +105,11 @@ def _parts(review: Review) -> set[str]:
     return graded if review.choice is None else {"decision", *graded}
 
 
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """A gold label, whether a review of a training item agrees with it (None: unsure), and on what they differ."""
+def training_feedback(connection: Connection, item_id: int, review_id: int) -> str | None:
+    """Return the feedback on a review of a training item, with the gold label and the lead's reason.
 
-    gold: Review
-    agrees: bool | None
-    differ_on: tuple[str, ...]
-
-
-def training_feedback(connection: Connection, item_id: int, review_id: int) -> Feedback | None:
-    """Return the feedback on a review of a training item; None for other items, or if gold label or review is gone."""
+    None for other items, or if gold label or review is gone.
+    """
     item = item_by_id(connection, item_id)
     if not item.test or not queue_by_id(connection, item.queue_id).training:
         return None
@@ -123,26 +117,19 @@ def training_feedback(connection: Connection, item_id: int, review_id: int) -> F
     own = next((each for each in reviews_on(connection, item_id) if each.id == review_id), None)
     if gold is None or own is None:
         return None
-    return Feedback(
-        gold, agrees(own, gold), differences([replace(each, stage=None) for each in (own, gold)])
-    )
-
-
-def feedback_words(feedback: Feedback) -> str:
-    """Return the feedback on a training item, with the lead's reason."""
-    decision, gold = feedback.gold.decision, feedback.gold.grade
-    grades = (
-        f"{name} {getattr(gold, name)}"
-        for name in ("groundedness", "quality")
-        if getattr(gold, name) is not None
-    )
-    decided = {"confirm": "confirmed", "dismiss": "dismissed"}.get(decision or "", decision)
-    label = ", ".join(filter(None, (decided, gold.label, *grades)))
-    if feedback.agrees is False:
-        verdict = note("gold_differs", parts=feedback.differ_on, label=label)
+    # The gold label in words: "dismissed, grounded, quality 4".
+    decided = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "")
+    grade = gold.grade
+    numbers = {"groundedness": grade.groundedness, "quality": grade.quality}
+    given = (f"{name} {value}" for name, value in numbers.items() if value is not None)
+    label = ", ".join(filter(None, (decided, grade.label, *given)))
+    agreed = agrees(own, gold)
+    if agreed is False:
+        parts = differences([replace(each, stage=None) for each in (own, gold)])
+        verdict = note("gold_differs", parts=parts, label=label)
     else:
-        verdict = note("gold_agrees" if feedback.agrees else "gold_unsure", label=label)
-    return paragraph((verdict, note("gold_reason", reason=gold.note) if gold.note else None))
+        verdict = note("gold_agrees" if agreed else "gold_unsure", label=label)
+    return paragraph((verdict, note("gold_reason", reason=grade.note) if grade.note else None))
 
 
 def _work(

@@ -20,7 +20,7 @@ from judgeboard.reviews.decisions import (
 )
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.outcome import Conflict, open_conflicts
-from judgeboard.reviews.person_work import feedback_words, training_feedback
+from judgeboard.reviews.person_work import training_feedback
 from judgeboard.reviews.shown import shown_side
 from judgeboard.reviews.submissions import Submission, reveal, submit
 from judgeboard.store.engine import Store
@@ -594,9 +594,7 @@ class QueueActions(Actions):
             if work.queue.training:
                 with self.store.reading() as connection:
                     feedback = training_feedback(connection, decided.item_id, decided.review_id)
-                work.feedback = (
-                    "" if feedback is None else f"{self.name}: {feedback_words(feedback)}"
-                )
+                work.feedback = "" if feedback is None else f"{self.name}: {feedback}"
             return self.saved_words(decision)
 
         stored = self.stored(write)

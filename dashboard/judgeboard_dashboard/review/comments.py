@@ -1,6 +1,6 @@
 """The comments on an answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.errors import DecisionRefused
-from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
+from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.reviews import ShownComment
@@ -38,19 +38,10 @@ class CommentActions:
         draft = self.session.comment(self.item.response_id)
         if not draft.text.strip():
             return
-        if draft.replaces is None:
-            write, message = (
-                partial(comment, response_id=self.item.response_id),
-                "Saved: your comment",
-            )
-        else:
-            write, message = (
-                partial(edit_comment, comment_id=draft.replaces),
-                "Saved: your comment is changed",
-            )
+        new = draft.replaces is None
         self._store(
-            partial(write, text=draft.text),
-            message,
+            draft.text,
+            "Saved: your comment" if new else "Saved: your comment is changed",
             f"comment{self.item.response_id}",
             request_key,
             draft.replaces,
@@ -64,14 +55,8 @@ class CommentActions:
 
     def withdraw(self, withdrawn: Comment, request_key: str) -> None:
         """Withdraw a comment of the reviewer."""
-        write = partial(withdraw_comment, comment_id=withdrawn.id)
-        self._store(
-            write,
-            "Your comment is withdrawn.",
-            f"withdraw{withdrawn.id}",
-            request_key,
-            withdrawn.id,
-        )
+        row = f"withdraw{withdrawn.id}"
+        self._store(None, "Your comment is withdrawn.", row, request_key, withdrawn.id)
 
     def request_key(self, withdrawn: int | None = None) -> str:
         """Return the request key for the next comment, or for the withdrawal of the comment ``withdrawn``."""
@@ -80,24 +65,27 @@ class CommentActions:
         )
 
     def _store(
-        self,
-        write: Callable[..., int],
-        message: str,
-        row: str,
-        request_key: str,
-        replaced: int | None,
+        self, text: str | None, message: str, row: str, request_key: str, replaces: int | None
     ) -> None:
-        """Store a change of the comments. Empty the field if its text replaces ``replaced`` (None: a new comment)."""
+        """Store a comment (see `comment`). Empty the field if its text replaces the same comment."""
+        response_id = self.item.response_id
 
         def act(reviewer: Reviewer) -> None:
             try:
-                write(self.store, reviewer=reviewer, request_key=request_key)
+                comment(
+                    self.store,
+                    reviewer=reviewer,
+                    text=text,
+                    request_key=request_key,
+                    response_id=response_id if replaces is None else None,
+                    replaces=replaces,
+                )
                 self.session.say(message)
             except DecisionRefused as refused:
                 self.session.say(str(refused), refused=True)
             self.session.finish_key(row, request_key)
-            if self.session.comment(self.item.response_id).replaces == replaced:
-                self.session.put_comment(self.item.response_id, CommentDraft())
+            if self.session.comment(response_id).replaces == replaces:
+                self.session.put_comment(response_id, CommentDraft())
 
         safely(self.session, self.reviewer, act, request_key)
 

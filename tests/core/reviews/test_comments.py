@@ -7,7 +7,7 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
+from judgeboard.reviews.changes import comment
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.events import mark_read, mentioned, notifications, read_until
 from judgeboard.store.export import export_tables
@@ -32,15 +32,13 @@ def say(team: ReviewCase, by, text: str, key: str = "said", now=NOW) -> int:
     )
 
 
-def edit(team: ReviewCase, comment_id: int, by, text: str, key: str = "edited") -> int:
-    edited = {"comment_id": comment_id, "reviewer": by, "text": text, "request_key": key}
-    return edit_comment(team.store, **edited, now=LATER)
+def edit(team: ReviewCase, comment_id: int, by, text: str | None, key: str = "edited") -> int:
+    edited = {"replaces": comment_id, "reviewer": by, "text": text, "request_key": key}
+    return comment(team.store, **edited, now=LATER)
 
 
 def withdraw(team: ReviewCase, comment_id: int, by, key: str = "back") -> int:
-    return withdraw_comment(
-        team.store, comment_id=comment_id, reviewer=by, request_key=key, now=LATER
-    )
+    return edit(team, comment_id, by, None, key)
 
 
 def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:

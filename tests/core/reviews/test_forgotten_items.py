@@ -4,7 +4,7 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.errors import DecisionRefused
-from judgeboard.reviews.changes import comment, edit_comment
+from judgeboard.reviews.changes import comment
 from judgeboard.store.forgetting import forget_response
 from queue_case import QueueCase
 
@@ -59,6 +59,4 @@ def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case: 
             case.store, response_id=response_id, reviewer=case.mara, text="Quokka", request_key="2"
         )
     with pytest.raises(DecisionRefused):
-        edit_comment(
-            case.store, comment_id=comment_id, reviewer=case.mara, text="Quokka", request_key="3"
-        )
+        comment(case.store, replaces=comment_id, reviewer=case.mara, text="Quokka", request_key="3")

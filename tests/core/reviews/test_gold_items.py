@@ -5,6 +5,7 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
+from judgeboard.measure.notes import note, paragraph
 from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.reviews.person_work import PersonWork, everybodys_work, training_feedback
 from judgeboard.reviews.queues import assign_queue
@@ -79,12 +80,10 @@ def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(
     with case.store.reading() as connection:
         differing = training_feedback(connection, wrong.item_id, wrong.review_id)
         equal = training_feedback(connection, right.item_id, right.review_id)
-    assert (differing.agrees, differing.differ_on, differing.gold.grade.note) == (
-        False,
-        ("decision",),
-        "why",
-    )
-    assert (equal.agrees, equal.gold.reviewer) == (True, "Lead")
+    label, because = "dismissed, grounded", note("gold_reason", reason="why")
+    differs = note("gold_differs", parts=("decision",), label=label)
+    assert differing == paragraph((differs, because))
+    assert equal == paragraph((note("gold_agrees", label=label), because))
     assert (work(case, case.ada).training.value, work(case, case.ada).tests.value) == (0.5, None)
     assign_queue(case.store, "training", by=case.lead, add=[case.jon])
     assert work(case, case.jon).left == 2  # also of answers that he reviewed
