@@ -273,7 +273,9 @@ def signals_pane(
             tag("div", *lines, cls="jb-scores"),
             aside=judged or item.primary_judge,
         )
-    return tag("div", _blind_item(item), why, cls="jb-pane"), tag(
+    hidden = item.hidden
+    blind = _blind(judge=hidden.judge, people=hidden.people, queues=hidden.queues)
+    return tag("div", blind, why, cls="jb-pane"), tag(
         "div",
         signals,
         rubric_block(rubric),
@@ -287,16 +289,17 @@ def signals_pane(
     )
 
 
-def _blind_item(item: Item) -> Html | None:
-    if not item.hidden:
+def _blind(
+    *, judge: bool, people: bool, queues: Sequence[str] = (), reveal: bool = True
+) -> Html | None:
+    """Return what is hidden, also after the grade if nothing is to ``reveal``; None if nothing is hidden."""
+    parts = [*(["the judge"] if judge else []), *(["other reviewers"] if people else [])]
+    if not parts:
         return None
-    parts = [
-        *(["the judge"] if item.hidden.judge else []),
-        *(["other reviewers"] if item.hidden.people else []),
-    ]
-    queues = f" Queue: {', '.join(item.hidden.queues)}." if item.hidden.queues else ""
-    sentence = f"You review this answer without seeing {' and '.join(parts)}.{queues}"
-    return _block("Blind until you grade", tag("div", sentence, cls="jb-why"))
+    names = f" Queue: {', '.join(queues)}." if queues else ""
+    sentence = f"You review this item without seeing {' and '.join(parts)}.{names}"
+    title = "Blind until you grade" if reveal else "Blind"
+    return _block(title, tag("div", sentence, cls="jb-why"))
 
 
 def _why(title: str, flags: Sequence[ItemFlag]) -> Html | None:
@@ -579,8 +582,10 @@ def queue_pane(
             else _block("How to grade", body, aside=_named(queue))
         )
     if item is None or (reveal is None and item.hidden.judge):
-        first = tag("div", _blind_queue(queue), cls="jb-pane")
-        return first, tag("div", scales, guidelines, cls="jb-pane jb-signals")
+        blind = _blind(judge=queue.blind_judge, people=queue.blind_people, reveal=queue.reveal)
+        return tag("div", blind, cls="jb-pane"), tag(
+            "div", scales, guidelines, cls="jb-pane jb-signals"
+        )
     reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
         return reasons, join((signals, how_to_grade(scales, guidelines)))
@@ -620,21 +625,6 @@ def _grade_words(name: str, grade: Any) -> str | None:
     if grade is None or name == "label":
         return grade and str(grade)
     return score(grade) if name == "groundedness" else f"{grade} / 4"
-
-
-def _blind_queue(rules: Queue) -> Html | None:
-    if not rules.blind:
-        return None
-    hidden = [
-        *(["the judgment", "the reason for this item"] if rules.blind_judge else []),
-        *(["other people’s grades"] if rules.blind_people else []),
-    ]
-    names = ", ".join(hidden[:-1]) + (" and " if hidden[:-1] else "") + hidden[-1]
-    revealed = rules.reveal and rules.blind_judge
-    sentence = f"{capital(names)} are hidden{' until you have graded' if revealed else ''}."
-    return _block(
-        "Blind until you grade" if revealed else "Blind", tag("div", sentence, cls="jb-why")
-    )
 
 
 def _named(queue: Queue) -> str:
