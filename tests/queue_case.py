@@ -92,6 +92,11 @@ class QueueCase:
             assigned = self.people
         return create_queue(self.store, queue_rules, by=self.lead, assigned=assigned, now=self.now)
 
+    def queue_of(self, *scores: float, **rules: Any) -> CreatedQueue:
+        """Store an answer per score, as `flagged`, and create a queue of the flagged ones."""
+        self.flagged(*scores)
+        return self.queue(**rules)
+
     def unassign(self, name: str = "q") -> None:
         """Leave a queue to everybody, as earlier releases did with a blind queue too."""
         with self.store.writing() as connection:

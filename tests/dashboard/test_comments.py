@@ -80,9 +80,13 @@ def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(
     open_page, page_store: Store
 ) -> None:
     case = queue_case(page_store)
-    case.flagged(0.1)
-    case.queue(
-        blind_judge=True, blind_people=True, order="oldest", grades=("label",), optional_grades=()
+    case.queue_of(
+        0.1,
+        blind_judge=True,
+        blind_people=True,
+        order="oldest",
+        grades=("label",),
+        optional_grades=(),
     )
     page = open_page("item", queue="q")
     for key in ("Q", "Y"):

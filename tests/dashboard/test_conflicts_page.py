@@ -11,8 +11,7 @@ from queue_case import CONFIRM, DISMISS, queue_case
 
 def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, page_store) -> None:
     case = queue_case(page_store)
-    case.flagged(*[0.1] * 200)
-    case.queue(needed=2)
+    case.queue_of(*[0.1] * 200, needed=2)
     case.judge(*case.add("late"), 0.01)  # joins last, but is the worst and reviewed first
     case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
@@ -31,8 +30,7 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     open_page, page_store
 ) -> None:
     case = queue_case(page_store)
-    case.flagged(0.1, 0.2)
-    case.queue(needed=2)
+    case.queue_of(0.1, 0.2, needed=2)
     for _ in range(2):
         case.review(case.mara, CONFIRM)
         case.review(case.jon, DISMISS)
@@ -65,8 +63,7 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
 
 def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, page_store) -> None:
     case = queue_case(page_store)
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     proposed, corrected = "It is 50 m long.", "It is 60 m long."
     case.review(case.mara, CONFIRM, corrected_answer=proposed)
     case.review(case.jon, DISMISS)

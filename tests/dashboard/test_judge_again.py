@@ -141,8 +141,7 @@ def test_imported_verdicts_are_said_to_be_no_judge(
 
 def test_a_blind_queue_offers_it_after_the_grade(open_page, page_store, endpoint) -> None:
     case = queue_case(page_store)
-    case.flagged(0.1)
-    case.queue(blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
+    case.queue_of(0.1, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
     page = open_page("item", queue="q")
     assert "Judge again" not in labels(page)
     assert "Judge again" in labels(press(page, "confirm_"))

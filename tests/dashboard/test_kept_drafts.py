@@ -206,8 +206,7 @@ def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one
     store: Store,
 ) -> None:
     case, writer = queue_case(store), DraftWriter()
-    case.flagged(0.1, 0.2)
-    case.queue(order=QueueOrder.OLDEST)
+    case.queue_of(0.1, 0.2, order=QueueOrder.OLDEST)
     leased = case.lease(case.mara)
     case.later(days=100_000)
     case.say(leased, case.mara, note="done")

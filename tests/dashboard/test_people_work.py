@@ -17,8 +17,7 @@ REASON = "the fee is made up"
 def case(page_store: Store) -> QueueCase:
     """Mara and Jon differ on one of two answers; the lead confirmed its flag."""
     case = queue_case(page_store)
-    case.flagged(0.1, 0.2, 0.3)
-    case.queue(needed=2, assigned=(case.mara, case.jon))
+    case.queue_of(0.1, 0.2, 0.3, needed=2, assigned=(case.mara, case.jon))
     for decision in (DISMISS, CONFIRM):
         decided = case.review(case.mara, CONFIRM, label=Label.HALLUCINATED)
         case.review(case.jon, decision)

@@ -137,8 +137,9 @@ def case(sqlite_store: Store) -> QueueCase:
 
 
 def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
-    case.flagged(0.1, 0.2, 0.3, 0.4)
-    case.queue(needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
+    case.queue_of(
+        0.1, 0.2, 0.3, 0.4, needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon)
+    )
     for who, said in (
         (case.mara, CONFIRM),
         (case.jon, DISMISS),
@@ -165,8 +166,7 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
 
 
 def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(case) -> None:
-    case.flagged(0.1, 0.2, 0.3)
-    case.queue()
+    case.queue_of(0.1, 0.2, 0.3)
     shares = []
     for _ in range(3):
         case.review(case.mara, CONFIRM)
@@ -175,8 +175,7 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(ca
 
 
 def test_a_random_sample_that_is_short_is_explained(case) -> None:
-    case.flagged(0.1, 0.2, 0.3, 0.4)
-    case.queue(sampling_rate=0.5)
+    case.queue_of(0.1, 0.2, 0.3, 0.4, sampling_rate=0.5)
     short = short_sample_note(case.progress())
     assert short is not None
     assert short.values == {"sampled": 0, "short": 4}

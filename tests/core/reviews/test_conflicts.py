@@ -44,8 +44,7 @@ def signed_in(case: QueueCase, name: str, role: Role = Role.REVIEWER) -> Reviewe
 
 
 def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case) -> None:
-    case.flagged(0.1, 0.2, 0.3, 0.4)
-    case.queue(needed=2)
+    case.queue_of(0.1, 0.2, 0.3, 0.4, needed=2)
     items = [split(case) for _ in range(3)]
     case.review(case.mara)
     with case.store.reading() as connection:
@@ -59,8 +58,7 @@ def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case) -> No
 
 
 def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     item = split(case)
     close_queue(case.store, "q", by=case.lead, now=case.now)
     with case.store.reading() as connection:
@@ -72,8 +70,7 @@ def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
 
 @on_sqlite
 def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2, blind_judge=True, order=QueueOrder.OLDEST)
+    case.queue_of(0.1, needed=2, blind_judge=True, order=QueueOrder.OLDEST)
     skip(case.store, case.lease(case.ada).token, case.ada, reason="too long", now=case.now)
     item = split(case)
     with case.store.reading() as connection:
@@ -96,8 +93,7 @@ def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) 
 
 @on_sqlite
 def test_all_unsure_is_listed_as_such(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     for who in (case.mara, case.jon):
         case.review(who, UNSURE)
     with case.store.reading() as connection:
@@ -131,8 +127,7 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
 
 
 def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     case.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(case.lead,))
     item = split(case)
     with Seen(case.store, case.lead.id).reading() as connection:

@@ -102,8 +102,7 @@ def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes: QueueCase) -> No
 
 @on_sqlite
 def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase) -> None:
-    modes.flagged(0.1)
-    modes.queue()
+    modes.queue_of(0.1)
     modes.review(modes.mara, modes=(ENTITY,))
     save_mode(modes.store, "Wrong Entity", "Names another person", key="n", by=modes.lead)
     save_mode(modes.store, OUTDATED, retired=True, by=modes.lead)
@@ -117,8 +116,7 @@ def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase)
 
 
 def test_tags_are_exported_and_imported(modes: QueueCase, tmp_path: Path) -> None:
-    modes.flagged(0.1)
-    modes.queue()
+    modes.queue_of(0.1)
     modes.review(modes.mara, label="hallucinated", modes=(ENTITY,))
     file = tmp_path / "reviews.jsonl"
     export_tables(modes.store, {"reviews": file, "failure_modes": tmp_path / "modes.jsonl"})
@@ -137,8 +135,7 @@ def test_tags_are_exported_and_imported(modes: QueueCase, tmp_path: Path) -> Non
 
 
 def test_notes_about_problems_without_a_mode_are_grouped_by_a_phrase(modes: QueueCase) -> None:
-    modes.flagged(0.1, 0.2, 0.3, 0.4, 0.15, 0.25)
-    modes.queue()
+    modes.queue_of(0.1, 0.2, 0.3, 0.4, 0.15, 0.25)
     for note in ("The fee table is outdated.", "Fee table outdated again", "wrong person"):
         modes.review(modes.mara, note=note)
     modes.review(modes.mara, note="fee table", modes=(ENTITY,))

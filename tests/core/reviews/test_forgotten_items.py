@@ -15,8 +15,7 @@ def forget(case: QueueCase, named: str) -> None:
 
 
 def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     leased = case.lease(case.mara)
     forget(case, "a0")
     for said in ({"note": "it said Quokka"}, {"corrected_answer": "Quokka"}):

@@ -43,8 +43,7 @@ def labels(case: QueueCase) -> int:
 def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_alone(
     case: QueueCase, gold
 ) -> None:
-    case.flagged(0.15, 0.25)
-    case.queue(test_rate=0.999, repeat_rate=0.5)
+    case.queue_of(0.15, 0.25, test_rate=0.999, repeat_rate=0.5)
     counted, before = labels(case), case.progress()
     first = case.lease(case.ada)
     assert first.response_id in gold

@@ -179,8 +179,7 @@ def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue: QueueCase) 
 
 @on_sqlite
 def test_a_grade_without_a_schema_has_no_fields(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     with pytest.raises(BadInput, match="no field 'verdict'"):
         case.say(case.lease(case.mara), case.mara, CONFIRM, choices={"verdict": "wrong"})
     assert Grade() == Grade(choices={})

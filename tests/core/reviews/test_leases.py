@@ -43,8 +43,7 @@ def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case) -> None:
 
 @on_sqlite
 def test_after_a_reload_the_same_item_is_there_with_the_same_token(case) -> None:
-    case.flagged(0.4, 0.1)
-    case.queue()
+    case.queue_of(0.4, 0.1)
     first = case.lease(case.mara)
     assert case.lease(case.mara).token == first.token
     ahead = case.lease(case.mara, "q", first.token)
@@ -53,8 +52,7 @@ def test_after_a_reload_the_same_item_is_there_with_the_same_token(case) -> None
 
 
 def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     lost = case.lease(case.mara)
     case.later(minutes=9)
     assert case.take(case.jon) is None
@@ -71,8 +69,7 @@ def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) ->
 
 @on_sqlite
 def test_renewing_keeps_the_token_and_holds_the_item(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     leased = case.lease(case.mara)
     for _ in range(3):
         case.later(minutes=9)
@@ -84,8 +81,7 @@ def test_renewing_keeps_the_token_and_holds_the_item(case) -> None:
 
 @on_sqlite
 def test_late_is_not_too_late_while_nobody_took_it(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     leased = case.lease(case.mara)
     case.later(hours=3)
     assert case.say(leased, case.mara).state is ItemState.AGREED
@@ -143,8 +139,7 @@ def test_an_undone_decline_after_a_review_needs_the_second_review_again(case) ->
 
 
 def test_an_undone_skip_is_nobodys_if_another_has_the_item_by_now(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     leased = case.lease(case.mara)
     assert skip(case.store, leased.token, case.mara, reason="in French", now=case.now)
     taken = case.lease(case.jon)
@@ -188,8 +183,7 @@ def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(c
 
 @on_sqlite
 def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(case) -> None:
-    case.flagged(0.1)
-    case.queue(assigned=(case.mara,))
+    case.queue_of(0.1, assigned=(case.mara,))
     with pytest.raises(BadInput):
         case.take(case.jon)
     leased = case.lease(case.mara)
@@ -204,8 +198,7 @@ def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(c
 
 @on_sqlite
 def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     leased = case.lease(case.mara)
     with pytest.raises(DecisionRefused):
         case.say(leased, case.jon)
@@ -218,8 +211,7 @@ def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
 
 @on_sqlite
 def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     skipped = case.lease(case.mara)
     skip(case.store, skipped.token, case.mara, now=case.now)
     with pytest.raises(DecisionRefused, match=FREE):
@@ -289,8 +281,9 @@ def test_late_words_are_kept_however_often_the_item_went_on_since(case) -> None:
 
 @on_sqlite
 def test_a_note_that_comes_after_the_others_could_be_read_is_not_blind(case) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon))
+    case.queue_of(
+        0.1, blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon)
+    )
     lost = case.lease(case.mara)
     case.later(minutes=11)
     case.lease(case.jon)
@@ -308,8 +301,7 @@ def test_a_note_that_comes_after_the_others_could_be_read_is_not_blind(case) -> 
 
 @on_sqlite
 def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     first = case.lease(case.jon)
     leased = case.lease(case.mara)
     release(case.store, first.token, case.jon, now=case.now)
@@ -329,8 +321,7 @@ def test_what_is_no_token_is_refused_as_such(case, token) -> None:
 
 
 def test_a_press_that_arrives_several_times_at_once_is_one(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     leased = case.lease(case.mara)
     with ThreadPoolExecutor(4) as threads:
         decided = list(
@@ -413,8 +404,7 @@ def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case) 
 
 @on_sqlite
 def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     done = case.review(case.mara)
     assert take_item(case.store, done.item_id, case.mara, now=case.now) is None
     assert take_item(case.store, done.item_id, case.jon, now=case.now) is not None
@@ -422,8 +412,7 @@ def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None
 
 @on_sqlite
 def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> None:
-    case.flagged(0.1)
-    case.queue(repeat_rate=0.999)
+    case.queue_of(0.1, repeat_rate=0.999)
     case.review(case.mara)
     case.later(days=8)
     again = case.lease(case.mara)

@@ -94,8 +94,7 @@ def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: Queu
 
 @on_sqlite
 def test_a_repeat_that_comes_next_is_left(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue(repeat_rate=0.95)
+    case.queue_of(0.1, repeat_rate=0.95)
     case.review(case.mara)
     assert reason(case, case.mara) == (1, 1, 0, 0)
     case.later(days=8)

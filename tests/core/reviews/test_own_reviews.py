@@ -19,8 +19,7 @@ def own(case: QueueCase, who: Reviewer) -> list[OwnReview]:
 
 @on_sqlite
 def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     first = case.review(case.mara, CONFIRM).review_id
     case.review(case.jon, DISMISS)
     assert (case.item_states(), case.flag_states()) == (["conflict"], ["open"])
@@ -35,8 +34,7 @@ def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
 
 @on_sqlite
 def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     first = case.review(case.mara, CONFIRM).review_id
     case.review(case.jon, CONFIRM)
     case.change(first, case.mara, UNSURE)
@@ -47,8 +45,7 @@ def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -
 
 @on_sqlite
 def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
-    case.flagged(0.1, 0.2)
-    case.queue(blind_judge=True, order="oldest")
+    case.queue_of(0.1, 0.2, blind_judge=True, order="oldest")
     blind = case.review(case.mara, CONFIRM)
     with pytest.raises(DecisionRefused):
         case.change(blind.review_id, case.mara, DISMISS)
@@ -61,8 +58,7 @@ def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
 
 
 def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: QueueCase) -> None:
-    case.flagged(0.1, 0.2)
-    case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
+    case.queue_of(0.1, 0.2, blind_judge=True, order="oldest", assigned=(case.mara,))
     case.review(case.mara, CONFIRM)
     [line] = own(case, case.mara)
     assert (line.queue, line.review.decision, line.review.stage) == ("q", "confirm", "blind")

@@ -168,7 +168,6 @@ def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: Queu
 
 @on_sqlite
 def test_an_answer_takes_no_preference(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     with pytest.raises(BadInput, match="is an answer"):
         case.review(case.mara, A)

@@ -25,8 +25,7 @@ def work(case: QueueCase, who: Reviewer) -> PersonWork:
 
 @on_sqlite
 def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) -> None:
-    case.flagged(0.1, 0.2, 0.3)
-    case.queue(needed=2, repeat_rate=0.999)
+    case.queue_of(0.1, 0.2, 0.3, needed=2, repeat_rate=0.999)
     case.review(case.mara, CONFIRM, label=Label.HALLUCINATED)
     disputed = case.review(case.jon, DISMISS)
     case.adjudicate(disputed.item_id, DISMISS)
@@ -49,8 +48,7 @@ def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) ->
 
 @on_sqlite
 def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2, blind_judge=True, order="oldest")
+    case.queue_of(0.1, needed=2, blind_judge=True, order="oldest")
     case.reveal(case.review(case.mara, CONFIRM), case.mara, DISMISS)
     case.review(case.jon, CONFIRM)
     mara = work(case, case.mara)
@@ -80,8 +78,7 @@ LARGE = ("queue_item", "lease", "review", "review_score", "preference_score", "r
 
 
 def test_the_number_of_statements_does_not_depend_on_the_reviews(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2, optional_grades=("label", "groundedness"))
+    case.queue_of(0.1, needed=2, optional_grades=("label", "groundedness"))
     counts = []
     for number in (1, 6):
         review_all(case, number)
@@ -96,8 +93,7 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
     case = queue_case(
         sqlite_store
     )  # PostgreSQL reads small tables whole: its plans say nothing here
-    case.flagged(0.1)
-    case.queue(needed=2, optional_grades=("label", "groundedness"))
+    case.queue_of(0.1, needed=2, optional_grades=("label", "groundedness"))
     review_all(case, 3)
     with case.store.reading() as connection, plans_of(case.store) as plans:
         assert len(compared_reviews(connection, case.mara.id)) == 3

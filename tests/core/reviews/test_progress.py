@@ -88,8 +88,7 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
 
 @on_sqlite
 def test_the_median_is_between_the_two_in_the_middle(case) -> None:
-    case.flagged(0.1, 0.1, 0.1, 0.1)
-    case.queue()
+    case.queue_of(0.1, 0.1, 0.1, 0.1)
     for seconds in (9.0, 1.0, 5.0, 6.0):
         timed(case, CONFIRM, seconds)
     assert of_person(case, "Mara").median_seconds == 5.5

@@ -19,8 +19,7 @@ OPEN, SETTLED, SPLIT, ADJUDICATED = (
 
 @on_sqlite
 def test_a_flag_stays_open_until_its_item_has_its_reviews(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=3)
+    case.queue_of(0.1, needed=3)
     assert case.review(case.mara).state is OPEN
     assert case.review(case.jon).state is OPEN
     assert case.flag_states() == ["open"]
@@ -32,8 +31,7 @@ def test_a_flag_stays_open_until_its_item_has_its_reviews(case) -> None:
 @on_sqlite
 @pytest.mark.parametrize("blind", [False, True])
 def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind: bool) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=blind, order=QueueOrder.RANDOM)
+    case.queue_of(0.1, blind_judge=blind, order=QueueOrder.RANDOM)
     leased = case.lease(case.mara)
     case.say(leased, case.mara, CONFIRM, label=Label.HALLUCINATED)
     with pytest.raises(DecisionRefused, match=DECIDED):
@@ -50,8 +48,7 @@ def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind
 
 @on_sqlite
 def test_a_review_elsewhere_is_stored_and_does_not_close_the_flag(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     flag_id = case.flags()[0]["id"]
     case.decide(flag_id, case.lead, DISMISS)
     assert (case.flag_states(), case.item_states()) == (["open"], ["open"])
@@ -75,8 +72,7 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
 
 @on_sqlite
 def test_closing_a_queue_lets_what_was_decided_elsewhere_count(case) -> None:
-    case.flagged(0.1, 0.2)
-    case.queue(needed=2)
+    case.queue_of(0.1, 0.2, needed=2)
     case.decide(case.flags()[0]["id"], case.lead, DISMISS)
     close_queue(case.store, "q", by=case.lead, now=case.now)
     assert case.flag_states() == ["dismissed", "open"]
@@ -94,8 +90,7 @@ def test_a_flag_in_two_queues_waits_for_both(case) -> None:
 
 @on_sqlite
 def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     case.review(case.mara, UNSURE)
     assert case.review(case.jon).state is OPEN
     assert case.review(case.ada).state is SETTLED
@@ -104,8 +99,7 @@ def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
 
 @on_sqlite
 def test_one_unsure_review_is_no_conflict_and_leaves_the_item_to_another_reviewer(case) -> None:
-    case.flagged(0.1, 0.2)
-    case.queue()
+    case.queue_of(0.1, 0.2)
     for _ in range(2):
         assert case.review(case.mara, UNSURE).state is OPEN
     assert case.take(case.mara) is None
@@ -117,8 +111,7 @@ def test_one_unsure_review_is_no_conflict_and_leaves_the_item_to_another_reviewe
 
 @on_sqlite
 def test_an_unsure_review_ends_an_item_that_only_its_reviewer_gets(case) -> None:
-    case.flagged(0.1)
-    case.queue(repeat_rate=0.95)
+    case.queue_of(0.1, repeat_rate=0.95)
     case.review(case.mara)
     case.later(days=8)
     case.review(case.mara, UNSURE)
@@ -144,8 +137,7 @@ def test_an_unsure_review_ends_an_item_that_only_its_reviewer_gets(case) -> None
     ],
 )
 def test_what_is_a_split(case, one, other, split) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     case.review(case.mara, **{"decision": CONFIRM} | one)
     assert case.review(case.jon, **{"decision": CONFIRM} | other).state is (
         SPLIT if split else SETTLED
@@ -155,8 +147,7 @@ def test_what_is_a_split(case, one, other, split) -> None:
 
 @on_sqlite
 def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
     item = case.items()[0]["id"]
@@ -174,8 +165,7 @@ def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case) -> None
 
 @on_sqlite
 def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     item = case.items()[0]["id"]
     with pytest.raises(DecisionRefused, match="still needs reviews"):
         case.adjudicate(item)
@@ -187,8 +177,7 @@ def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
 
 @on_sqlite
 def test_an_undo_gives_the_item_back_to_its_author(case) -> None:
-    case.flagged(0.1)
-    case.queue()
+    case.queue_of(0.1)
     done = case.review(case.mara, CONFIRM)
     case.undo(done.review_id, case.mara)
     assert (case.flag_states(), case.item_states()) == (["open"], ["open"])
@@ -199,8 +188,7 @@ def test_an_undo_gives_the_item_back_to_its_author(case) -> None:
 
 @on_sqlite
 def test_undoing_one_of_a_split_opens_the_item_again(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2)
+    case.queue_of(0.1, needed=2)
     case.review(case.mara, CONFIRM)
     done = case.review(case.jon, DISMISS)
     assert done.state is SPLIT
@@ -211,8 +199,7 @@ def test_undoing_one_of_a_split_opens_the_item_again(case) -> None:
 
 @on_sqlite
 def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=3)
+    case.queue_of(0.1, needed=3)
     case.review(case.mara, UNSURE)
     case.review(case.jon)
     assert sorted(place["done"] for place in case.leases()) == [False, False, True, True]
@@ -223,8 +210,7 @@ def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
 
 @on_sqlite
 def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing(case) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=True, order="oldest")
+    case.queue_of(0.1, blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     assert done.reveal
     case.reveal(done, case.mara, CONFIRM, groundedness=0.3)
@@ -243,8 +229,7 @@ def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing
 
 @on_sqlite
 def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=True, order="random")
+    case.queue_of(0.1, blind_judge=True, order="random")
     done = case.review(case.mara, groundedness=0.9)
     with pytest.raises(DecisionRefused):
         submit(
@@ -260,8 +245,7 @@ def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
 
 @on_sqlite
 def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=True, order="oldest")
+    case.queue_of(0.1, blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     case.reveal(done, case.mara, groundedness=0.2)
     case.undo(done.review_id, case.mara)
@@ -290,8 +274,7 @@ def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_
 
 @on_sqlite
 def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=True, order="oldest", needed=2)
+    case.queue_of(0.1, blind_judge=True, order="oldest", needed=2)
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     case.reveal(done, case.mara, groundedness=0.2)
     case.undo(done.review_id, case.mara)
@@ -303,8 +286,7 @@ def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
 
 @on_sqlite
 def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=True, order="oldest", reveal=False)
+    case.queue_of(0.1, blind_judge=True, order="oldest", reveal=False)
     done = case.review(case.mara, DISMISS)
     assert not done.reveal
     with pytest.raises(DecisionRefused):
@@ -344,8 +326,7 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
 
 @on_sqlite
 def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case) -> None:
-    case.flagged(0.1)
-    case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
+    case.queue_of(0.1, blind_judge=True, order="oldest", assigned=(case.mara,))
     with pytest.raises(DecisionRefused):
         case.decide(case.flags()[0]["id"], case.mara)
     case.decide(case.flags()[0]["id"], case.jon)
@@ -353,8 +334,7 @@ def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case) -> 
 
 @on_sqlite
 def test_who_has_read_the_others_does_not_edit_a_split_away(case) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2, blind_people=True)
+    case.queue_of(0.1, needed=2, blind_people=True)
     mine = case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
     with pytest.raises(DecisionRefused):

@@ -139,8 +139,7 @@ def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case)
 def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(
     case,
 ) -> None:
-    case.flagged(0.1, 0.9)
-    case.queue(**RANDOM, max_items=2, needed=2)
+    case.queue_of(0.1, 0.9, **RANDOM, max_items=2, needed=2)
     case.queue("flags")
     (flag,) = case.flags()
     case.decide(flag["id"], case.ada, Decision.DISMISS)
@@ -440,8 +439,7 @@ def test_label_is_required_by_default_and_quality_is_optional() -> None:
 
 @on_sqlite
 def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> None:
-    case.flagged(0.1)
-    case.queue(**ASKS, blind_judge=True, order="random")
+    case.queue_of(0.1, **ASKS, blind_judge=True, order="random")
     leased = case.lease(case.mara)
     with pytest.raises(MissingGrades, match=r"missing: label$"):
         case.say(leased, case.mara, groundedness=0.0)
@@ -457,8 +455,7 @@ def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> N
 
 @on_sqlite
 def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case) -> None:
-    case.flagged(0.1, 0.2)
-    case.queue(grades=("tone",), optional_grades=("label",))
+    case.queue_of(0.1, 0.2, grades=("tone",), optional_grades=("label",))
     case.review(case.mara, Decision.UNSURE)
     leased = case.lease(case.mara)
     with pytest.raises(MissingGrades, match="missing: tone"):
@@ -468,8 +465,7 @@ def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case) -> None:
 
 @on_sqlite
 def test_an_edit_keeps_the_required_grades(case) -> None:
-    case.flagged(0.1)
-    case.queue(**ASKS)
+    case.queue_of(0.1, **ASKS)
     first = case.review(case.mara, label=Label.HALLUCINATED, groundedness=0.0)
     change = partial(case.change, first.review_id, case.mara, Decision.CONFIRM, groundedness=0.2)
     with pytest.raises(MissingGrades, match="missing: label"):

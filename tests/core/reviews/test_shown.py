@@ -22,8 +22,7 @@ def stamp(case: QueueCase) -> tuple[str | None, list[str]]:
 def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(
     case: QueueCase, second: Decision
 ) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2, assigned=(case.mara, case.jon, case.ada), **BLIND)
+    case.queue_of(0.1, needed=2, assigned=(case.mara, case.jon, case.ada), **BLIND)
     first = case.review(case.mara, CONFIRM)
     case.review(case.jon, second)
     case.undo(first.review_id, case.mara)
@@ -34,8 +33,7 @@ def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(
 
 @on_sqlite
 def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case: QueueCase) -> None:
-    case.flagged(0.1)
-    case.queue(needed=2, assigned=(case.mara, case.jon), **BLIND)
+    case.queue_of(0.1, needed=2, assigned=(case.mara, case.jon), **BLIND)
     first = case.review(case.mara)
     case.undo(first.review_id, case.mara)
     case.review(case.mara)
