@@ -1,6 +1,6 @@
 """Queues with flagged answers, three reviewers and a lead, and what they do, one line each."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -169,8 +169,13 @@ class QueueCase:
         self.now += timedelta(**by)
 
     def progress(self, name: str = "q") -> QueueProgress:
+        progress: QueueProgress = self.read(queue_progress, name, now=self.now)
+        return progress
+
+    def read(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Return what a function reads from the database."""
         with self.store.reading() as connection:
-            return queue_progress(connection, name, now=self.now)
+            return function(connection, *args, **options)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         return rows_of(self.store, table)

@@ -1,6 +1,6 @@
 """A flagged answer, and what two reviewers do to it, one line each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -69,6 +69,11 @@ class ReviewCase:
     def undo(self, review_id: int, by: Reviewer, **given: Any) -> str:
         given = {"request_key": f"key {next(self.keys)}", "now": NOW} | given
         return undo(self.store, review_id=review_id, reviewer=by, **given)
+
+    def read(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Return what a function reads from the database."""
+        with self.store.reading() as connection:
+            return function(connection, *args, **options)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         return rows_of(self.store, table)

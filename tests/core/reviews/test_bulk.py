@@ -50,8 +50,7 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
     rules = {"blind_judge": True, "order": QueueOrder.OLDEST}
     case.queue("blind", where=RowFilter(response_ids=(blind,)), assigned=(case.mara,), **rules)
 
-    with case.store.reading() as connection:
-        ids = [*listed_answers(connection, RowFilter(), most=100), *unflagged]
+    ids = [*case.read(listed_answers, RowFilter(), most=100), *unflagged]
     done_to = confirm(case, ids)
     assert done_to == BulkDecided(CONFIRM, decided=4, held=1, blind=1, in_queue=1, closed=1)
     assert states(case) == {
@@ -203,8 +202,7 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(
         == add("mine", person=case.mara.name)
         == BulkAdded("For Mara", added=3, left=0)
     )
-    with case.store.reading() as connection:
-        own = own_queues(connection, case.mara.id, case.now)
+    own = case.read(own_queues, case.mara.id, case.now)
     assert [(work.queue.name, work.left) for work in own] == [("For Mara", 3)]
     assert case.review(case.mara, CONFIRM, "legal").state == "agreed"
     change_settings(case.store, {"low_groundedness": 0.01}, "test")

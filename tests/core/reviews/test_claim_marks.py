@@ -49,8 +49,7 @@ def judgment(team: ReviewCase) -> int:
 
 
 def marks(team: ReviewCase) -> tuple[ClaimMark, ...]:
-    with team.store.reading() as connection:
-        return load_item(connection, team.response_id).reviews[0].grade.claim_marks
+    return team.read(load_item, team.response_id).reviews[0].grade.claim_marks
 
 
 def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(

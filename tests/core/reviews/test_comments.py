@@ -22,8 +22,7 @@ LATER = NOW + timedelta(minutes=5)
 
 
 def said(team: ReviewCase) -> tuple[ShownComment, ...]:
-    with team.store.reading() as connection:
-        return comments_on(connection, team.response_id)
+    return team.read(comments_on, team.response_id)
 
 
 def say(team: ReviewCase, by, text: str, key: str = "said", now=NOW) -> int:
@@ -148,8 +147,7 @@ def told(case: QueueCase, who: Reviewer) -> tuple[Event, ...]:
 
 
 def unread(case: QueueCase, who: Reviewer) -> list[str]:
-    with case.store.reading() as connection:
-        until = read_until(connection, who.id)
+    until = case.read(read_until, who.id)
     return [each.kind for each in told(case, who) if each.id > until]
 
 

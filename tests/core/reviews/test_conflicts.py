@@ -47,9 +47,8 @@ def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case) -> No
     case.queue_of(0.1, 0.2, 0.3, 0.4, needed=2)
     items = [split(case) for _ in range(3)]
     case.review(case.mara)
-    with case.store.reading() as connection:
-        first = open_conflicts(connection, limit=2)
-        last = open_conflicts(connection, "q", after=first.next, limit=2)
+    first = case.read(open_conflicts, limit=2)
+    last = case.read(open_conflicts, "q", after=first.next, limit=2)
     assert [line.item.item_id for page in (first, last) for line in page.lines] == sorted(items)
     assert (first.next, last.next) == (sorted(items)[1], None)
     line = first.lines[0]
@@ -73,8 +72,7 @@ def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) 
     case.queue_of(0.1, needed=2, blind_judge=True, order=QueueOrder.OLDEST)
     skip(case.store, case.lease(case.ada).token, case.ada, reason="too long", now=case.now)
     item = split(case)
-    with case.store.reading() as connection:
-        shown = load_conflict(connection, item, case.lead)
+    shown = case.read(load_conflict, item, case.lead)
     assert [(word.reviewer, word.decision, word.grade.note) for word in shown.reviews] == [
         ("Mara", "confirm", "made up"),
         ("Jon", "dismiss", "it is there"),
@@ -84,8 +82,7 @@ def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) 
     assert [(one.reviewer_id, one.reason) for one in shown.skips] == [(case.ada.id, "too long")]
     assert shown.adjudication is None
     case.adjudicate(item, DISMISS, quality=4)
-    with case.store.reading() as connection:
-        after = load_conflict(connection, item, case.lead)
+    after = case.read(load_conflict, item, case.lead)
     assert after.differ_on == shown.differ_on
     assert after.adjudication is not None
     assert (after.adjudication.stage, after.adjudication.grade.note) == (Stage.ADJUDICATION, "why")
@@ -96,8 +93,7 @@ def test_all_unsure_is_listed_as_such(case) -> None:
     case.queue_of(0.1, needed=2)
     for who in (case.mara, case.jon):
         case.review(who, UNSURE)
-    with case.store.reading() as connection:
-        (line,) = open_conflicts(connection).lines
+    (line,) = case.read(open_conflicts).lines
     assert line.differ_on == ("all unsure",)
 
 
@@ -110,12 +106,11 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
     other = signed_in(case, "other")
     case.queue(needed=2)
     item = split(case)
-    with case.store.reading() as connection:
-        (own,) = own_conflicts(connection, case.mara.id).lines
-        assert (own.item.item_id, own.item.state) == (item, ItemState.CONFLICT)
-        assert own_conflicts(connection, other.id).lines == ()
-        with pytest.raises(NotAllowed):
-            load_conflict(connection, item, case.mara)
+    (own,) = case.read(own_conflicts, case.mara.id).lines
+    assert (own.item.item_id, own.item.state) == (item, ItemState.CONFLICT)
+    assert case.read(own_conflicts, other.id).lines == ()
+    with pytest.raises(NotAllowed):
+        case.read(load_conflict, item, case.mara)
     case.adjudicate(item)
     with case.store.reading() as connection:
         assert len(load_conflict(connection, item, case.mara).reviews) == 3
@@ -136,10 +131,9 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case) -> None:
     with case.store.reading() as connection, pytest.raises(NotAllowed):
         load_conflict(connection, item, case.lead)
     case.review(case.lead, CONFIRM, "blind")
-    with case.store.reading() as connection:
-        assert len(load_conflict(connection, item, case.lead).reviews) == 2
-        with pytest.raises(NotFound):
-            load_conflict(connection, 999, case.lead)
+    assert len(case.read(load_conflict, item, case.lead).reviews) == 2
+    with pytest.raises(NotFound):
+        case.read(load_conflict, 999, case.lead)
 
 
 def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
@@ -147,9 +141,8 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
     case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
     for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
         case.review(who, preference)
-    with case.store.reading() as connection:
-        (line,) = open_conflicts(connection).lines
-        shown = load_conflict(connection, line.item.item_id, case.lead)
+    (line,) = case.read(open_conflicts).lines
+    shown = case.read(load_conflict, line.item.item_id, case.lead)
     assert (line.item.question, line.item.external_id, line.differ_on) == (
         "Which, 0?",
         "p0",

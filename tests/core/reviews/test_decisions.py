@@ -142,8 +142,7 @@ def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(
         (1, None),
         (None, "Too long."),
     ]
-    with team.store.reading() as connection:
-        assert read_draft(connection, team.mara.id, subject) == {"quality": 4}
+    assert team.read(read_draft, team.mara.id, subject) == {"quality": 4}
 
 
 @on_sqlite

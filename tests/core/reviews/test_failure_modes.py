@@ -48,11 +48,10 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> 
     first, _ = modes.flagged(0.1, 0.2)
     modes.queue()
     stored = modes.review(modes.mara, modes=(ENTITY, OUTDATED, ENTITY))
-    with modes.store.reading() as connection:
-        whole = find_review(connection, stored.review_id)
-        assert whole is not None
-        assert whole.grade.modes == (OUTDATED, ENTITY)
-        assert load_item(connection, first).reviews[0].grade.modes == (OUTDATED, ENTITY)
+    whole = modes.read(find_review, stored.review_id)
+    assert whole is not None
+    assert whole.grade.modes == (OUTDATED, ENTITY)
+    assert modes.read(load_item, first).reviews[0].grade.modes == (OUTDATED, ENTITY)
     with pytest.raises(BadInput, match="'else'"):
         modes.review(modes.jon, modes=("else",))
     changed = modes.change(stored.review_id, modes.mara, CONFIRM, modes=(ENTITY,))
@@ -139,15 +138,12 @@ def test_notes_about_problems_without_a_mode_are_grouped_by_a_phrase(modes: Queu
     for note in ("The fee table is outdated.", "Fee table outdated again", "wrong person"):
         modes.review(modes.mara, note=note)
     modes.review(modes.mara, note="fee table", modes=(ENTITY,))
-    with modes.store.reading() as connection:
-        # A note is in one group.
-        assert suggested_modes(connection) == {"fee table": 2}
+    # A note is in one group.
+    assert modes.read(suggested_modes) == {"fee table": 2}
     save_mode(modes.store, "Fee table", by=modes.lead)
-    with modes.store.reading() as connection:
-        # These words are in names of failure modes.
-        assert suggested_modes(connection) == {}
+    # These words are in names of failure modes.
+    assert modes.read(suggested_modes) == {}
     for _ in range(2):
         modes.review(modes.mara, DISMISS, note="Well said")
-    with modes.store.reading() as connection:
-        # Praise is no failure.
-        assert suggested_modes(connection) == {}
+    # Praise is no failure.
+    assert modes.read(suggested_modes) == {}

@@ -76,9 +76,8 @@ def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(
     wrong = case.review(case.ada, CONFIRM, "training", label=Label.GROUNDED)
     right = case.review(case.ada, DISMISS, "training", label=Label.GROUNDED)
     assert case.take(case.ada, "training") is None
-    with case.store.reading() as connection:
-        differing = training_feedback(connection, wrong.item_id, wrong.review_id)
-        equal = training_feedback(connection, right.item_id, right.review_id)
+    differing = case.read(training_feedback, wrong.item_id, wrong.review_id)
+    equal = case.read(training_feedback, right.item_id, right.review_id)
     label, because = "dismissed, grounded", note("gold_reason", reason="why")
     differs = note("gold_differs", parts=("decision",), label=label)
     assert differing == paragraph((differs, because))

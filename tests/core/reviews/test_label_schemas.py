@@ -76,11 +76,10 @@ def review(case: QueueCase, who: Any, decision: Any = CONFIRM, **values: Any) ->
 def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: QueueCase) -> None:
     stored = review(queue, queue.mara, **WHOLE)
     add_schema(queue.store, schema_in(SUPPORT.replace("friendly", "kind")), by=queue.lead)
-    with queue.store.reading() as connection:
-        kept = find_review(connection, stored.review_id)
-        assert kept is not None
-        assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
-        rules = queue_progress(connection, "q").rules
+    kept = queue.read(find_review, stored.review_id)
+    assert kept is not None
+    assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
+    rules = queue.read(queue_progress, "q").rules
     assert rules["Label schema"] == "support v1"
     assert schema_in(as_yaml(SCHEMA)) == SCHEMA
 
@@ -92,10 +91,9 @@ def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue: QueueC
     leased = queue.lease(queue.mara)
     parts = {each.name: getattr(grade, each.name) for each in dataclass_fields(Grade)}
     stored = queue.say(leased, queue.mara, CONFIRM, **parts)
-    with queue.store.reading() as connection:
-        whole = find_review(connection, stored.review_id)
-        (of_queue,) = reviews_on(connection, stored.item_id)
-        (of_item,) = load_item(connection, leased.response_id or 0).reviews
+    whole = queue.read(find_review, stored.review_id)
+    (of_queue,) = queue.read(reviews_on, stored.item_id)
+    (of_item,) = queue.read(load_item, leased.response_id or 0).reviews
     assert whole is not None
     assert of_queue.grade == of_item.grade == whole.grade == grade
 
@@ -160,8 +158,7 @@ def test_exported_fields_can_be_imported_again(queue: QueueCase, tmp_path: Path)
     by_another = import_file(queue.store, file, kind="grades")
     assert (by_another.new, by_another.rejected) == (1, 0)
     newest = max(queue.reviews(), key=lambda each: each["id"])
-    with queue.store.reading() as connection:
-        kept = find_review(connection, newest["id"])
+    kept = queue.read(find_review, newest["id"])
     assert kept is not None
     assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
     file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}), encoding="utf-8")

@@ -255,8 +255,7 @@ def test_only_who_held_a_lease_of_an_item_has_their_words_kept(case) -> None:
         assert renew(case.store, token, who, now=case.now + timedelta(minutes=5)) is None, what
         assert not skip(case.store, token, who, now=case.now), what
         assert not release(case.store, token, who, now=case.now), what
-        with case.store.reading() as connection:
-            assert not is_leased(connection, token, who), what
+        assert not case.read(is_leased, token, who), what
     assert (case.reviews(), case.rows(EVENT), case.leases()) == before
 
 

@@ -24,8 +24,7 @@ def case(store: Store) -> QueueCase:
 
 def reason(case: QueueCase, who: Reviewer) -> tuple[int, ...] | None:
     """Return the items, how many the person reviewed, how many others have, and how many the person skipped."""
-    with case.store.reading() as connection:
-        return nothing_left(connection, queue_named(connection, "q"), who.id, case.now)
+    return case.read(nothing_left, case.read(queue_named, "q"), who.id, case.now)
 
 
 @on_sqlite

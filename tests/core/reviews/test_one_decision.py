@@ -78,8 +78,7 @@ def team(store: Store) -> ReviewCase:
 def listed(
     case: ReviewCase, where: RowFilter | None = None, reviewer_id: int | None = None
 ) -> list[QueueLine]:
-    with case.store.reading() as connection:
-        page = queue_page(connection, where or RowFilter(), reviewer_id=reviewer_id)
+    page = case.read(queue_page, where or RowFilter(), reviewer_id=reviewer_id)
     assert page.total == len(page.lines)
     return list(page.lines)
 
@@ -221,8 +220,7 @@ def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> Non
     def decided(decision: Decision, grade: Grade, key: str) -> Grade:
         given = {"reviewer": shared.mara, "decision": decision, "grade": grade}
         review = submit(shared.store, Submission(flag_id=flag["id"], request_key=key, **given))
-        with shared.store.reading() as connection:
-            stored = find_review(connection, review.review_id)
+        stored = shared.read(find_review, review.review_id)
         assert stored is not None
         return stored.grade
 

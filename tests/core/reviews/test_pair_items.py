@@ -31,8 +31,7 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(case: QueueCase
     shown = set()
     for _ in range(12):
         leased = case.lease(case.mara)
-        with case.store.reading() as connection:
-            (text,) = item_texts(connection, [leased], case.mara.id)
+        (text,) = case.read(item_texts, [leased], case.mara.id)
         assert isinstance(text, PairText)
         assert text.left is not None
         assert text.left.startswith("left-") is (text.shown is Shown.AB)
@@ -67,9 +66,8 @@ def test_what_was_adjudicated_is_gold_and_no_voice(case: QueueCase) -> None:
     case.review(case.mara, A)
     split = case.review(case.jon, TIE)
     case.adjudicate(split.item_id, B)
-    with case.store.reading() as connection:
-        facts = pair_facts(connection)
-        votes = votes_by_pair(load_preferences(connection))
+    facts = case.read(pair_facts)
+    votes = votes_by_pair(case.read(load_preferences))
     assert {id_: SIDES[code] for id_, code in zip(facts.ids.tolist(), facts.gold, strict=True)} == {
         pair_id: "b",
         other: "",

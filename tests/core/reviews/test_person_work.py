@@ -19,8 +19,7 @@ from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
 
 def work(case: QueueCase, who: Reviewer) -> PersonWork:
-    with case.store.reading() as connection:
-        return person_work(connection, who, now=case.now)
+    return case.read(person_work, who, now=case.now)
 
 
 @on_sqlite

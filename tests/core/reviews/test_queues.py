@@ -223,8 +223,7 @@ def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(cas
     case.review(case.mara, name="theirs")
 
     def waits(who) -> int:
-        with case.store.reading() as connection:
-            return queue_page(connection, RowFilter(), reviewer_id=who.id).total
+        return case.read(queue_page, RowFilter(), reviewer_id=who.id).total
 
     def left(who) -> list[tuple[str, int, int]]:
         with case.store.reading() as connection:
@@ -262,8 +261,7 @@ LOT = {"flagged_only": False, "order": QueueOrder.RANDOM, "grades": ("label",)}
 
 def planned(case, name: str = "q", n: int = 12, where: RowFilter | None = None, **rules):
     where = where or RowFilter()
-    with case.store.reading() as connection:
-        plan = draw_plan(connection, where)
+    plan = case.read(draw_plan, where)
     rules = new_queue(name, where, max_items=n, **(LOT | rules))
     return create_queue(case.store, rules, by=case.lead, plan=plan, now=case.now)
 
@@ -394,8 +392,7 @@ def two_versions(case) -> tuple[list[int], list[int]]:
 @on_sqlite
 def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> None:
     differing, _ = two_versions(case)
-    with case.store.reading() as connection:
-        plan = draw_plan(connection, RowFilter(), ["rag v1", "rag v2"])
+    plan = case.read(draw_plan, RowFilter(), ["rag v1", "rag v2"])
     create_queue(
         case.store, new_queue("q", max_items=8, **LOT), by=case.lead, plan=plan, now=case.now
     )
