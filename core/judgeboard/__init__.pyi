@@ -117,9 +117,7 @@ from .reports.stats import measure_log as measure_log
 from .reviews.bundles import export_bundle as export_bundle, merge_bundle as merge_bundle
 from .reviews.changes import (
     comment as comment,
-    edit_comment as edit_comment,
     undo as undo,
-    withdraw_comment as withdraw_comment,
 )
 from .reviews.outcome import (
     load_conflict as load_conflict,
