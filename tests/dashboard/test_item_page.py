@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select, update
 from streamlit.testing.v1 import AppTest
 
-from app_pages import bodies, field_of, markup, plain, press, shown
+from app_pages import bodies, enter, field_of, markup, plain, press, shown
 from judgeboard.cli.app import run
 from judgeboard.domain import (
     Claim,
@@ -391,7 +391,7 @@ def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
 def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
     page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
     assert not [button for button in page.button if button.key == "confirm"]
-    page.text_input(key="who_name").set_value(" Mara\n ").run()
+    enter(page, "who_name", " Mara\n ")
     assert [button for button in page.button if button.key == "confirm"]
 
 

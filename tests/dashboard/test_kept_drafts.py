@@ -7,7 +7,7 @@ import pytest
 from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
-from app_pages import field_of, markup, press
+from app_pages import click, enter, field_of, markup, press
 from judgeboard.domain import ClaimMark, ClaimStatus, Label, QueueOrder
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -166,8 +166,8 @@ def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
         page = open_page("open_flags", reviewer=None)
     else:
         page.switch_page("views/open_flags.py").run()
-    page.button(key="person").click().run()
-    page.text_input(key="who_name").set_value("Ida").run()
+    click(page, "person")
+    enter(page, "who_name", "Ida")
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
     assert kept(queues) == {"Ida": {"quality": 3}}
@@ -178,8 +178,8 @@ def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(
 ) -> None:
     press(page := open_page("item", flag=page_rows.flags["claims"]), "quality3_")
     page.switch_page("views/open_flags.py").run()
-    page.button(key="person").click().run()
-    page.text_input(key="who_name").set_value("Ida").run()
+    click(page, "person")
+    enter(page, "who_name", "Ida")
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["secondary"]
     assert kept(queues) == {"Mara": {"quality": 3}}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app_pages import press, shown, table
+from app_pages import click, press, shown, table
 from judgeboard.domain import (
     AspectPreference,
     ClaimMark,
@@ -215,7 +215,7 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     case.review(mara, Preference.TIE, "pairs")
     page = open_page("my_reviews")
-    page = page.button(key="my_other").click().run()
+    page = click(page, "my_other")
     assert not page.exception
     assert "1 preference, " in shown(page)
     rows = table(page, "Review")

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, press, shown, text_with, texts
+from app_pages import click, enter, markup, press, shown, text_with, texts
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.formats.output import Column, Table, to_csv
 from judgeboard.reviews.nothing_left import NothingLeft
@@ -58,10 +58,10 @@ def test_a_filter_of_the_address_narrows_the_list(
 
 def test_a_field_narrows_and_the_address_follows(page_rows, open_page) -> None:
     page = open_page("open_flags")
-    page.text_input(key="open_flags_text").set_value("plain-05").run()
+    enter(page, "open_flags_text", "plain-05")
     assert ids(page) == ["plain-05"]
     assert page.query_params["text"] in {"plain-05", ("plain-05",)}
-    page.button(key="open_flags_clear").click().run()
+    click(page, "open_flags_clear")
     assert "text" not in page.query_params
     assert len(ids(page)) > 10
 
@@ -74,10 +74,10 @@ def test_a_bad_address_says_what_it_left_out(page_rows, open_page) -> None:
 
 def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_page) -> None:
     page = open_page("open_flags", reviewer="")
-    page.text_input(key="who_name").set_value("Jon").run()
+    enter(page, "who_name", "Jon")
     assert page.button(key="person").label == "Jon"
-    page.button(key="person").click().run()
-    page.text_input(key="who_name").set_value("  Mara\t*M*").run()
+    click(page, "person")
+    enter(page, "who_name", "  Mara\t*M*")
     assert page.button(key="person").label == r"Mara \*M\*"
 
 
@@ -194,26 +194,26 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     page = open_page("queues", reviewer="Lead", new="1")
     assert "2 answers match." in markup(page)
     assert "will have 2." in markup(page)
-    page.selectbox(key="nq_preset").set_value("random").run()
+    enter(page, "nq_preset", "random")
     assert not page.exception
     assert "152 answers match." in markup(page)
     assert "will have 100," in markup(page)
     assert page.text_input(key="nq_name").value == f"Random answers, {day(datetime.now(UTC))}"
-    page.selectbox(key="nq_preset").set_value("worst").run()
+    enter(page, "nq_preset", "worst")
     # A proposal follows the preset.
     assert page.text_input(key="nq_name").value.startswith("Most doubtful answers, ")
-    page.selectbox(key="nq_preset").set_value("random").run()
-    page.text_input(key="nq_name").set_value("").run()
-    page.number_input(key="nq_size").set_value(20).run()
+    enter(page, "nq_preset", "random")
+    enter(page, "nq_name", "")
+    enter(page, "nq_size", 20)
     assert "will have 20," in markup(page)
-    page.button(key="nq_create").click().run()
+    click(page, "nq_create")
     assert text_with(page, "Not created: ", "name", "60", cls="jb-note")
-    page.text_input(key="nq_name").set_value("gold").run()
-    page.button(key="nq_create").click().run()
+    enter(page, "nq_name", "gold")
+    click(page, "nq_create")
     assert text_with(page, "Not created: ", "blind", "reviewers", cls="jb-note")
     assert queues.rows(QUEUE) == []
-    page.multiselect(key="nq_people").set_value(["Mara", "Jon"]).run()
-    page.button(key="nq_create").click().run()
+    enter(page, "nq_people", ["Mara", "Jon"])
+    click(page, "nq_create")
     [row] = queues.rows(QUEUE)
     assert queues.progress("gold").assigned_to == (queues.jon, queues.mara)
     drawn = (
@@ -234,7 +234,7 @@ def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> No
     assert "complex, low groundedness" in shown(page)
     assert "6 answers match." in shown(page)
     name = "Of the form"
-    page.text_input(key="nq_name").set_value(name).run()
+    enter(page, "nq_name", name)
     order = next(field for field in page.selectbox if field.label == "Order")
     assert "Most doubtful first" in order.options
     page = page.checkbox(key="nq_blind_judge").check().run()
@@ -243,7 +243,7 @@ def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> No
     assert len(order.options) == 2
     assert "Most doubtful first" not in order.options
     order.select("Oldest first").run()
-    page.multiselect(key="nq_people").set_value(["Lead"]).run()
+    enter(page, "nq_people", ["Lead"])
     page = press(page, "nq_create")
     assert f"{name} with 6" in shown(page)
     page = press(page, "queue_review")
@@ -276,10 +276,10 @@ def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> No
     today = day(datetime.now(UTC))
     queues.queue(f"Most doubtful answers, {today}")
     page = open_page("queues", reviewer="Lead", new="1")
-    page.selectbox(key="nq_preset").set_value("worst").run()
+    enter(page, "nq_preset", "worst")
     assert page.text_input(key="nq_name").value == f"Most doubtful answers, {today} (2)"
-    page.text_input(key="nq_name").set_value("mine").run()
-    page.selectbox(key="nq_preset").set_value("random").run()
+    enter(page, "nq_name", "mine")
+    enter(page, "nq_preset", "random")
     assert page.text_input(key="nq_name").value == "mine"
 
 
@@ -316,8 +316,8 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(
     slider.set_value(50).run()
     assert not page.exception
     assert "±40.3 percentage points" in markup(page)
-    page.multiselect(key="plan_people").set_value(["Mara"]).run()
-    page.button(key="plan_create_queue").click().run()
+    enter(page, "plan_people", ["Mara"])
+    click(page, "plan_create_queue")
     assert not page.exception
     assert "with 50 answers" in markup(page)
     [row] = stored_queues.rows(QUEUE)
@@ -364,7 +364,7 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
         connection.execute(insert(FLAG), rows)
     page = open_page("queues", reviewer="Lead", new="plan")
     assert text_with(page, "20 open answers", "of the 200")
-    page.button(key="plan_sample").click().run()
+    click(page, "plan_sample")
     assert not page.exception
     assert page.query_params["rule"] in ("random_sample", ["random_sample"])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app_pages import OpenPage, labels, press, shown, texts
+from app_pages import OpenPage, enter, labels, press, shown, texts
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.formats.label_schema import BUILT_IN, FieldType, read_schema, schema_in
@@ -176,7 +176,7 @@ def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Sto
     with page_store.reading() as connection:
         (stored,) = list_schemas(connection)
     assert stored.content == schema
-    app.selectbox(key="version").set_value("New schema").run()
+    enter(app, "version", "New schema")
     # The next schema begins with the example.
     assert schema_in(str(app.text_area[0].value)).fields == before
 
