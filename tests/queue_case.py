@@ -23,7 +23,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW, Reviewer
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 CONFIRM, DISMISS, UNSURE = Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE
@@ -174,8 +174,7 @@ class QueueCase:
 
     def read(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Return what a function reads from the database."""
-        with self.store.reading() as connection:
-            return function(connection, *args, **options)
+        return read(self.store, function, *args, **options)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         return rows_of(self.store, table)

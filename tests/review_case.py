@@ -18,7 +18,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW, REVIEW_FLAG, Reviewer
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
 ANSWER = "The rope is 60 m long."
@@ -72,8 +72,7 @@ class ReviewCase:
 
     def read(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Return what a function reads from the database."""
-        with self.store.reading() as connection:
-            return function(connection, *args, **options)
+        return read(self.store, function, *args, **options)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         return rows_of(self.store, table)

@@ -9,6 +9,7 @@ from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
 from judgeboard.store.reviews import comments_on
 from queue_case import queue_case
+from stored_rows import read
 
 
 def send(app: AppTest, text: str) -> AppTest:
@@ -20,11 +21,10 @@ def send(app: AppTest, text: str) -> AppTest:
 @pytest.fixture
 def said(page_rows, sqlite_store: Store):
     def listed() -> list[tuple[str, str]]:
-        with sqlite_store.reading() as connection:
-            return [
-                (one.reviewer, one.comment.text)
-                for one in comments_on(connection, page_rows.responses["claims"])
-            ]
+        return [
+            (one.reviewer, one.comment.text)
+            for one in read(sqlite_store, comments_on, page_rows.responses["claims"])
+        ]
 
     return listed
 

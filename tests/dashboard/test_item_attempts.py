@@ -11,6 +11,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
+from stored_rows import read
 
 
 @pytest.fixture
@@ -97,8 +98,7 @@ def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:
 
 def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
     jon = ensure_reviewer(sqlite_store, "page", "Jon <b>")
-    with sqlite_store.reading() as connection:
-        [sequence] = attempt_sequences(connection, ids["refined"])
+    [sequence] = read(sqlite_store, attempt_sequences, ids["refined"])
     select_attempt(
         sqlite_store,
         run_id=sequence.run_id,

@@ -2,14 +2,12 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select, update
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, enter, field_of, markup, plain, press, shown
-from judgeboard.cli.app import run
 from judgeboard.domain import (
     Claim,
     ClaimStatus,
@@ -26,7 +24,6 @@ from judgeboard.domain import (
 )
 from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE
 from judgeboard.methods.refining.serving import serve_answer_blocking
-from judgeboard.methods.suites.file import read_suite
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.raw_calls import raw_calls
@@ -43,6 +40,7 @@ from judgeboard.store.tables import FLAG
 from judgeboard_dashboard.review.screen import implied_words
 from page_rows import ANSWER
 from queue_case import queue_case
+from stored_rows import read
 
 
 def flag_of(app: AppTest) -> int:
@@ -52,8 +50,7 @@ def flag_of(app: AppTest) -> int:
 
 
 def reviews_on(store: Store, response_id: int) -> tuple[Review, ...]:
-    with store.reading() as connection:
-        return load_item(connection, response_id).reviews
+    return read(store, load_item, response_id).reviews
 
 
 def head(app: AppTest) -> str:
@@ -220,8 +217,9 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     assert head(page).startswith("Saved: confirmed claims")
     # The reviewer stays where the answer was opened.
     assert "response" in page.query_params
-    with sqlite_store.reading() as connection:
-        review = next(each for each in load_item(connection, response_id).reviews if each.stands)
+    review = next(
+        each for each in read(sqlite_store, load_item, response_id).reviews if each.stands
+    )
     assert len(review.flag_ids) == 2
     stored = review.grade
     assert (stored.note, stored.quality, stored.groundedness, stored.corrected_answer) == (
@@ -278,17 +276,15 @@ def test_several_flags_are_decided_together_or_one_alone(
     assert chosen.startswith("Only low ")
     page = press(page, "dismiss_")
     assert head(page).startswith("Saved: dismissed claims")
-    with sqlite_store.reading() as connection:
-        assert sorted(each.state for each in load_item(connection, response_id).flags) == [
-            "dismissed",
-            "open",
-        ]
+    assert sorted(each.state for each in read(sqlite_store, load_item, response_id).flags) == [
+        "dismissed",
+        "open",
+    ]
     press(page, "confirm_")
-    with sqlite_store.reading() as connection:
-        assert sorted(each.state for each in load_item(connection, response_id).flags) == [
-            "confirmed",
-            "dismissed",
-        ]
+    assert sorted(each.state for each in read(sqlite_store, load_item, response_id).flags) == [
+        "confirmed",
+        "dismissed",
+    ]
 
 
 def test_what_is_given_rarely_comes_with_the_decision(
@@ -328,33 +324,15 @@ def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_re
 
 
 def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
-    page_rows, open_page, sqlite_store: Store, tmp_path: Path
+    page_rows, open_page, sqlite_store: Store
 ) -> None:
     page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
     answer = page.text_area[0].value
     page.text_area[0].set_value(f"{answer} It is younger.").run()
     assert "It is younger.</ins>" in markup(page)
     press(press(page, "suite_"), "confirm_")
-    with sqlite_store.reading() as connection:
-        (correction,) = corrections(connection).values()
+    (correction,) = read(sqlite_store, corrections).values()
     assert correction == (f"{answer} It is younger.", True)
-    file = tmp_path / "corrected.yaml"
-    assert (
-        run(
-            [
-                "export",
-                "--as",
-                "suite",
-                "-o",
-                str(file),
-                "--db",
-                str(sqlite_store.engine.url.database),
-            ]
-        )
-        == 0
-    )
-    (read,) = read_suite(file).cases
-    assert (read.id, read.reference) == ("claims", correction.text)
 
 
 def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:

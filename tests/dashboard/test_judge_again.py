@@ -19,6 +19,7 @@ from judgeboard.store.items import find_responses
 from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.review.again import last_settings
 from queue_case import queue_case
+from stored_rows import read
 
 
 def judged(store: Store, endpoint: HeldEndpoint) -> int:
@@ -29,8 +30,7 @@ def judged(store: Store, endpoint: HeldEndpoint) -> int:
         )
     endpoint.reply = verdict(groundedness=0.2, quality=2)
     judge_pending(store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
-    with store.reading() as connection:
-        return find_responses(connection, "one")[0][0]
+    return read(store, find_responses, "one")[0][0]
 
 
 def worked(page: AppTest, store: Store) -> AppTest:

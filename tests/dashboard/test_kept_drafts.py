@@ -18,6 +18,7 @@ from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
 from judgeboard_dashboard.session import NAME_COOKIE, SUGGESTED_COOKIE
 from queue_case import QueueCase, queue_case
+from stored_rows import read
 
 
 @pytest.fixture
@@ -216,9 +217,8 @@ def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one
     other = case.lease(case.mara)
     writer.put(store, case.mara.id, other.response_id or 0, {"note": "secret"})
     writer.flush()
-    with store.reading() as connection:
-        assert read_draft(connection, case.mara.id, other.response_id or 0) == {"note": "secret"}
-        assert read_draft(connection, case.jon.id, other.response_id or 0) is None
+    assert read(store, read_draft, case.mara.id, other.response_id or 0) == {"note": "secret"}
+    assert read(store, read_draft, case.jon.id, other.response_id or 0) is None
     [name] = [row["external_id"] for row in case.rows(RESPONSE) if row["id"] == other.response_id]
     with store.writing() as connection:
         forget_response(connection, name, actor="test")

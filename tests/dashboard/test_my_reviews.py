@@ -27,6 +27,7 @@ from judgeboard.store.reviews import Review, find_review
 from judgeboard_dashboard.review.people import pair_rows, preference_words, rows_of
 from pair_log import add_pairs
 from queue_case import queue_case
+from stored_rows import read
 
 
 @pytest.fixture
@@ -58,8 +59,7 @@ def mine(page_rows, sqlite_store: Store) -> tuple[int, int]:
 
 
 def lines(store: Store):
-    with store.reading() as connection:
-        return own_reviews_page(connection, ensure_reviewer(store, "page", "Mara").id).lines
+    return read(store, own_reviews_page, ensure_reviewer(store, "page", "Mara").id).lines
 
 
 def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> None:
@@ -142,9 +142,8 @@ def test_a_decision_is_changed_from_what_it_was(
     press(press(page, "quality4_"), "dismiss_")
     # It is said on the list.
     assert "review of claims" in shown(page)
-    with sqlite_store.reading() as connection:
-        item = load_item(connection, page_rows.responses["claims"])
-        changed = find_review(connection, item.reviews[0].id)
+    item = read(sqlite_store, load_item, page_rows.responses["claims"])
+    changed = read(sqlite_store, find_review, item.reviews[0].id)
     new, old = item.reviews
     assert (new.decision, new.grade.quality, new.grade.note, len(new.grade.claim_marks)) == (
         "dismiss",

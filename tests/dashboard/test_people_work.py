@@ -9,6 +9,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard_dashboard.gate import MANAGED
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from stored_rows import read
 
 REASON = "the fee is made up"
 
@@ -74,8 +75,7 @@ def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case:
     [bell] = [each for each in page.get("popover") if "Notifications" in str(each.proto)]
     assert "Notifications (1)" in str(bell.proto)
     press(page, "notifications_read")
-    with case.store.reading() as connection:
-        assert len(latest_events(connection, EventFilter(kind="mention"), limit=5)) == 1
+    assert len(read(case.store, latest_events, EventFilter(kind="mention"), limit=5)) == 1
     next(each for each in page.button if each.label.startswith("Jon mentioned you")).click().run()
     assert page.query_params["response"] == str(answer)
 

@@ -24,6 +24,7 @@ from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import SchemaActions, rubric_schema
 from judgeboard_dashboard.widgets.keys import Keyboard, Press, Turn
 from page_rows import PageRows
+from stored_rows import read
 
 UNSCORED = "Not scored by the judge: tone."
 SCORES = (
@@ -115,11 +116,9 @@ def test_only_standing_grades_count_and_only_levels_are_taken(
 
     say("1", DimensionScore("tone", 1, "1-5"))
     last = say("2", DimensionScore("tone", 5, "1-5"))
-    with sqlite_store.reading() as connection:
-        assert load_rubric_scores(connection, judged).people == {"tone": (("Mara", 5.0),)}
+    assert read(sqlite_store, load_rubric_scores, judged).people == {"tone": (("Mara", 5.0),)}
     undo(sqlite_store, review_id=last, reviewer=mara, request_key="3")
-    with sqlite_store.reading() as connection:
-        assert load_rubric_scores(connection, judged).people == {}
+    assert read(sqlite_store, load_rubric_scores, judged).people == {}
     for wrong in (
         DimensionScore("tone", 3.5, "1-5"),
         DimensionScore("tone", 6, "1-5"),

@@ -24,7 +24,7 @@ from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 SCHEMA = read_schema(Path("examples/schema.yaml"))
 
@@ -173,8 +173,7 @@ def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Sto
         next(each for each in added if each.name == "scale"), name="scale 2"
     )
     next(button for button in app.button if button.key == "schema_save").click().run()
-    with page_store.reading() as connection:
-        (stored,) = list_schemas(connection)
+    (stored,) = read(page_store, list_schemas)
     assert stored.content == schema
     enter(app, "version", "New schema")
     # The next schema begins with the example.
@@ -200,8 +199,7 @@ def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store: S
     response = Response("log", "a", "q?", "It is made up. It is not.", ("one", "two"))
     with sqlite_store.writing() as connection:
         (response_id,) = store_responses(connection, [response]).new
-    with sqlite_store.reading() as connection:
-        actions = actions_on(load_item(connection, response_id))
+    actions = actions_on(read(sqlite_store, load_item, response_id))
     actions.pick("2")  # safe: no
     actions.pick("1")
     assert actions.session.message == SELECT_FIRST

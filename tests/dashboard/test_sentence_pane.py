@@ -13,6 +13,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.texts import MOST_SENTENCES, sentence_pane
 from page_rows import HOSTILE
+from stored_rows import read
 
 IDS = re.compile(r' id="([^"]+)"')
 GOALS = re.compile(r' href="#([^"]+)"')
@@ -25,8 +26,7 @@ def pane(page_rows, sqlite_store: Store):
     def made(
         name: str, *, whole: bool = False, forgotten_at: datetime | None = None, **changes: Any
     ) -> str:
-        with sqlite_store.reading() as connection:
-            item = load_item(connection, page_rows.responses[name])
+        item = read(sqlite_store, load_item, page_rows.responses[name])
         item = replace(item, response=replace(item.response, **changes), forgotten_at=forgotten_at)
         claims = item.currents[0].claims or () if item.currents else ()
         return str(

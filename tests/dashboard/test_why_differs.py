@@ -13,6 +13,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.verdict_pairs import why_counts
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS
+from stored_rows import read
 
 
 def why(app: AppTest) -> list[str]:
@@ -20,8 +21,7 @@ def why(app: AppTest) -> list[str]:
 
 
 def reviews(store: Store, response_id: int):
-    with store.reading() as connection:
-        return load_item(connection, response_id).reviews
+    return read(store, load_item, response_id).reviews
 
 
 def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
@@ -86,8 +86,7 @@ def test_the_page_agreement_asks_who_graded_and_counts(
     )
     again = open_page("agreement", grade="Groundedness")
     assert "Partial support" in shown(again)
-    with sqlite_store.reading() as connection:
-        [counts] = why_counts(connection)
+    [counts] = read(sqlite_store, why_counts)
     assert (counts.title, counts.answers, counts.reasons[WhyDiffers.PARTIAL_SUPPORT]) == (
         "rag v1",
         1,

@@ -12,6 +12,7 @@ from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.items import load_item
 from judgeboard.store.tables import Reviewer
 from review_case import NOW, ReviewCase
+from stored_rows import read
 
 
 def change(
@@ -121,11 +122,10 @@ def test_the_same_press_twice_is_one_change(team: ReviewCase, flag: int) -> None
     )
     assert one == again
     assert len(team.reviews()) == 2
-    with team.store.reading() as connection:
-        assert [review.stands for review in load_item(connection, team.response_id).reviews] == [
-            True,
-            False,
-        ]
+    assert [review.stands for review in read(team.store, load_item, team.response_id).reviews] == [
+        True,
+        False,
+    ]
 
 
 def undone(team: ReviewCase, review_id: int) -> tuple[str, object]:

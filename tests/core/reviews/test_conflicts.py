@@ -30,6 +30,7 @@ from judgeboard.store.verdict_pairs import why_counts
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 from review_case import ReviewCase
+from stored_rows import read
 
 
 def split(case: QueueCase, name: str = "q") -> int:
@@ -154,11 +155,10 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
         ["a", "b"],
     )
     case.adjudicate(line.item.item_id, Preference.TIE)
-    with case.store.reading() as connection:
-        assert open_conflicts(connection).lines == ()
-        assert [one.item.state for one in own_conflicts(connection, case.jon.id).lines] == [
-            ItemState.ADJUDICATED
-        ]
+    assert read(case.store, open_conflicts).lines == ()
+    assert [one.item.state for one in read(case.store, own_conflicts, case.jon.id).lines] == [
+        ItemState.ADJUDICATED
+    ]
 
 
 @on_sqlite
@@ -219,11 +219,10 @@ def judgments(team: ReviewCase) -> list[int]:
 
 
 def counts(team: ReviewCase) -> list[tuple[str, int, dict[str, int]]]:
-    with team.store.reading() as connection:
-        return [
-            (each.title, each.answers, {reason.value: n for reason, n in each.reasons.items() if n})
-            for each in why_counts(connection)
-        ]
+    return [
+        (each.title, each.answers, {reason.value: n for reason, n in each.reasons.items() if n})
+        for each in read(team.store, why_counts)
+    ]
 
 
 @on_sqlite

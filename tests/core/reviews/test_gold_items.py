@@ -14,6 +14,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
+from stored_rows import read
 
 
 @pytest.fixture
@@ -29,10 +30,9 @@ def gold(case: QueueCase) -> list[int]:
 
 
 def work(case: QueueCase, who: Reviewer) -> PersonWork:
-    with case.store.reading() as connection:
-        return next(
-            each for each in everybodys_work(connection, now=case.now) if each.person.id == who.id
-        )
+    return next(
+        each for each in read(case.store, everybodys_work, now=case.now) if each.person.id == who.id
+    )
 
 
 def labels(case: QueueCase) -> int:

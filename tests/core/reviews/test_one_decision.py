@@ -53,7 +53,7 @@ from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW, Reviewer
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 from review_case import NOW, ReviewCase, flagged_case
-from stored_rows import rows_of
+from stored_rows import read, rows_of
 
 RULES = ("low_groundedness", "low_quality")
 
@@ -101,10 +101,9 @@ def test_an_answer_is_one_line_with_all_its_reasons(team: ReviewCase) -> None:
         (of_rule,) = listed(team, RowFilter(rules=(rule,)))
         assert (flags[of_rule.flag_id]["rule"], of_rule.rules) == (rule, line.rules)
     assert [each.flag_id for each in listed(team, RowFilter(rules=RULES))] == [worst["id"]]
-    with team.store.reading() as connection:
-        assert [(rule, n) for rule, _, n in open_counts(connection)] == [
-            (rule, 1) for rule in RULES
-        ]
+    assert [(rule, n) for rule, _, n in read(team.store, open_counts)] == [
+        (rule, 1) for rule in RULES
+    ]
 
 
 @pytest.mark.parametrize(
@@ -264,8 +263,7 @@ def test_a_label_is_implied_as_queue_setting_and_person_say(store: Store) -> Non
     ]
 
     def implying() -> tuple[tuple[str, ...], bool]:
-        with store.reading() as connection:
-            return implying_rules(connection, case.mara.id)
+        return read(store, implying_rules, case.mara.id)
 
     # Without a setting a person is asked once.
     assert implying() == (("low_groundedness",), True)

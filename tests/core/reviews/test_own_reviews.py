@@ -77,10 +77,9 @@ def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case: QueueCase) 
             request_key=f"by {who.name}",
         )
 
-    def read(viewer: int | None) -> list[str]:
-        with case.store.reading() as connection:
-            return [one.comment.text for one in comments_on(connection, answer, viewer)]
+    def texts_for(viewer: int | None) -> list[str]:
+        return [one.comment.text for one in case.read(comments_on, answer, viewer)]
 
-    assert (read(case.mara.id), read(None)) == (["by Mara"], ["by Mara", "by Jon"])
+    assert (texts_for(case.mara.id), texts_for(None)) == (["by Mara"], ["by Mara", "by Jon"])
     case.review(case.mara, CONFIRM)
-    assert read(case.mara.id) == ["by Mara", "by Jon"]
+    assert texts_for(case.mara.id) == ["by Mara", "by Jon"]

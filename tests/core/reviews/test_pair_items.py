@@ -14,6 +14,7 @@ from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, vo
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs, prefer_outside
 from queue_case import QueueCase
+from stored_rows import read
 
 A, B, TIE = Preference
 
@@ -146,10 +147,9 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(case: QueueCase) -> No
         ("typed", None),
         (None, first.item_id),
     ]
-    with case.store.reading() as connection:
-        assert [preference.reviewer for preference in load_preferences(connection, [pair_id])] == [
-            "Jon"
-        ]
+    assert [
+        preference.reviewer for preference in read(case.store, load_preferences, [pair_id])
+    ] == ["Jon"]
 
 
 def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: QueueCase) -> None:

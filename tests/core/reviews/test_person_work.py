@@ -16,6 +16,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import Reviewer
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
+from stored_rows import read
 
 
 def work(case: QueueCase, who: Reviewer) -> PersonWork:
@@ -138,8 +139,7 @@ def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store: Store
     case.queue(assigned=(zoe,), blind_judge=True, order=QueueOrder.OLDEST)
     typed = ensure_reviewer(store, "page", "ZOË STRASSE")
     assert typed == zoe
-    with store.reading() as connection:
-        assert hidden_of(connection, typed.id, response_id=response).judge
+    assert read(store, hidden_of, typed.id, response_id=response).judge
     assert case.lease(typed).response_id == response
     assert people_named(store, ["zoë straße"], new=False) == [zoe]
     assert ensure_reviewer(store, "import", "zoë straße") != zoe

@@ -9,6 +9,7 @@ from judgeboard.reviews.shown import order_for, pair_texts, shown_side, stored_s
 from judgeboard.store.engine import Store
 from judgeboard.store.preferences import load_preferences, votes_by_pair
 from pair_log import add_pairs, prefer_outside, record
+from stored_rows import read
 
 A, B, TIE = Preference
 SEEN = ("judge", "people")
@@ -29,8 +30,7 @@ def test_without_a_blind_preference_the_latest_counts(store: Store) -> None:
     (pair_id,) = add_pairs(store, 1)
     for number, side in enumerate((B, A)):
         prefer_outside(store, pair_id, mara, side, f"seen {number}", seen=SEEN)
-    with store.reading() as connection:
-        (vote,) = votes_by_pair(load_preferences(connection)).values()
+    (vote,) = votes_by_pair(read(store, load_preferences)).values()
     assert (vote.majority, vote.people) == (A, 1)
 
 
@@ -47,8 +47,7 @@ def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> Non
     pair_id = next(
         each for each in add_pairs(sqlite_store, 40) if order_for(each, mara.id) is order
     )
-    with sqlite_store.reading() as connection:
-        shown = pair_texts(connection, [pair_id], mara.id)[pair_id]
+    shown = read(sqlite_store, pair_texts, [pair_id], mara.id)[pair_id]
     # add_pairs names answer A left-…
     assert (shown.left or "").startswith("left" if order is Shown.AB else "right")
     assert stored_side("left", shown.shown) is (A if order is Shown.AB else B)

@@ -26,6 +26,7 @@ from judgeboard.store.queues import ORDER_LABELS, list_queues, new_queue, orders
 from judgeboard.store.strata import DrawPlan, draw_by_stratum
 from judgeboard.store.tables import EVENT, QUEUE, RESPONSE
 from query_plans import statements_of
+from stored_rows import read
 
 GOOD = {
     "name": "March audit",
@@ -183,10 +184,9 @@ def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
     case.flagged(0.1, 0.2, 0.9)
     case.flagged(0.1, query_type="legal")
     where = RowFilter(query_types=("QA",))
-    with case.store.reading() as connection:
-        counts = [
-            count_matching(connection, where, flagged_only=flagged) for flagged in (True, False)
-        ]
+    counts = [
+        read(case.store, count_matching, where, flagged_only=flagged) for flagged in (True, False)
+    ]
     assert counts == [2, 3]
     assert case.queue(where=where, **RANDOM, max_items=100).joined == 3
 
@@ -226,11 +226,10 @@ def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(cas
         return case.read(queue_page, RowFilter(), reviewer_id=who.id).total
 
     def left(who) -> list[tuple[str, int, int]]:
-        with case.store.reading() as connection:
-            return [
-                (own.queue.name, own.done, own.left)
-                for own in own_queues(connection, who.id, case.now)
-            ]
+        return [
+            (own.queue.name, own.done, own.left)
+            for own in read(case.store, own_queues, who.id, case.now)
+        ]
 
     assert left(case.mara) == [("theirs", 1, 2)]
     assert (waits(case.mara), waits(case.jon)) == (2, 3)
@@ -328,13 +327,12 @@ def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be
     case.queue("worst first")
     for _ in range(7):
         case.review(case.mara, name="worst first", label="hallucinated")
-    with case.store.reading() as connection:
-        plan = draw_plan(connection, RowFilter())
-        counts = Counter(
-            each.response_id
-            for seed in range(400)
-            for each in draw_by_stratum(connection, RowFilter(), plan, 30, str(seed))[1]
-        )
+    plan = read(case.store, draw_plan, RowFilter())
+    counts = Counter(
+        each.response_id
+        for seed in range(400)
+        for each in read(case.store, draw_by_stratum, RowFilter(), plan, 30, str(seed))[1]
+    )
     worst = sum(counts[id_] for id_ in flagged[:7]) / 7 / 400
     others = sum(counts[id_] for id_ in flagged[7:]) / 13 / 400
     assert worst == pytest.approx(0.5, abs=0.05)
