@@ -266,7 +266,7 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
         connection,
         originals.where(QUEUE_ITEM.c.repeat_for.is_(None)),
         QUEUE_ITEM.c.response_id,
-        {item.response_id for item in repeats},
+        {item.response_id or 0 for item in repeats},
     )
     original = {(row.response_id, row.queue_id): row.id for row in rows}
     first_items = {item.id: original.get((item.response_id, item.queue_id), 0) for item in repeats}
