@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Select, exists, insert, select, update
 
 from judgeboard.domain import MessageKind, RuleState
-from judgeboard.errors import NotFound
 from judgeboard.store.rules import active_rules
-from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.statements import get_row, insert_or_skip, rows_of
 from judgeboard.store.tables import (
     ALARM,
     ALARM_ACKNOWLEDGEMENT,
@@ -54,9 +53,7 @@ def store_event(
     """Store that a condition is met now: a new event, or the ``sentence`` and ``value`` of the open event."""
     row = {"alert_rule_id": rule_id, "subject": subject, "opened_at": now, "seen_at": now, **seen}
     if (
-        connection.execute(
-            insert_or_skip(connection, ALERT_EVENT).returning(ALERT_EVENT.c.id), row
-        ).scalar()
+        connection.scalar(insert_or_skip(connection, ALERT_EVENT).returning(ALERT_EVENT.c.id), row)
         is None
     ):
         of_event = ALERT_EVENT.c.alert_rule_id == rule_id, ALERT_EVENT.c.subject == subject
@@ -132,15 +129,13 @@ def store_delivery(
         "next_at": now,
         "at": now,
     }
-    return int(
-        connection.execute(insert(ALERT_DELIVERY).returning(ALERT_DELIVERY.c.id), row).scalar_one()
-    )
+    return int(connection.scalar(insert(ALERT_DELIVERY).returning(ALERT_DELIVERY.c.id), row))
 
 
 _DELIVERIES = select(AlertDelivery).join(
     ALERT_RULE, ALERT_RULE.c.id == ALERT_DELIVERY.c.alert_rule_id
 )
-_IS_ACTIVE = ALERT_RULE.c.state == RuleState.ACTIVE.value
+_IS_ACTIVE = ALERT_RULE.c.state == RuleState.ACTIVE
 _WAITING = ALERT_DELIVERY.c.state == "waiting"
 _EARLIER = ALERT_DELIVERY.alias("earlier_delivery")
 # The messages of an event reach a destination in their order.
@@ -157,17 +152,14 @@ def due_deliveries(connection: Connection, now: datetime) -> list[AlertDelivery]
 
     Test messages are not among them: the process that stores one sends it.
     """
-    is_test = ALERT_DELIVERY.c.kind == MessageKind.TEST.value
+    is_test = ALERT_DELIVERY.c.kind == MessageKind.TEST
     due = _DELIVERIES.where(_WAITING, _NEXT, _IS_ACTIVE, ~is_test, ALERT_DELIVERY.c.next_at <= now)
     return rows_of(connection, due.order_by(ALERT_DELIVERY.c.id))
 
 
 def get_delivery(connection: Connection, delivery_id: int) -> AlertDelivery:
     """Return a delivery by id, or raise NotFound."""
-    deliveries = rows_of(connection, _DELIVERIES.where(ALERT_DELIVERY.c.id == delivery_id))
-    if not deliveries:
-        raise NotFound(f"no delivery {delivery_id}")
-    return deliveries[0]
+    return get_row(connection, AlertDelivery, delivery_id, "delivery")
 
 
 def begin_attempt(
@@ -256,7 +248,8 @@ def list_alarms(connection: Connection) -> list[SeenAlarm]:
 def insert_alarm(connection: Connection, row: Alarm) -> int | None:
     """Store an alarm and return its id; None if it is stored already."""
     statement = insert_or_skip(connection, ALARM).returning(ALARM.c.id)
-    return connection.execute(statement, row.new_values()).scalar()
+    alarm_id: int | None = connection.scalar(statement, row.new_values())
+    return alarm_id
 
 
 def insert_acknowledgement(connection: Connection, row: AlarmAcknowledgement) -> None:

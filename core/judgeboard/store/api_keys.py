@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import any_row, rows_of
+from judgeboard.store.statements import any_row, first_row, rows_of
 from judgeboard.store.tables import API_KEY, ApiKey
 
 SCOPES = ("ingest", "read", "review")
@@ -52,11 +52,9 @@ def list_keys(connection: Connection) -> list[ApiKey]:
 
 def key_of_token(connection: Connection, token: str) -> ApiKey | None:
     """Return the key of a token, also an expired or revoked one."""
-    return next(
-        iter(rows_of(connection, select(ApiKey).where(API_KEY.c.hash == token_hash(token)))), None
-    )
+    return first_row(connection, select(ApiKey).where(API_KEY.c.hash == token_hash(token)))
 
 
 def any_key(connection: Connection) -> bool:
     """Return whether a key was ever created."""
-    return connection.execute(select(API_KEY.c.id).limit(1)).first() is not None
+    return connection.scalar(select(API_KEY.c.id).limit(1)) is not None

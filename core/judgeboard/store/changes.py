@@ -7,6 +7,7 @@ had not ended at the last look.
 
 from sqlalchemy import BigInteger, Connection, String, cast, func, select
 
+from judgeboard.store.statements import number_of
 from judgeboard.store.tables import CHANGE
 
 
@@ -31,7 +32,7 @@ class Changes:
             place, end = CHANGE.c.writer, select(cast(cast(oldest, String), BigInteger))
         # The end is read first: what is committed between the two statements is then only read
         # again.
-        upto = connection.execute(end).scalar_one()
+        upto = number_of(connection, end)
         if self._from is None:
             self._from = upto
         if upto < self._from:

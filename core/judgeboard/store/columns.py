@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack, dataclass_transform
 
+from pydantic_core import PydanticUndefined
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -32,7 +33,7 @@ from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import AutoString, Field, SQLModel
 from sqlmodel._compat import SQLModelConfig, get_sa_type_from_field
-from sqlmodel.main import FieldInfoMetadata, SQLModelMetaclass, get_sqlalchemy_type
+from sqlmodel.main import FieldInfoMetadata, SQLModelMetaclass
 
 from judgeboard.domain import Role, Status
 from judgeboard.store.filters import RowFilter, from_dict
@@ -157,6 +158,17 @@ METADATA = MetaData(
 )
 
 
+_TYPES: dict[Any, Any] = {
+    datetime: Utc,
+    dict: JsonValue,
+    tuple: JsonTuple,
+    Literal: AutoString,
+    Role: RoleText,
+    RowFilter: JsonFilter,
+}
+"""The type of a column by the type of its values, where SQLModel would choose another."""
+
+
 class Known(TypedDict, total=False):
     """What is known of a column.
 
@@ -185,12 +197,12 @@ def column(
     comment: str | None = None,
     **known: Unpack[Known],
 ) -> Any:
-    """A column of a table; without ``type_``, its type is that of Python. It ``refers`` to the id of another table."""
+    """A column of a table; without ``type_``, that of its values decides. It ``refers`` to the id of another table."""
     options: dict[str, Any] = {"primary_key": primary_key, "index": index, "unique": unique}
+    if refers is not None:
+        options |= {"foreign_key": f"{refers}.id", "sa_type": BigId}
     if type_ is not None:
         options["sa_type"] = type_
-    if refers is not None:
-        options["foreign_key"] = f"{refers}.id"
     if default_factory is not None:
         options["default_factory"] = default_factory
     elif default is not ...:
@@ -253,30 +265,29 @@ class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: object) -> None:
-        """Make columns of the fields that a table inherits from a model of options, before the table is made.
+        """Give each column the type of its Python type, before the table is made.
 
-        They stand behind the columns of the table alone. Their help is the comment of the column.
+        The fields that a table inherits from a model of options stand behind the columns of the
+        table alone. Their help is the comment of the column.
         """
         super().__pydantic_init_subclass__(**options)
         fields = cls.__pydantic_fields__
         for name, field in list(fields.items()):
-            if field.description is None:
-                continue
-            fields[name] = fields.pop(name)
-            kind = get_sa_type_from_field(field)
-            if kind is Literal:
-                type_: Any = AutoString
-            elif kind is tuple:
-                type_ = JsonTuple
-            elif issubclass(kind, StrEnum):
-                type_ = one_of(kind, name)
-            else:
-                type_ = get_sqlalchemy_type(field)
-            words = {"comment": field.description}
-            field.metadata = [
-                *field.metadata,
-                FieldInfoMetadata(sa_type=type_, sa_column_kwargs=words),
-            ]
+            stored = next(
+                (each for each in field.metadata if isinstance(each, FieldInfoMetadata)), None
+            )
+            if stored is None:
+                stored = FieldInfoMetadata()
+                field.metadata = [*field.metadata, stored]
+            if field.description is not None:
+                fields[name] = fields.pop(name)
+                stored.sa_column_kwargs = {"comment": field.description}
+            if stored.sa_type is PydanticUndefined:
+                kind = get_sa_type_from_field(field)
+                if kind in _TYPES:
+                    stored.sa_type = _TYPES[kind]
+                elif issubclass(kind, StrEnum):
+                    stored.sa_type = one_of(kind, name)
 
     @declared_attr.directive
     @classmethod
@@ -301,8 +312,8 @@ class Step(Stored):
     keeps_run = True
     in_record = True
 
-    run_id: int | None = column(BigId, refers="run")
-    status: Status = column(one_of(Status, "status"))
+    run_id: int | None = column(refers="run")
+    status: Status
     raw: str | None = column(forgotten=True)
     model_reported: str | None
     reply_format: str | None = column(exported=False)
@@ -313,7 +324,7 @@ class Step(Stored):
     cost_micro: int | None = column(BigId, comment="Millionths of the currency of the prices.")
     attempts: JsonData | None = column(JsonValue, forgotten=True)
     dropped_parameters: JsonData | None = column(JsonValue, exported=False)
-    created_at: datetime = column(Utc)
+    created_at: datetime
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: object) -> None:

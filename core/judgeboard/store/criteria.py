@@ -38,7 +38,7 @@ def criteria_of(connection: Connection, version: StoredVersion) -> list[Criterio
         .order_by(CURRENT.c.response_id.desc())
         .limit(NEWEST_VERDICTS)
     )
-    ids = connection.execute(newest).scalars().all()
+    ids = connection.scalars(newest).all()
     scored = select(JUDGMENT_SCORE.c.dimension, JUDGMENT_SCORE.c.scale).where(
         JUDGMENT_SCORE.c.judgment_id.in_(ids), JUDGMENT_SCORE.c.dimension.not_like(f"{EXPECTED}%")
     )

@@ -107,7 +107,7 @@ def flagged_sums(
         hits = by_index(hits, FLAG, "ix_flag_share")
     flagged = {(group, day): n for group, day, n in connection.execute(hits)}
     answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(
-        RESPONSE.c.kind == ResponseKind.LOG.value
+        RESPONSE.c.kind == ResponseKind.LOG
     )
     return _ordered(
         DaySums(group, day, None, n, hit, hit)
@@ -198,7 +198,7 @@ def _first_read(connection: Connection) -> int:
     newest = by_index(
         select(func.max(CURRENT.c.response_id)), CURRENT, "ix_current_judgment_response"
     )
-    return (connection.execute(newest).scalar() or 0) - NEWEST + 1
+    return (connection.scalar(newest) or 0) - NEWEST + 1
 
 
 def are_days_cut(connection: Connection, first: int, last: int) -> bool:

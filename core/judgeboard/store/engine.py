@@ -456,7 +456,7 @@ def check_writable(store: Store) -> None:
             finally:
                 connection.exec_driver_sql(f"PRAGMA cache_size = {cache}")
             connection.exec_driver_sql(f"PRAGMA user_version = {version}")  # writes a page
-        elif connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
+        elif connection.scalar(text("SHOW transaction_read_only")) == "on":
             raise BadInput("the database is read-only")
         else:
             connection.execute(text("SELECT txid_current()"))  # its commit is written

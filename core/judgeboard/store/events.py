@@ -74,7 +74,7 @@ def _actor(connection: Connection, name: str) -> str:
         return name
     stored = (
         *occurring_values(connection, EVENT.c.actor),
-        *connection.execute(select(REVIEWER.c.name)).scalars(),
+        *connection.scalars(select(REVIEWER.c.name)),
     )
     return next((each for each in stored if each.casefold() == name.casefold()), name)
 
@@ -105,7 +105,7 @@ def notifications(
 def read_until(connection: Connection, reviewer_id: int) -> int:
     """Return the latest event up to which a person has read their notifications."""
     query = select(func.coalesce(REVIEWER.c.notified_until, 0)).where(REVIEWER.c.id == reviewer_id)
-    return connection.execute(query).scalar() or 0
+    return connection.scalar(query) or 0
 
 
 def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:

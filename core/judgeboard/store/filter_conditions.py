@@ -120,7 +120,7 @@ def is_low(at: Thresholds) -> ColumnElement[bool]:
         and_(
             CURRENT.c.groundedness.is_(None),
             CURRENT.c.label.is_not(None),
-            CURRENT.c.label == Label.HALLUCINATED.value,
+            CURRENT.c.label == Label.HALLUCINATED,
         ),
     )
 
@@ -135,7 +135,7 @@ def is_latest_feedback() -> ColumnElement[bool]:
 
 def feedback_side_conditions() -> dict[str, ColumnElement[bool]]:
     """Return, for each side (down, middle, up), the condition on a row of user_feedback."""
-    thumbs, value = FEEDBACK.c.kind == FeedbackKind.THUMBS.value, FEEDBACK.c.value
+    thumbs, value = FEEDBACK.c.kind == FeedbackKind.THUMBS, FEEDBACK.c.value
     return {
         "down": or_(thumbs & (value == 0), ~thumbs & (value < 3)),
         "middle": ~thumbs & (value == 3),

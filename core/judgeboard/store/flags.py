@@ -62,7 +62,15 @@ from judgeboard.store.reviews import is_current, mark_leading_flags
 from judgeboard.store.runs import AskMode
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, record_of
+from judgeboard.store.statements import (
+    Columns,
+    TextColumn,
+    count_rows,
+    listed,
+    number_of,
+    read_columns,
+    record_of,
+)
 from judgeboard.store.tables import (
     FLAG,
     JUDGMENT,
@@ -99,12 +107,12 @@ _SUPREME_REVIEWS = (
 )
 _FLAGS = select(
     FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details
-).where(FLAG.c.response_id.in_(_IDS), FLAG.c.state != FlagState.SUPERSEDED.value)
+).where(FLAG.c.response_id.in_(_IDS), FLAG.c.state != FlagState.SUPERSEDED)
 UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 """Rules that do not select answers by a judgment or user feedback."""
 OF_SEVERAL_JUDGES = (SUPREME_DISAGREES, JUDGES_DISAGREE)
 """Rules whose flags rest on what a supreme judge or another judge said of an answer too."""
-_DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
+_DECIDED = (FlagState.CONFIRMED, FlagState.DISMISSED)
 SPLIT = "split"
 """The error of a jury's verdict if the labels of its members tie."""
 
@@ -361,9 +369,7 @@ def reconciling(
     kept: set[int] = set()
     if drawn:
         reviewed = exists().where(REVIEW.c.response_id == FLAG.c.response_id)
-        kept |= set(
-            connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(drawn), reviewed)).scalars()
-        )
+        kept |= set(connection.scalars(select(FLAG.c.id).where(FLAG.c.id.in_(drawn), reviewed)))
     if of_judges:
         current = {
             judgment.id for state in of_judges.values() for judgment in state.by_judge.values()
@@ -375,9 +381,7 @@ def reconciling(
             RUN.c.id == JUDGMENT.c.run_id,
             RUN.c.filter["mode"].as_string() == AskMode.KEEP_FLAGS.value,
         )
-        kept |= set(
-            connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), chosen)).scalars()
-        )
+        kept |= set(connection.scalars(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), chosen)))
     if not kept:
         return changes
     return [
@@ -401,11 +405,9 @@ def count_at_stake(
         VERSION.c.id == JUDGMENT.c.judge_version_id,
         VERSION.c.name == judge,
     )
-    query = (
-        select(func.count()).select_from(FLAG).join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
-    )
-    is_open = FLAG.c.state == FlagState.OPEN.value, FLAG.c.rule.in_(OF_SEVERAL_JUDGES)
-    return int(connection.execute(query.where(*is_open, of_judge, *conditions)).scalar_one())
+    of_answers = FLAG.join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
+    is_open = FLAG.c.state == FlagState.OPEN, FLAG.c.rule.in_(OF_SEVERAL_JUDGES)
+    return count_rows(connection, of_answers, *is_open, of_judge, *conditions)
 
 
 def update_flags(
@@ -439,7 +441,7 @@ def update_flags(
         changes.superseded.update(flag.rule for flag in each.superseded)
     if superseded:
         connection.execute(
-            update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED.value)
+            update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED)
         )
     if new:
         connection.execute(insert(FLAG), new)
@@ -480,30 +482,25 @@ def flag_new(
 
 def latest_flag(connection: Connection) -> int:
     """Return the id of the newest flag, 0 if there is none."""
-    return int(connection.execute(select(func.coalesce(func.max(FLAG.c.id), 0))).scalar_one())
+    return number_of(connection, select(func.max(FLAG.c.id)))
 
 
 def count_raised(connection: Connection, after: int, at: datetime) -> int:
     """Return how many flags with an id ``after`` this one were raised at this time."""
-    raised = (
-        select(func.count()).select_from(FLAG).where(FLAG.c.id > after, FLAG.c.created_at == at)
-    )
-    return int(connection.execute(raised).scalar_one())
+    return count_rows(connection, FLAG, FLAG.c.id > after, FLAG.c.created_at == at)
 
 
 def with_open_flags(connection: Connection, *, after: int, limit: int) -> list[int]:
     """Return the ids of responses that have an open flag, ascending, from the one behind ``after`` on."""
     query = select(FLAG.c.response_id).where(
-        FLAG.c.state == FlagState.OPEN.value, FLAG.c.response_id > after
+        FLAG.c.state == FlagState.OPEN, FLAG.c.response_id > after
     )
-    return list(
-        connection.execute(query.distinct().order_by(FLAG.c.response_id).limit(limit)).scalars()
-    )
+    return list(connection.scalars(query.distinct().order_by(FLAG.c.response_id).limit(limit)))
 
 
 def failing_answers(connection: Connection) -> dict[str, int]:
     """Return the number of answers that fail each check, by the check's fingerprint; superseded flags do not count."""
-    of_checks = FLAG.c.rule == FAILED_CHECK, FLAG.c.state != FlagState.SUPERSEDED.value
+    of_checks = FLAG.c.rule == FAILED_CHECK, FLAG.c.state != FlagState.SUPERSEDED
     query = select(FLAG.c.raise_key, func.count(FLAG.c.response_id.distinct())).where(*of_checks)
     rows = connection.execute(query.group_by(FLAG.c.raise_key))
     return {raise_key.removeprefix(f"{FAILED_CHECK}:"): n for raise_key, n in rows}
@@ -559,9 +556,7 @@ class FlagReviews:
     seconds: FloatArray
 
 
-_CONFIRMED = func.coalesce(
-    func.sum(case((FLAG.c.state == FlagState.CONFIRMED.value, 1), else_=0)), 0
-)
+_CONFIRMED = func.coalesce(func.sum(case((FLAG.c.state == FlagState.CONFIRMED, 1), else_=0)), 0)
 
 
 def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
@@ -578,9 +573,7 @@ def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
 
 def flag_reviews(connection: Connection) -> FlagReviews:
     """Return every current review of each flag, without its texts; reviews after the reveal do not count."""
-    decides = case(
-        (REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0
-    )
+    decides = case((REVIEW.c.decision.in_((Decision.CONFIRM, Decision.DISMISS)), 1), else_=0)
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
     rules, response_ids, decided, seconds = read_columns(connection, _of_flags(query))
     return FlagReviews(rules, response_ids, decided == 1, seconds)
@@ -591,7 +584,7 @@ def _of_flags(query: Select[Any]) -> Select[Any]:
     return (
         query.join(REVIEW_FLAG, REVIEW_FLAG.c.review_id == REVIEW.c.id)
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
-        .where(is_current(), REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value))
+        .where(is_current(), REVIEW.c.stage.is_distinct_from(Stage.REVEALED))
     )
 
 
@@ -621,4 +614,4 @@ def judged_again(connection: Connection, version_id: int) -> list[int]:
         JUDGMENT.c.ask > 0,
         JUDGMENT.c.repeat == 0,
     )
-    return list(connection.execute(query.distinct()).scalars())
+    return list(connection.scalars(query.distinct()))

@@ -12,7 +12,6 @@ from sqlalchemy import (
     TableClause,
     delete,
     exists,
-    func,
     or_,
     select,
     update,
@@ -28,7 +27,7 @@ from judgeboard.store.filters import RowFilter, conditions_of, describe
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import UNFINISHED, close_flags, flags_of, set_item_state
 from judgeboard.store.responses import responses_named
-from judgeboard.store.statements import rows_of
+from judgeboard.store.statements import count_rows, rows_of
 from judgeboard.store.tables import (
     BEGINNINGS,
     DRAFT,
@@ -126,8 +125,7 @@ def forget_matching(connection: Connection, where: RowFilter, *, actor: str) -> 
 
 def count_to_forget(connection: Connection, where: RowFilter) -> int:
     """Return how many answers of a filter have texts."""
-    query = select(func.count()).select_from(RESPONSE).where(*_with_texts(connection, where))
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, RESPONSE, *_with_texts(connection, where))
 
 
 _AT_ONCE = 200  # answers; each statement names all of them
@@ -243,7 +241,7 @@ def _with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:
     ids = dict.fromkeys(roots)
     new = [*ids]
     while new:
-        linked = [id_ for query in _linked(new) for id_ in connection.execute(query).scalars()]
+        linked = [id_ for query in _linked(new) for id_ in connection.scalars(query)]
         new = [id_ for id_ in dict.fromkeys(linked) if id_ not in ids]
         ids |= dict.fromkeys(new)
     return [*ids]
@@ -258,7 +256,7 @@ def _linked(ids: list[int]) -> Iterator[Select[Any]]:
         (PAIR.c.response_b_id, PAIR.c.response_a_id),
     ):
         beside = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == other)
-        yield beside.where(side.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
+        yield beside.where(side.in_(ids), RESPONSE.c.kind == ResponseKind.PAIR_SIDE)
     # The other attempts at the prompts of these attempts.
     attempts = _attempts_at_a_prompt(ids, GENERATION.c.run_id, GENERATION.c.subject)
     yield select(GENERATION.c.response_id).where(
@@ -266,7 +264,7 @@ def _linked(ids: list[int]) -> Iterator[Select[Any]]:
     )
     # Control answers to other questions that repeat the text of one of these answers.
     repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(ids)
-    yield select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats)
+    yield select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL, repeats)
 
 
 def _attempts_at_a_prompt(
@@ -281,7 +279,7 @@ def _attempts_at_a_prompt(
             made.c.response_id.in_(ids),
             made.c.run_id == run_id,
             made.c.subject == subject,
-            answer.c.kind == ResponseKind.REGENERATED.value,
+            answer.c.kind == ResponseKind.REGENERATED,
             answer.c.derived_from.is_(None),
         )
     )

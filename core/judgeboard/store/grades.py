@@ -201,7 +201,7 @@ class BeforeAndAfter(Columns):
 
 def any_reveal(connection: Connection) -> bool:
     """Return whether anybody graded an answer after a verdict was revealed."""
-    return any_row(connection, REVIEW.c.stage == Stage.REVEALED.value)
+    return any_row(connection, REVIEW.c.stage == Stage.REVEALED)
 
 
 def before_and_after(connection: Connection, version_id: int, grade: str) -> BeforeAndAfter:
@@ -246,7 +246,7 @@ def _before_and_after(grade: str) -> Select[Any]:
 
 def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:
     if grade == "label":
-        return cast(case((column == Label.GROUNDED.value, 1), else_=0), Float)
+        return cast(case((column == Label.GROUNDED, 1), else_=0), Float)
     return cast(column, Float)
 
 
@@ -280,7 +280,7 @@ def scales_of_dimension(connection: Connection, dimension: str) -> tuple[Written
 
 def dimensions_scored(connection: Connection) -> tuple[str, ...]:
     """Return the dimensions that people scored, by name."""
-    return tuple(sorted(connection.execute(select(REVIEW_SCORE.c.dimension).distinct()).scalars()))
+    return tuple(sorted(connection.scalars(select(REVIEW_SCORE.c.dimension).distinct())))
 
 
 def dimensions_of_both(

@@ -39,6 +39,7 @@ from judgeboard.store.statements import (
     TextColumn,
     last_ids,
     listed,
+    number_of,
     read_columns,
     record_of,
 )
@@ -83,7 +84,7 @@ class RecordMark(NamedTuple):
 def record_mark(connection: Connection) -> RecordMark:
     """Return the mark of now."""
     changed = select(func.coalesce(func.max(EVENT.c.id), 0)).where(EVENT.c.kind.in_(_CHANGING))
-    of_judgments = (*last_ids(connection, *_OF_JUDGMENTS), connection.execute(changed).scalar_one())
+    of_judgments = (*last_ids(connection, *_OF_JUDGMENTS), number_of(connection, changed))
     return RecordMark(of_judgments, last_ids(connection, RESPONSE, REVIEW, EVENT))
 
 
@@ -121,7 +122,7 @@ def count_ties(connection: Connection, version_id: int) -> int:
         select(func.count()).where(steps.c.judge_version_id == version_id, steps.c.error == SPLIT)
         for steps, _ in _REQUESTS
     )
-    return sum(connection.execute(query).scalar_one() for query in tied)
+    return sum(number_of(connection, query) for query in tied)
 
 
 def count_mended(connection: Connection, version_id: int) -> int:
@@ -134,7 +135,7 @@ def count_mended(connection: Connection, version_id: int) -> int:
         )
         for steps, _ in _REQUESTS
     )
-    return sum(connection.execute(query).scalar_one() for query in mended)
+    return sum(number_of(connection, query) for query in mended)
 
 
 def not_reached(connection: Connection, version_id: int) -> int:
@@ -151,7 +152,7 @@ def not_reached(connection: Connection, version_id: int) -> int:
             select(func.count()).where(steps.c.run_id == run_id)
             for steps in (JUDGMENT, *STEP_TABLES)
         )
-        asked = sum(connection.execute(count).scalar_one() for count in counts)
+        asked = sum(number_of(connection, count) for count in counts)
         left += max(0, selected - asked)
     return left
 
@@ -266,7 +267,7 @@ class StoredControl:
 def list_controls(connection: Connection) -> list[StoredControl]:
     """Return all control answers, oldest first."""
     query = select(RESPONSE.c.id, RESPONSE.c.derived_from, RESPONSE.c.external_id).where(
-        RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.derived_from.is_not(None)
+        RESPONSE.c.kind == ResponseKind.CONTROL, RESPONSE.c.derived_from.is_not(None)
     )
     return [StoredControl(*row) for row in connection.execute(query.order_by(RESPONSE.c.id))]
 
@@ -407,7 +408,7 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
         .join_from(RESPONSE, original, original.c.id == RESPONSE.c.derived_from)
         .join(after, _verdict_of(after, version_id, RESPONSE.c.id), isouter=True)
         .join(before, _verdict_of(before, version_id, original.c.id), isouter=True)
-        .where(RESPONSE.c.kind == ResponseKind.CONTROL.value, RESPONSE.c.derived_from.is_not(None))
+        .where(RESPONSE.c.kind == ResponseKind.CONTROL, RESPONSE.c.derived_from.is_not(None))
         .order_by(RESPONSE.c.id)
     )
     names, ids, groups, *values = read_columns(connection, query)
@@ -476,7 +477,7 @@ _NAMES = ("groundedness", "quality", "label", "score")
 def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
     # The score is a rubric's overall score, otherwise the mean of its dimensions.
     columns = current.c
-    label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
+    label = case((columns.label == Label.GROUNDED, 1.0), (columns.label.is_not(None), 0.0))
     overall = func.max(case((JUDGMENT_SCORE.c.dimension == OVERALL, JUDGMENT_SCORE.c.value)))
     mean = select(func.coalesce(overall, func.avg(JUDGMENT_SCORE.c.value))).where(
         JUDGMENT_SCORE.c.judgment_id == columns.judgment_id,

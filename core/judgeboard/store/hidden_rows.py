@@ -137,7 +137,7 @@ def hidden_of(
 def _only_others_spoke(connection: Connection, reviewer_id: int, response_id: int | None) -> bool:
     """Whether people reviewed or commented an answer, and this reviewer has never reviewed it."""
     reviewers, authors = (
-        set(connection.execute(with_hidden_rows(query)).scalars())
+        set(connection.scalars(with_hidden_rows(query)))
         for query in (
             select(each.c.reviewer_id).where(each.c.response_id == response_id)
             for each in (REVIEW, COMMENT)
@@ -151,7 +151,7 @@ def hidden_answers(
 ) -> set[int]:
     """Return which of these answers have any part that is hidden from a reviewer (`hidden_of`)."""
     query = _blind_items(QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.response_id.in_(response_ids))
-    return set(connection.execute(query, {_REVIEWER.key: reviewer_id}).scalars())
+    return set(connection.scalars(query, {_REVIEWER.key: reviewer_id}))
 
 
 def hide_rows(connection: Connection, viewer: int | None) -> None:
@@ -190,11 +190,7 @@ def count_hidden(connection: Connection) -> int:
     hidden = select(func.count()).where(
         LOGGED, RESPONSE.c.id.in_(select(_hidden_ids()["response"].c.id))
     )
-    return int(
-        connection.execute(
-            with_hidden_rows(hidden), {_REVIEWER.key: viewer_of(connection)}
-        ).scalar_one()
-    )
+    return connection.scalar(with_hidden_rows(hidden), {_REVIEWER.key: viewer_of(connection)}) or 0
 
 
 @cache

@@ -154,7 +154,7 @@ def _flags_of(
 ) -> Mapping[str, list[int]]:
     """Return the flags that each review decides, by request key."""
     query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule).where(
-        FLAG.c.state != FlagState.SUPERSEDED.value
+        FLAG.c.state != FlagState.SUPERSEDED
     )
     by_rule: dict[tuple[int | None, str], list[int]] = {}
     for flag in rows_with(

@@ -54,7 +54,7 @@ def list_issues(connection: Connection) -> list[Issue]:
     query = (
         select(Issue)
         .where(ISSUE.c.id.in_(latest))
-        .order_by(ISSUE.c.state == IssueState.CLOSED.value, ISSUE.c.number.desc())
+        .order_by(ISSUE.c.state == IssueState.CLOSED, ISSUE.c.number.desc())
     )
     return rows_of(connection, query)
 
@@ -70,7 +70,7 @@ def get_issue(connection: Connection, number: int) -> Issue:
 def insert_issue(connection: Connection, issue: Issue) -> None:
     """Store a version of an issue; raise BadInput if somebody else stored this version first."""
     statement = insert_or_skip(connection, ISSUE).returning(ISSUE.c.id)
-    if connection.execute(statement, issue.new_values()).scalar() is None:
+    if connection.scalar(statement, issue.new_values()) is None:
         raise BadInput(f"somebody else has just changed issue {issue.number}: load it again")
 
 
@@ -91,7 +91,7 @@ def flags_by_state(connection: Connection, where: RowFilter) -> dict[str, int]:
     """Return the number of flags on a filter's answers by state. If the filter has rules, other flags do not count."""
     answers = select(RESPONSE.c.id).where(*response_conditions(connection, where))
     query = select(FLAG.c.state, func.count()).where(
-        FLAG.c.state != FlagState.SUPERSEDED.value,
+        FLAG.c.state != FlagState.SUPERSEDED,
         FLAG.c.response_id.in_(answers),
         *rule_conditions(where),
     )
@@ -174,7 +174,7 @@ def untagged_notes(connection: Connection) -> list[str]:
     ungraded = and_(decision.is_(None), label.is_(None), quality.is_(None))
     problem = or_(
         decision.in_(("confirm", "unsure")),
-        label == Label.HALLUCINATED.value,
+        label == Label.HALLUCINATED,
         quality < 4,
         ungraded,
     )
@@ -185,4 +185,4 @@ def untagged_notes(connection: Connection) -> list[str]:
         ~tagged,
         problem,
     )
-    return list(connection.execute(query.order_by(REVIEW.c.id.desc()).limit(MOST_NOTES)).scalars())
+    return list(connection.scalars(query.order_by(REVIEW.c.id.desc()).limit(MOST_NOTES)))

@@ -28,12 +28,11 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import RunState, Status, StepRecord
-from judgeboard.errors import NotFound
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import AdvisoryLock, Readable
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.runs import Counts, finish_run
-from judgeboard.store.statements import plain_insert, rows_of
+from judgeboard.store.statements import first_row, get_row, number_of, plain_insert, rows_of
 from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER, Job
 
 _JOBS = select(Job)
@@ -63,10 +62,7 @@ def insert_job(connection: Connection, job: Job) -> None:
 
 def get_job(connection: Connection, job_id: str) -> Job:
     """Return a job, or raise NotFound."""
-    jobs = rows_of(connection, _JOBS.where(JOB.c.id == job_id))
-    if not jobs:
-        raise NotFound(f"no job {job_id}")
-    return jobs[0]
+    return get_row(connection, Job, job_id, "job")
 
 
 def lock_job(connection: Connection, job_id: str) -> None:
@@ -85,7 +81,7 @@ _CONTINUED = exists().where(_LATER.c.run_id == JOB.c.run_id, _LATER.c.created_at
 
 def unfinished_jobs(connection: Connection) -> list[Job]:
     """Return the jobs that wait, run or are stopping, oldest first, without jobs whose run a later job continued."""
-    running = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
+    running = RUN.c.state.in_([RunState.RUNNING, RunState.INTERRUPTED])
     open_ = running & ~_CONTINUED | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None))
     query = _JOBS.outerjoin(RUN, RUN.c.id == JOB.c.run_id).where(JOB.c.failed.is_(None), open_)
     return rows_of(connection, query.order_by(JOB.c.created_at, JOB.c.id))
@@ -94,25 +90,25 @@ def unfinished_jobs(connection: Connection) -> list[Job]:
 def last_job_of_version(connection: Connection, version_id: int) -> Job | None:
     """Return the latest job with this judge version, or None."""
     query = _JOBS.join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
-    return next(iter(rows_of(connection, query.order_by(JOB.c.created_at.desc()).limit(1))), None)
+    return first_row(connection, query.order_by(JOB.c.created_at.desc()))
 
 
 def is_continued(connection: Connection, job: Job) -> bool:
     """Return whether a later job continued the run of this one."""
-    return bool(connection.execute(select(_CONTINUED).where(JOB.c.id == job.id)).scalar_one())
+    return bool(connection.scalar(select(_CONTINUED).where(JOB.c.id == job.id)))
 
 
 def set_run(connection: Connection, job_id: str, run_id: int) -> None:
     """Store the run of a job."""
     updated = update(JOB).where(JOB.c.id == job_id).values(run_id=run_id)
-    actor = connection.execute(updated.returning(JOB.c.actor)).scalar_one()
+    actor = connection.scalar(updated.returning(JOB.c.actor))
     record_event(connection, "job_began", actor, details={"job": job_id, "run": run_id})
 
 
 def set_failed(connection: Connection, job_id: str, why: str) -> None:
     """Store why a job could not start or go on."""
     updated = update(JOB).where(JOB.c.id == job_id).values(failed=why)
-    actor = connection.execute(updated.returning(JOB.c.actor)).scalar_one()
+    actor = connection.scalar(updated.returning(JOB.c.actor))
     record_event(connection, "job_failed", actor, details={"job": job_id, "reason": why})
 
 
@@ -124,8 +120,8 @@ def interrupt_work(connection: Connection, why: str) -> None:
     """
     for job in unfinished_jobs(connection):
         set_failed(connection, job.id, why)
-    running = select(RUN.c.id).where(RUN.c.state == RunState.RUNNING.value).order_by(RUN.c.id)
-    for run_id in connection.execute(running).scalars().all():
+    running = select(RUN.c.id).where(RUN.c.state == RunState.RUNNING).order_by(RUN.c.id)
+    for run_id in connection.scalars(running).all():
         finish_run(connection, run_id, RunState.INTERRUPTED, why_stopped=why)
     connection.execute(delete(WORKER))
 
@@ -186,7 +182,7 @@ def record_heartbeat(connection: Connection, executor_id: str) -> None:
 def remove_worker(connection: Connection, executor_id: str) -> None:
     """Remove a worker that stops normally."""
     removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
-    for pid in connection.execute(removed).scalars().all():
+    for pid in connection.scalars(removed).all():
         record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
@@ -221,7 +217,7 @@ def worker_settings(connection: Connection) -> list[WorkerSettings]:
 
 def live_workers(connection: Connection, *, within: timedelta | None = None) -> set[str]:
     """Return the executor ids of the workers with a heartbeat in the last 15 seconds, or ``within`` another period."""
-    return set(connection.execute(_alive(within or _HEARTBEAT_TIMEOUT)).scalars())
+    return set(connection.scalars(_alive(within or _HEARTBEAT_TIMEOUT)))
 
 
 def _alive(within: timedelta) -> Select[Any]:
@@ -246,7 +242,7 @@ def take_turns(connection: Connection, name: str, seconds: float, owed: float) -
     taken = first.on_conflict_do_update(
         index_elements=["name"], set_={"taken_until": begin + seconds}
     )
-    return float(connection.execute(taken.returning(taken_until - seconds - now)).scalar_one())
+    return float(connection.scalar(taken.returning(taken_until - seconds - now)))
 
 
 class TaskKey(NamedTuple):
@@ -285,7 +281,7 @@ def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
     others = RUN_SHARE.c.run_id == run_id, RUN_SHARE.c.executor_id != executor_id
     query = select(func.coalesce(func.sum(RUN_SHARE.c.cost_micro), 0)).where(*others)
     with store.reading() as connection:
-        return int(connection.execute(query).scalar_one())
+        return number_of(connection, query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +306,7 @@ def runs_in_progress(connection: Connection, since: datetime) -> list[RunInProgr
     query = (
         select(RUN.c.id, RUN.c.kind, RUN.c.selected, asked)
         .outerjoin(RUN_SHARE, RUN_SHARE.c.run_id == RUN.c.id)
-        .where(RUN.c.state == RunState.RUNNING.value, RUN.c.selected.is_not(None))
+        .where(RUN.c.state == RunState.RUNNING, RUN.c.selected.is_not(None))
         .group_by(RUN.c.id, RUN.c.kind, RUN.c.selected, RUN.c.started_at)
         .having(or_(RUN.c.started_at >= since, func.max(RUN_SHARE.c.last_at) >= since))
         .order_by(RUN.c.id.desc())

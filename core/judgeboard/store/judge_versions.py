@@ -11,7 +11,7 @@ from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, UnknownName
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.statements import first_row, get_row, insert_or_skip, number_of, rows_of
 from judgeboard.store.tables import (
     EVENT,
     JUDGMENT,
@@ -87,7 +87,7 @@ def ensure_version(
         # again.
         new = StoredVersion(
             **asdict(version),
-            number=connection.execute(last).scalar_one() + 1,
+            number=number_of(connection, last) + 1,
             prompt_hash=None if version.prompt is None else prompt_hash(version.prompt),
             fingerprint=address,
             created_at=now or utc_now(),
@@ -98,7 +98,7 @@ def ensure_version(
 def find_version(connection: Connection, address: str) -> StoredVersion | None:
     """Return the version with a fingerprint, or None."""
     query = select(StoredVersion).where(VERSION.c.fingerprint == address)
-    return next(iter(rows_of(connection, query)), None)
+    return first_row(connection, query)
 
 
 def list_versions(
@@ -114,10 +114,7 @@ def list_versions(
 def get_version(connection: Connection, which: int | str) -> StoredVersion:
     """Return a version by id, fingerprint (8 digits or more), title ("rag v3") or name (newest), or raise NotFound."""
     if isinstance(which, int):
-        rows = rows_of(connection, select(StoredVersion).where(VERSION.c.id == which))
-        if not rows:
-            raise NotFound(f"no judge version {which}")
-        return rows[0]
+        return get_row(connection, StoredVersion, which, "judge version")
     versions = list_versions(connection)
     named = [version for version in versions if which in {version.name, version.title}]
     if named:
@@ -226,7 +223,7 @@ def refuse_retired(connection: Connection, version: StoredVersion) -> None:
 
 def known_judges(connection: Connection, judges: Collection[str]) -> None:
     """Raise NotFound unless every name is that of a judge."""
-    names = set(connection.execute(select(VERSION.c.name).distinct()).scalars())
+    names = set(connection.scalars(select(VERSION.c.name).distinct()))
     for judge in judges:
         if judge not in names:
             raise NotFound(f"no judge {judge!r}; judges: {', '.join(sorted(names)) or 'none'}")

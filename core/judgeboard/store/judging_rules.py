@@ -95,7 +95,7 @@ def judges_of_rules(connection: Connection, judge_version_id: int) -> list[dict[
     Rules that were removed or got another judge come last.
     """
     rules = select(JUDGING_RULE.c.judge).where(JUDGING_RULE.c.judge_version_id == judge_version_id)
-    listed = JUDGING_RULE.c.state != RuleState.REMOVED.value
+    listed = JUDGING_RULE.c.state != RuleState.REMOVED
     return list(
         connection.scalars(rules.order_by(case((listed, 0), else_=1), JUDGING_RULE.c.id.desc()))
     )
@@ -113,13 +113,13 @@ def set_rule_judge(
 
     The row before is removed. Workers notice within a second.
     """
-    listed = JUDGING_RULE.c.state != RuleState.REMOVED.value
-    if not update_rule(connection, rule, listed, state=RuleState.REMOVED.value):
+    listed = JUDGING_RULE.c.state != RuleState.REMOVED
+    if not update_rule(connection, rule, listed, state=RuleState.REMOVED):
         raise NotFound(f"no judging rule {rule.name!r}: it was changed or removed meanwhile")
     changed = rule.changed(id=None, judge_version_id=judge_version_id, judge=judge, problem=None)
-    rule_id = connection.execute(
+    rule_id = connection.scalar(
         insert(JUDGING_RULE).returning(JUDGING_RULE.c.id), changed.new_values()
-    ).scalar_one()
+    )
     record_event(connection, SET_JUDGE, by, details={"rule": rule_id, "before": rule.id}, now=now)
     wake_workers(connection)
     return changed.changed(id=rule_id)
@@ -191,7 +191,7 @@ def due_answers(
     due = _due(connection, rule, now)
     due += [] if up_to is None else [RESPONSE.c.id <= up_to]
     query = select(RESPONSE.c.id).where(*due)
-    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
+    return list(connection.scalars(next_by_id(query, after_id, limit=limit)))
 
 
 def still_due(
@@ -199,7 +199,7 @@ def still_due(
 ) -> list[int]:
     """Return which of these answers are still to be judged, by id."""
     query = select(RESPONSE.c.id).where(*_due(connection, rule, now), RESPONSE.c.id.in_(ids))
-    return list(connection.execute(query.order_by(RESPONSE.c.id)).scalars())
+    return list(connection.scalars(query.order_by(RESPONSE.c.id)))
 
 
 def add_selected(connection: Connection, run_id: int, answers: int) -> None:
@@ -244,7 +244,7 @@ def begin_run_of_day(
     connection.execute(
         select(JUDGING_RULE.c.id).where(JUDGING_RULE.c.id == rule.id).with_for_update()
     )
-    left = RUN.c.state == RunState.RUNNING.value, RUN.c.started_at < _midnight(now)
+    left = RUN.c.state == RunState.RUNNING, RUN.c.started_at < _midnight(now)
     for run_id in _runs(connection, rule, *left):
         pause_run(connection, run_id, None, now)
     run = run_of_day(connection, rule, now)

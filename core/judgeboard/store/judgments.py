@@ -31,7 +31,14 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import NotFound
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with, upsert
+from judgeboard.store.statements import (
+    columns_of,
+    insert_or_skip,
+    number_of,
+    record_of,
+    rows_with,
+    upsert,
+)
 from judgeboard.store.tables import CURRENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, VERSION
 from judgeboard.text import storable_or_none
 
@@ -396,4 +403,4 @@ def count_expected(connection: Connection, run_id: int) -> int:
         .join(JUDGMENT, JUDGMENT.c.id == JUDGMENT_SCORE.c.judgment_id)
         .where(JUDGMENT.c.run_id == run_id, JUDGMENT_SCORE.c.dimension.like("expected %"))
     )
-    return int(connection.execute(query).scalar_one())
+    return number_of(connection, query)

@@ -14,7 +14,7 @@ from judgeboard.errors import NotFound
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviews import grade_from, is_current, scores_of
-from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.statements import first_row, get_row, insert_or_skip, number_of, rows_of
 from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW, SchemaVersion
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def ensure_schema(
 ) -> SchemaVersion:
     """Return the stored version with this content; store a new one under the next number of its name."""
     while True:
-        stored = rows_of(
+        stored = first_row(
             connection, select(SchemaVersion).where(LABEL_SCHEMA.c.hash == schema.hash)
         )
-        if stored:
-            return stored[0]
+        if stored is not None:
+            return stored
         last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(
             LABEL_SCHEMA.c.name == schema.name
         )
@@ -43,7 +43,7 @@ def ensure_schema(
         # again.
         version = SchemaVersion(
             name=schema.name,
-            number=connection.execute(last).scalar_one() + 1,
+            number=number_of(connection, last) + 1,
             fields=schema.as_json()["fields"],
             hash=schema.hash,
             created_by=by,
@@ -54,10 +54,7 @@ def ensure_schema(
 
 def schema_by_id(connection: Connection, schema_id: int) -> SchemaVersion:
     """Return a version, or raise NotFound."""
-    versions = rows_of(connection, select(SchemaVersion).where(LABEL_SCHEMA.c.id == schema_id))
-    if not versions:
-        raise NotFound(f"no label schema {schema_id}")
-    return versions[0]
+    return get_row(connection, SchemaVersion, schema_id, "label schema")
 
 
 def schema_named(connection: Connection, title: str) -> SchemaVersion:
@@ -68,24 +65,21 @@ def schema_named(connection: Connection, title: str) -> SchemaVersion:
         select(SchemaVersion)
         .where(LABEL_SCHEMA.c.name == name)
         .order_by(LABEL_SCHEMA.c.number.desc())
-        .limit(1)
     )
-    versions = rows_of(
+    version = first_row(
         connection, query if number is None else query.where(LABEL_SCHEMA.c.number == int(number))
     )
-    if not versions:
-        names = (
-            connection.execute(select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name))
-            .scalars()
-            .all()
-        )
+    if version is None:
+        names = connection.scalars(
+            select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name)
+        ).all()
         known = (
             f"the schemas are {', '.join(names)}"
             if names
             else "store one with `judgeboard queue schema add FILE`"
         )
         raise NotFound(f"no label schema is called {title!r}: {known}")
-    return versions[0]
+    return version
 
 
 def list_schemas(connection: Connection) -> list[SchemaVersion]:

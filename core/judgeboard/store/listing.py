@@ -343,7 +343,7 @@ def occurring_values(
     values: list[str] = []
     while len(values) < _MOST_VALUES:
         further = [column > values[-1]] if values else []
-        value = connection.execute(select(func.min(column)).where(*conditions, *further)).scalar()
+        value = connection.scalar(select(func.min(column)).where(*conditions, *further))
         if value is None:
             break
         values.append(value)

@@ -176,7 +176,7 @@ def indexed_fields(connection: Connection) -> frozenset[str]:
         name = column("indexname", String())
         shown = table("pg_indexes", name, column("schemaname", String()))
         query = select(name).where(shown.c.schemaname == func.current_schema()).select_from(shown)
-    names = connection.execute(with_hidden_rows(query.where(name.startswith(_INDEX)))).scalars()
+    names = connection.scalars(with_hidden_rows(query.where(name.startswith(_INDEX))))
     return frozenset(each.removeprefix(_INDEX) for each in names)
 
 

@@ -29,7 +29,13 @@ from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import STATE_AFTER, each_judge_rules, is_current, is_worse
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of, rows_with
+from judgeboard.store.statements import (
+    CURRENT_OF_NAME,
+    OPEN,
+    count_rows,
+    record_of,
+    rows_with,
+)
 from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVIEW_FLAG
 
 _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
@@ -86,7 +92,7 @@ def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnE
     matching = [ClauseAdapter(worse).traverse(condition) for condition in own]
     other = exists().where(
         worse.c.response_id == FLAG.c.response_id,
-        worse.c.state == FlagState.OPEN.value,
+        worse.c.state == FlagState.OPEN,
         is_worse(worse, FLAG),
         *matching,
     )
@@ -102,7 +108,7 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
         .where(
             LEASE.c.reviewer_id == reviewer_id,
             LEASE.c.done.is_(True),
-            FLAG.c.state == FlagState.OPEN.value,
+            FLAG.c.state == FlagState.OPEN,
         )
     )
     unsure = (
@@ -118,9 +124,9 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
         .where(
             REVIEW.c.reviewer_id == reviewer_id,
             REVIEW.c.queue_item_id.is_(None),
-            REVIEW.c.decision.in_([decision.value for decision in STATE_AFTER]),
+            REVIEW.c.decision.in_(list(STATE_AFTER)),
             is_current(),
-            FLAG.c.state == FlagState.OPEN.value,
+            FLAG.c.state == FlagState.OPEN,
         )
     )
     done = [
@@ -138,8 +144,7 @@ def answers_done_by(connection: Connection, reviewer_id: int) -> int:
     done = _done_by(connection, reviewer_id)
     if done is None:
         return 0
-    query = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads, FLAG.c.id.in_(done))
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, FLAG, OPEN, FLAG.c.leads, FLAG.c.id.in_(done))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +195,7 @@ def flags_after(
     )
     for column, value in ((FLAG.c.rule, rule), (FLAG.c.source, source)):
         query = query if value is None else query.where(column == value)
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def queue_facets(connection: Connection) -> QueueFacets:

@@ -33,11 +33,7 @@ from judgeboard.store.reviews import is_current
 from judgeboard.store.runs import Counts
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import (
-    CURRENT_OF_VERSION,
-    LOGGED,
-    OPEN,
-)
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, OPEN, count_rows, number_of
 from judgeboard.store.tables import (
     CURRENT,
     FEEDBACK,
@@ -49,7 +45,7 @@ from judgeboard.store.tables import (
     VERSION,
 )
 
-_DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
+_DECIDED = (Decision.CONFIRM, Decision.DISMISS)
 _EARLIER = -1
 
 # Queries group by these column names, because PostgreSQL treats two equal expressions with
@@ -79,8 +75,8 @@ def count_open_flags(connection: Connection, *, before: datetime | None = None) 
     """Return the number of open flags, or of those that were raised before a time."""
     query = select(func.count()).select_from(FLAG).where(OPEN)
     if before is not None:
-        return int(connection.execute(query.where(FLAG.c.created_at < before)).scalar_one())
-    return int(connection.execute(by_index(query, FLAG, "ix_flag_open_rule")).scalar_one())
+        return number_of(connection, query.where(FLAG.c.created_at < before))
+    return number_of(connection, by_index(query, FLAG, "ix_flag_open_rule"))
 
 
 def day_counts(
@@ -103,7 +99,7 @@ def day_counts(
             func.max(case((OPEN, 1), else_=0)).label("is_open"),
         )
         .where(
-            FLAG.c.state != FlagState.SUPERSEDED.value,
+            FLAG.c.state != FlagState.SUPERSEDED,
             FLAG.c.response_id.in_(touched.union(select(closed.c.response_id))),
         )
         .group_by(FLAG.c.response_id)
@@ -116,7 +112,7 @@ def day_counts(
     answers = connection.execute(rows.group_by(flags.c.made, flags.c.is_open, _CLOSED)).all()
     decisions = _decisions(connection, reviewer_id, days)
     leading = select(func.count()).select_from(FLAG).where(OPEN, FLAG.c.leads)
-    now = connection.execute(by_index(leading, FLAG, "ix_flag_open_rule")).scalar_one()
+    now = number_of(connection, by_index(leading, FLAG, "ix_flag_open_rule"))
     counts = []
     for index, day in enumerate(days):
         today = [each for each in decisions if each.decided == index]
@@ -176,7 +172,7 @@ def _decides_since(days: Sequence[date]) -> list[ColumnElement[bool]]:
     return [
         REVIEW.c.at >= _start(days[0]),
         REVIEW.c.decision.in_(_DECIDED),
-        REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
+        REVIEW.c.stage.is_distinct_from(Stage.REVEALED),
         is_current(),
     ]
 
@@ -216,9 +212,9 @@ def work_state(connection: Connection, now: datetime) -> WorkState:
         decided_today=sum(
             each.n for each in _decisions(connection, None, [now.astimezone(UTC).date()])
         ),
-        last_flag_at=connection.execute(
+        last_flag_at=connection.scalar(
             select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)
-        ).scalar(),
+        ),
     )
 
 
@@ -318,12 +314,7 @@ class Grader:
 @kept_while_reading
 def count_log(connection: Connection, where: RowFilter | None = None) -> int:
     """Return the number of logged answers that match."""
-    query = (
-        select(func.count())
-        .select_from(RESPONSE)
-        .where(*response_conditions(connection, where or RowFilter()))
-    )
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, RESPONSE, *response_conditions(connection, where or RowFilter()))
 
 
 def count_labels(connection: Connection) -> dict[str, int]:
@@ -388,10 +379,7 @@ def count_without_groundedness(connection: Connection) -> dict[int, int]:
 def count_open_graded(connection: Connection) -> int:
     """Return the number of open flags on answers that a person graded: an imported grade closes no flag."""
     graded = exists().where(REVIEW.c.response_id == FLAG.c.response_id, is_current())
-    query = (
-        select(func.count()).select_from(FLAG).where(FLAG.c.state == FlagState.OPEN.value, graded)
-    )
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, FLAG, FLAG.c.state == FlagState.OPEN, graded)
 
 
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:

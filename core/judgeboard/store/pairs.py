@@ -70,7 +70,7 @@ def matching_pairs(connection: Connection, where: RowFilter) -> frozenset[int] |
     """Return the ids of the pairs that match; None if the filter is empty."""
     if where == RowFilter():
         return None
-    return frozenset(connection.execute(select(PAIR.c.id).where(*pair_conditions(where))).scalars())
+    return frozenset(connection.scalars(select(PAIR.c.id).where(*pair_conditions(where))))
 
 
 def ids_of_pairs(
@@ -414,7 +414,7 @@ def _names(connection: Connection, column: ColumnElement[Any]) -> list[str]:
         .group_by(column)
         .order_by(func.count().desc())
     )
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def _single(keys: IntArray) -> BoolArray:

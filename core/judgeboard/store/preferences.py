@@ -247,7 +247,7 @@ def pair_facts(connection: Connection) -> PairFacts:
         .where(
             REVIEW.c.pair_id.is_not(None),
             REVIEW.c.queue_item_id.is_not(None),
-            REVIEW.c.stage == Stage.ADJUDICATION.value,
+            REVIEW.c.stage == Stage.ADJUDICATION,
             is_current(),
         )
         .group_by(REVIEW.c.pair_id)
@@ -282,7 +282,7 @@ def dimensions_of_version(connection: Connection, version_id: int) -> frozenset[
         .join(CURRENT, CURRENT.c.judgment_id == JUDGMENT_SCORE.c.judgment_id)
         .where(CURRENT.c.judge_version_id == version_id, JUDGMENT_SCORE.c.value.is_not(None))
     )
-    return frozenset(connection.execute(query.distinct()).scalars())
+    return frozenset(connection.scalars(query.distinct()))
 
 
 def score_differences(

@@ -33,7 +33,9 @@ from judgeboard.store.statements import (
     any_row,
     batches,
     columns_of,
+    count_rows,
     listed,
+    number_of,
     record_of,
     rows_with,
 )
@@ -160,10 +162,8 @@ def add_drawn(
     return CreatedQueue(
         queue,
         len(new),
-        labelled=int(
-            connection.execute(
-                select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)
-            ).scalar_one()
+        labelled=number_of(
+            connection, select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)
         ),
     )
 
@@ -204,18 +204,16 @@ def count_matching(
 ) -> int:
     """Return how many answers or pairs a new queue with this filter can have, without a random sample."""
     if subject == PAIRS:
-        query = select(func.count()).select_from(PAIR).where(*_pair_conditions(where))
-    elif flagged_only:
+        return count_rows(connection, PAIR, *_pair_conditions(where))
+    if flagged_only:
         own, elsewhere = flag_conditions(connection, where)
         flagged = select(func.count(FLAG.c.response_id.distinct())).join(
             RESPONSE, RESPONSE.c.id == FLAG.c.response_id
         )
-        query = flagged.where(OPEN, *own, *elsewhere, RESPONSE.c.answer.is_not(None))
-    else:
-        query = (
-            select(func.count()).select_from(RESPONSE).where(*_answer_conditions(connection, where))
+        return number_of(
+            connection, flagged.where(OPEN, *own, *elsewhere, RESPONSE.c.answer.is_not(None))
         )
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, RESPONSE, *_answer_conditions(connection, where))
 
 
 def follow_queues(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
@@ -294,7 +292,7 @@ def count_sampled(connection: Connection, queue: Queue) -> tuple[int, int]:
     """Return how many randomly sampled answers are in a queue, and how many are missing for its sampling rate."""
     query = select(QUEUE_ITEM.c.sampled, func.count()).where(
         QUEUE_ITEM.c.queue_id == queue.id,
-        QUEUE_ITEM.c.state != ItemState.LEFT.value,
+        QUEUE_ITEM.c.state != ItemState.LEFT,
         QUEUE_ITEM.c.repeat_for.is_(None),
     )
     counts = {
@@ -328,8 +326,8 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
         .where(_own(queue))
         .subquery()
     )
-    types = connection.execute(select(stored.c.query_type).distinct()).scalars().all()
-    sources = connection.execute(select(stored.c.source).distinct()).scalars().all()
+    types = connection.scalars(select(stored.c.query_type).distinct()).all()
+    sources = connection.scalars(select(stored.c.source).distinct()).all()
     first, last = connection.execute(
         select(func.min(stored.c.asked_day), func.max(stored.c.asked_day))
     ).one()
@@ -360,7 +358,7 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     ]  # another transaction may have added some before they were locked
     chosen = [answer for answer in candidates if answer.response_id in free][:missing]
     in_order = select(QUEUE_ITEM.c.position).where(_own(queue)).order_by(QUEUE_ITEM.c.position)
-    existing = connection.execute(in_order).scalars().all()
+    existing = connection.scalars(in_order).all()
     new = []
     for answer in chosen:
         number = sampling_number(f"{queue.seed}:place", answer.source, answer.external_id)
@@ -582,7 +580,7 @@ def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collecti
     there = exists().where(
         QUEUE_ITEM.c.response_id == FLAG.c.response_id, QUEUE_ITEM.c.queue_id == queue.id
     )
-    is_open = FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN.value
+    is_open = FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN
     return any_row(connection, *is_open, FLAG.c.rule == RANDOM_SAMPLE, ~there)
 
 
@@ -591,21 +589,19 @@ def _still_sampled(connection: Connection, flag_ids: Collection[int]) -> set[int
     if not flag_ids:
         return set()
     query = select(FLAG.c.id).where(
-        FLAG.c.id.in_(flag_ids), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN.value
+        FLAG.c.id.in_(flag_ids), FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state == FlagState.OPEN
     )
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def _in_queue(connection: Connection, queue: Queue) -> set[int]:
     return set(
-        connection.execute(
+        connection.scalars(
             select(QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.queue_id == queue.id)
-        ).scalars()
+        )
     )
 
 
 def _own(queue: Queue) -> ColumnElement[bool]:
     first_time = and_(QUEUE_ITEM.c.sampled.is_(False), QUEUE_ITEM.c.repeat_for.is_(None))
-    return and_(
-        QUEUE_ITEM.c.queue_id == queue.id, first_time, QUEUE_ITEM.c.state != ItemState.LEFT.value
-    )
+    return and_(QUEUE_ITEM.c.queue_id == queue.id, first_time, QUEUE_ITEM.c.state != ItemState.LEFT)

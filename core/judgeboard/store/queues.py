@@ -26,7 +26,14 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.responses import QUESTION
 from judgeboard.store.reviewers import reviewers_by_id
-from judgeboard.store.statements import insert_or_skip, record_of, rows_of
+from judgeboard.store.statements import (
+    count_rows,
+    first_row,
+    get_row,
+    insert_or_skip,
+    record_of,
+    rows_of,
+)
 from judgeboard.store.tables import (
     LEASE,
     PAIR,
@@ -138,21 +145,20 @@ def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ..
 def insert_queue(connection: Connection, queue: Queue) -> Queue | None:
     """Store a queue and return it with its id, or None if a queue has its name already."""
     inserted = insert_or_skip(connection, QUEUE, "name").returning(QUEUE.c.id)
-    queue_id = connection.execute(inserted, queue.new_values()).scalar_one_or_none()
+    queue_id = connection.scalar(inserted, queue.new_values())
     return None if queue_id is None else queue_by_id(connection, queue_id)
 
 
 def find_queue(connection: Connection, name: str) -> Queue | None:
     """Return the queue with this name, or None."""
-    queues = rows_of(connection, select(Queue).where(QUEUE.c.name == name))
-    return queues[0] if queues else None
+    return first_row(connection, select(Queue).where(QUEUE.c.name == name))
 
 
 def queue_named(connection: Connection, name: str) -> Queue:
     """Return the queue of a name, or raise NotFound with the names of all queues."""
     queue = find_queue(connection, name)
     if queue is None:
-        names = connection.execute(select(QUEUE.c.name).order_by(QUEUE.c.name)).scalars().all()
+        names = connection.scalars(select(QUEUE.c.name).order_by(QUEUE.c.name)).all()
         there = (
             f"the queues are {', '.join(names)}"
             if names
@@ -164,8 +170,7 @@ def queue_named(connection: Connection, name: str) -> Queue:
 
 def queue_by_id(connection: Connection, queue_id: int) -> Queue:
     """Return a queue that is known to exist."""
-    (queue,) = rows_of(connection, select(Queue).where(QUEUE.c.id == queue_id))
-    return queue
+    return get_row(connection, Queue, queue_id, "queue")
 
 
 def list_queues(
@@ -174,7 +179,7 @@ def list_queues(
     """Return the queues: open ones first, then the newest first."""
     query = select(Queue).order_by(QUEUE.c.state.desc(), QUEUE.c.id.desc())
     if only_open:
-        query = query.where(QUEUE.c.state == QueueState.OPEN.value)
+        query = query.where(QUEUE.c.state == QueueState.OPEN)
     if subject is not None:
         query = query.where(QUEUE.c.subject == subject)
     return rows_of(connection, query)
@@ -182,7 +187,7 @@ def list_queues(
 
 def set_queue_state(connection: Connection, queue_id: int, state: QueueState) -> None:
     """Open or close a queue."""
-    connection.execute(update(QUEUE).where(QUEUE.c.id == queue_id).values(state=state.value))
+    connection.execute(update(QUEUE).where(QUEUE.c.id == queue_id).values(state=state))
 
 
 def assign(connection: Connection, queue_id: int, reviewer_ids: Sequence[int]) -> None:
@@ -205,13 +210,13 @@ def unassign(connection: Connection, queue_id: int, reviewer_ids: Collection[int
 def assignees(connection: Connection, queue_id: int) -> list[Reviewer]:
     """Return the people to whom a queue is assigned, by name. An unassigned queue is open to everybody."""
     ids = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
-    people = reviewers_by_id(connection, connection.execute(ids).scalars().all())
+    people = reviewers_by_id(connection, connection.scalars(ids).all())
     return sorted(people, key=lambda each: (each.name, each.origin))
 
 
 def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
     """Return the open queues that are assigned to each person (by id), the oldest first."""
-    is_open = QUEUE.c.state == QueueState.OPEN.value
+    is_open = QUEUE.c.state == QueueState.OPEN
     queues = {queue.id: queue for queue in rows_of(connection, select(Queue).where(is_open))}
     assigned = select(QUEUE_ASSIGNMENT.c.reviewer_id, QUEUE_ASSIGNMENT.c.queue_id).where(
         QUEUE_ASSIGNMENT.c.queue_id.in_(queues)
@@ -225,7 +230,7 @@ def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:
     """Return whether a person may take items from a queue: it is open to everybody, or assigned to them."""
     query = select(QUEUE_ASSIGNMENT.c.reviewer_id).where(QUEUE_ASSIGNMENT.c.queue_id == queue_id)
-    people = set(connection.execute(query).scalars())
+    people = set(connection.scalars(query))
     return not people or reviewer_id in people
 
 
@@ -268,7 +273,7 @@ def count_work(connection: Connection, queue_id: int, now: datetime) -> dict[int
         select(
             LEASE.c.reviewer_id,
             func.count(case((LEASE.c.done, 1))).label("done"),
-            func.count(case((REVIEW.c.decision == Decision.UNSURE.value, 1))).label("unsure"),
+            func.count(case((REVIEW.c.decision == Decision.UNSURE, 1))).label("unsure"),
             func.max(REVIEW.c.at).label("last"),
             func.count(case((_is_leased(now), 1))).label("leases"),
         )
@@ -376,16 +381,16 @@ def conflict_rows(
 def count_conflicts(connection: Connection, queue_id: int | None = None) -> int:
     """Return the number of open conflicts of a queue, or of all open queues."""
     conflicts = _open_conflicts(queue_id).subquery()
-    return connection.execute(select(func.count()).select_from(conflicts)).scalar_one()
+    return count_rows(connection, conflicts)
 
 
 def _open_conflicts(queue_id: int | None) -> Select[Any]:
-    is_open = select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value).correlate(None)
+    is_open = select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN).correlate(None)
     return _CONFLICTS.where(
         QUEUE_ITEM.c.queue_id.in_(is_open)
         if queue_id is None
         else QUEUE_ITEM.c.queue_id == queue_id,
-        QUEUE_ITEM.c.state == ItemState.CONFLICT.value,
+        QUEUE_ITEM.c.state == ItemState.CONFLICT,
     )
 
 
@@ -394,7 +399,7 @@ def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int) -
     reviewed = select(LEASE.c.queue_item_id).where(
         LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT.value, ItemState.ADJUDICATED.value))
+    differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT, ItemState.ADJUDICATED))
     query = (
         _CONFLICTS.where(QUEUE_ITEM.c.id.in_(reviewed), differed)
         .order_by(QUEUE_ITEM.c.id.desc())

@@ -123,7 +123,7 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
     if where.metadata:
         searches.append((with_metadata(connection, where), {"metadata": ()}))
     for search, without in searches:
-        few = connection.execute(search.limit(_FEW + 1)).scalars().all()
+        few = connection.scalars(search.limit(_FEW + 1)).all()
         if len(few) <= _FEW:
             wanted = few if where.response_ids is None else set(few) & set(where.response_ids)
             where, narrow = replace(where, **without, response_ids=tuple(wanted)), True
@@ -344,7 +344,7 @@ def rules_of(connection: Connection, ids: IntArray) -> dict[str, IntArray]:
     """Return the ids of the responses that have a flag of a rule, ascending, by rule; superseded flags do not count."""
     flagged = (
         FLAG.c.response_id.in_(listed(connection, ids.tolist())),
-        FLAG.c.state != FlagState.SUPERSEDED.value,
+        FLAG.c.state != FlagState.SUPERSEDED,
     )
     query = (
         select(FLAG.c.rule, FLAG.c.response_id)

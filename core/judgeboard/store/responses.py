@@ -30,6 +30,7 @@ from judgeboard.store.statements import (
     columns_of,
     insert_or_skip,
     listed,
+    number_of,
     record_of,
     rows_by_key,
     rows_with,
@@ -174,7 +175,7 @@ def imports_of(connection: Connection, response_ids: Collection[int]) -> set[int
     """Return the numbers of the imports that stored these responses; at most 1,000 at once."""
     number = RESPONSE.c.import_batch_id
     query = select(number).where(RESPONSE.c.id.in_(response_ids), number.is_not(None)).distinct()
-    return {*connection.execute(query).scalars()}
+    return {*connection.scalars(query)}
 
 
 def find_contents(
@@ -216,7 +217,7 @@ def _first_free_id(connection: Connection) -> int | None:
     """
     if connection.dialect.name != "sqlite":
         return None
-    withdrawn = connection.execute(select(func.max(WITHDRAWN_ROW.c.response_id))).scalar()
+    withdrawn = connection.scalar(select(func.max(WITHDRAWN_ROW.c.response_id)))
     return (
         None
         if withdrawn is None or withdrawn < last_response_id(connection)
@@ -258,7 +259,7 @@ def insert_feedback(
     forgotten = select(RESPONSE.c.id).where(
         RESPONSE.c.id.in_(known_ids), RESPONSE.c.answer.is_(None)
     )
-    without_comments = set(connection.execute(forgotten).scalars()) if known_ids else set()
+    without_comments = set(connection.scalars(forgotten)) if known_ids else set()
     last: dict[Giver, Feedback] = {}
     added: list[tuple[int, Feedback]] = []
     new: list[dict[str, Any]] = []
@@ -399,13 +400,13 @@ def next_by_id(query: Select[Any], after_id: int | None, *, limit: int) -> Selec
 
 def last_response_id(connection: Connection) -> int:
     """Return the highest id of a response, 0 if there is none."""
-    return int(connection.execute(select(func.coalesce(func.max(RESPONSE.c.id), 0))).scalar_one())
+    return number_of(connection, select(func.max(RESPONSE.c.id)))
 
 
 def last_logged_id(connection: Connection) -> int:
     """Return the highest id of a logged answer, 0 if there is none."""
-    logged = select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG.value)
-    return int(connection.execute(logged.order_by(RESPONSE.c.id.desc()).limit(1)).scalar() or 0)
+    logged = select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG)
+    return number_of(connection, logged.order_by(RESPONSE.c.id.desc()).limit(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,7 +454,7 @@ def log_answers(connection: Connection, source: str) -> list[LogAnswer]:
         select(*columns_of(LogAnswer, RESPONSE), RESPONSE.c.passages.is_not(None))
         .where(
             RESPONSE.c.source == source,
-            RESPONSE.c.kind == ResponseKind.LOG.value,
+            RESPONSE.c.kind == ResponseKind.LOG,
             RESPONSE.c.query != "",
             RESPONSE.c.answer.is_not(None),
         )

@@ -88,7 +88,7 @@ def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: boo
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
     """Return whether a person wants their decisions to imply labels; None if they have not been asked yet."""
     query = select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id)
-    return connection.execute(query).scalar_one_or_none()
+    return connection.scalar(query)
 
 
 def store_reviewer(

@@ -41,7 +41,14 @@ from judgeboard.flags.rules import RULES
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.sql_compiler import with_hidden_rows
-from judgeboard.store.statements import batches, columns_of, record_of, rows_of, rows_with
+from judgeboard.store.statements import (
+    batches,
+    columns_of,
+    first_row,
+    record_of,
+    rows_of,
+    rows_with,
+)
 from judgeboard.store.tables import (
     COMMENT,
     FLAG,
@@ -71,7 +78,7 @@ def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
     current again.
     """
     replaced = exists(select(_LATER.c.id).where(_LATER.c.replaces == review.c.id))
-    return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN.value), ~replaced)
+    return and_(review.c.decision.is_distinct_from(Decision.WITHDRAWN), ~replaced)
 
 
 def reviewed_by_others(
@@ -81,7 +88,7 @@ def reviewed_by_others(
     query = select(REVIEW.c.response_id).where(
         REVIEW.c.response_id.in_(response_ids), REVIEW.c.reviewer_id != reviewer_id, is_current()
     )
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id: int) -> set[int]:
@@ -92,7 +99,7 @@ def graded_by(connection: Connection, response_ids: Collection[int], reviewer_id
         is_current(),
         has_grade(),
     )
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def has_grade() -> ColumnElement[bool]:
@@ -273,15 +280,13 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
     query = select(RESPONSE.c.id).with_for_update(key_share=True, skip_locked=True)
     locked: set[int] = set()
     for batch in batches(sorted(response_ids)):
-        locked |= set(connection.execute(query.where(RESPONSE.c.id.in_(batch))).scalars())
+        locked |= set(connection.scalars(query.where(RESPONSE.c.id.in_(batch))))
     return locked
 
 
 def lock_flag(connection: Connection, flag_id: int) -> tuple[Flag, LockedResponse]:
     """Read a flag and its response and lock both; raise NotFound if there is none."""
-    response_id = connection.execute(
-        select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
-    ).scalar_one_or_none()
+    response_id = connection.scalar(select(FLAG.c.response_id).where(FLAG.c.id == flag_id))
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
     response = lock_response(connection, response_id)
@@ -294,7 +299,7 @@ def lock_flags(
     """Read and lock flags of locked responses, by id: these flags, or all open ones."""
     if flag_ids is not None and not flag_ids:
         return []
-    chosen = FLAG.c.state == FlagState.OPEN.value if flag_ids is None else FLAG.c.id.in_(flag_ids)
+    chosen = FLAG.c.state == FlagState.OPEN if flag_ids is None else FLAG.c.id.in_(flag_ids)
     query = select(Flag).where(FLAG.c.response_id.in_(response_ids), chosen)
     return rows_of(connection, query.order_by(FLAG.c.id).with_for_update())
 
@@ -302,9 +307,9 @@ def lock_flags(
 def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
     """Return the open flags of a response, which its caller has locked."""
     query = select(FLAG.c.id).where(
-        FLAG.c.response_id == response_id, FLAG.c.state == FlagState.OPEN.value
+        FLAG.c.response_id == response_id, FLAG.c.state == FlagState.OPEN
     )
-    return tuple(connection.execute(query.order_by(FLAG.c.id)).scalars())
+    return tuple(connection.scalars(query.order_by(FLAG.c.id)))
 
 
 def lock_reviewed(
@@ -369,7 +374,7 @@ def bulk_decisions(
 def newest_bulk(connection: Connection, reviewer_id: int) -> str | None:
     """Return the bulk action of a reviewer's newest review, None if that review is not a part of one."""
     own = select(REVIEW.c.bulk).where(REVIEW.c.reviewer_id == reviewer_id)
-    return connection.execute(own.order_by(REVIEW.c.id.desc()).limit(1)).scalar()
+    return connection.scalar(own.order_by(REVIEW.c.id.desc()).limit(1))
 
 
 def reviews_of_bulk(
@@ -541,7 +546,7 @@ def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> 
     for state in sorted(set(states.values())):
         changed = update(FLAG).values(state=state).returning(FLAG.c.response_id)
         for batch in batches([flag_id for flag_id, new in states.items() if new is state]):
-            response_ids.update(connection.execute(changed.where(FLAG.c.id.in_(batch))).scalars())
+            response_ids.update(connection.scalars(changed.where(FLAG.c.id.in_(batch))))
     mark_leading_flags(connection, sorted(response_ids))
 
 
@@ -557,12 +562,12 @@ def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> N
     """Mark the worst open flag of each response as leading: the queue lists an answer with its leading flag."""
     leads = ~exists().where(
         _WORSE.c.response_id == FLAG.c.response_id,
-        _WORSE.c.state == FlagState.OPEN.value,
+        _WORSE.c.state == FlagState.OPEN,
         is_worse(_WORSE, FLAG),
     )
     wrong = (
         update(FLAG)
-        .where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads)
+        .where(FLAG.c.state == FlagState.OPEN, FLAG.c.leads != leads)
         .values(leads=leads)
     )
     for batch in batches(response_ids):
@@ -611,7 +616,7 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
         exists().where(
             newer.c.response_id == FLAG.c.response_id,
             newer.c.rule == FLAG.c.rule,
-            newer.c.state == FlagState.OPEN.value,
+            newer.c.state == FlagState.OPEN,
             newer.c.id > FLAG.c.id,
             or_(
                 FLAG.c.rule.not_in(each_judge_rules()),
@@ -717,13 +722,13 @@ def find_comment(
     One of the three is given.
     """
     query = select(Comment).where(_with_one_of(COMMENT, comment_id, request_key, replaces))
-    return next(iter(rows_of(connection, query)), None)
+    return first_row(connection, query)
 
 
 def insert_comment(connection: Connection, comment: Comment) -> int:
     """Write a comment and return its id."""
     inserted = insert(COMMENT).returning(COMMENT.c.id)
-    return int(connection.execute(inserted, comment.new_values()).scalar_one())
+    return int(connection.scalar(inserted, comment.new_values()))
 
 
 class Correction(NamedTuple):
@@ -736,7 +741,7 @@ class Correction(NamedTuple):
 def corrections(connection: Connection) -> dict[int, Correction]:
     """Return the corrected answers by response: that of its adjudication, otherwise that of its latest review."""
     confirmed = exists().where(
-        FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED.value
+        FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED
     )
     query = (
         select(
@@ -750,7 +755,7 @@ def corrections(connection: Connection) -> dict[int, Correction]:
             is_current(),
             ~is_test(),
         )
-        .order_by(case((REVIEW.c.stage == Stage.ADJUDICATION.value, 1), else_=0), REVIEW.c.id)
+        .order_by(case((REVIEW.c.stage == Stage.ADJUDICATION, 1), else_=0), REVIEW.c.id)
     )
     found: dict[int, Correction] = {}
     for response_id, text, is_case in connection.execute(query):

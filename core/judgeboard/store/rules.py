@@ -10,7 +10,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.columns import table_of
 from judgeboard.store.events import record_event
 from judgeboard.store.jobs import wake_workers
-from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.statements import get_row, insert_or_skip, rows_of
 from judgeboard.store.tables import PushTarget, Rule
 
 R = TypeVar("R", bound=Rule)
@@ -21,7 +21,7 @@ def list_rules(connection: Connection, rules: type[R]) -> list[R]:
     table = table_of(rules)
     # Another judge gives a judging rule a new id, and keeps the time when the rule was added: so
     # the time comes first.
-    listed = select(rules).where(table.c.state != RuleState.REMOVED.value)
+    listed = select(rules).where(table.c.state != RuleState.REMOVED)
     return rows_of(connection, listed.order_by(table.c.at, table.c.id))
 
 
@@ -32,10 +32,7 @@ def active_rules(connection: Connection, rules: type[R]) -> list[R]:
 
 def get_rule(connection: Connection, rules: type[R], rule_id: int) -> R:
     """Return a rule by id, also a removed one, or raise NotFound."""
-    with_id = rows_of(connection, select(rules).where(table_of(rules).c.id == rule_id))
-    if not with_id:
-        raise NotFound(f"no {rules.kind.noun} {rule_id}")
-    return with_id[0]
+    return get_row(connection, rules, rule_id, rules.kind.noun)
 
 
 def rule_named(connection: Connection, rules: type[R], name: str) -> R:
@@ -50,7 +47,7 @@ def insert_rule(connection: Connection, row: R) -> R:
     """Store a rule and return it with its id; raise BadInput if another one has its name."""
     kind, table = row.kind, table_of(type(row))
     inserted = insert_or_skip(connection, table).returning(table.c.id)
-    rule_id = connection.execute(inserted, row.new_values()).scalar()
+    rule_id = connection.scalar(inserted, row.new_values())
     if rule_id is None:
         raise BadInput(
             f"another {kind.noun} has the name {row.name!r} already: choose another name, or remove "
@@ -67,7 +64,7 @@ def set_rule_state(
 ) -> None:
     """Pause, resume or remove a rule, whose problem counts as solved. Workers notice within a second."""
     state_of = table_of(type(rule)).c.state
-    unlike = state_of != RuleState.REMOVED.value, state_of != state.value
+    unlike = state_of != RuleState.REMOVED, state_of != state.value
     values: dict[str, object] = {"state": state.value, "problem": None}
     if isinstance(rule, PushTarget):  # a resumed one is pushed to at once
         values["next_at"] = now
@@ -84,7 +81,7 @@ def take_rule(
     """Store that a worker takes a rule now, in the column ``taken``; return False if another did since it was read."""
     table = table_of(type(row))
     unchanged = table.c[taken].is_not_distinct_from(getattr(row, taken))
-    is_active = table.c.state == RuleState.ACTIVE.value
+    is_active = table.c.state == RuleState.ACTIVE
     return update_rule(connection, row, is_active, unchanged, **{taken: now}, **values)
 
 

@@ -21,7 +21,7 @@ from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import next_by_id
-from judgeboard.store.statements import columns_of, record_of, rows_with
+from judgeboard.store.statements import columns_of, count_rows, record_of, rows_with
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, STEP_TABLES, VERSION
 from judgeboard.text import EXPECTED
 
@@ -55,16 +55,9 @@ def count_missing(
 ) -> int:
     """Return how many judgments by the version are missing so that each of these answers has ``repeats``."""
     conditions = _meant(connection, where, up_to)
-    answers = connection.execute(
-        select(func.count()).select_from(RESPONSE).where(*conditions)
-    ).scalar_one()
-    stored = (
-        select(func.count())
-        .select_from(JUDGMENT)
-        .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
-        .where(*_of(version_id, repeats), *conditions)
-    )
-    return int(answers) * repeats - int(connection.execute(stored).scalar_one())
+    of_answers = JUDGMENT.join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+    stored = count_rows(connection, of_answers, *_of(version_id, repeats), *conditions)
+    return count_rows(connection, RESPONSE, *conditions) * repeats - stored
 
 
 def next_answers(
@@ -72,7 +65,7 @@ def next_answers(
 ) -> list[int]:
     """Return the next answers by id: after ``after_id`` and up to ``up_to``."""
     query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to))
-    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
+    return list(connection.scalars(next_by_id(query, after_id, limit=limit)))
 
 
 def missing_repeats(
@@ -119,7 +112,7 @@ def call_history(connection: Connection, kind: str, model: str | None) -> list[f
     versions = select(VERSION.c.id).where(
         VERSION.c.kind == kind, VERSION.c.model.is_not_distinct_from(model)
     )
-    newest = connection.execute(versions.order_by(VERSION.c.id.desc()).limit(1)).scalar()
+    newest = connection.scalar(versions.order_by(VERSION.c.id.desc()).limit(1))
     latest = (
         select(JUDGMENT.c.prompt_tokens, JUDGMENT.c.completion_tokens, JUDGMENT.c.latency_ms)
         .where(JUDGMENT.c.judge_version_id == newest)
@@ -176,7 +169,7 @@ def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
             func.count().label("steps"),
             func.min(steps.c.id).label("first_id"),
         )
-        .where(steps.c.run_id == run_id, steps.c.status != Status.OK.value)
+        .where(steps.c.run_id == run_id, steps.c.status != Status.OK)
         .group_by(steps.c.status, reason)
         .subquery()
     )

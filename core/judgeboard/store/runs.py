@@ -19,14 +19,21 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import RunState, Status, StepRecord
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import refuse_retired
 from judgeboard.store.responses import last_response_id, next_by_id
-from judgeboard.store.statements import NOT_OK, any_row, rows_of
+from judgeboard.store.statements import (
+    NOT_OK,
+    any_row,
+    count_rows,
+    first_row,
+    get_row,
+    rows_of,
+)
 from judgeboard.store.tables import (
     ANCHOR_JUDGMENT,
     JUDGMENT,
@@ -108,19 +115,14 @@ class Selection:
 def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[int]:
     """Return the ids of the first responses of a filter."""
     query = select(RESPONSE.c.id).where(*response_conditions(connection, where))
-    return list(connection.execute(query.order_by(RESPONSE.c.id).limit(limit)).scalars())
+    return list(connection.scalars(query.order_by(RESPONSE.c.id).limit(limit)))
 
 
 def count_unasked(
     connection: Connection, version_id: int, selection: Selection, run_id: int | None = None
 ) -> int:
     """Return the number of responses that are left to judge; ``run_id`` is None before the run starts."""
-    query = (
-        select(func.count())
-        .select_from(RESPONSE)
-        .where(*unasked(connection, version_id, selection, run_id))
-    )
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, RESPONSE, *unasked(connection, version_id, selection, run_id))
 
 
 def unasked(
@@ -148,7 +150,7 @@ def unasked(
         )
         conditions += [
             RESPONSE.c.id.in_(failed),
-            latest.limit(1).scalar_subquery() != Status.OK.value,
+            latest.limit(1).scalar_subquery() != Status.OK,
         ]
     if run_id is not None and selection.mode is AskMode.ANCHORS:
         asked = ANCHOR_JUDGMENT.c
@@ -183,7 +185,7 @@ IMPORT = "import"
 """The kind of runs of verdicts that other programs made."""
 RECEIVED = {"received": True}
 """The question of import runs whose verdicts were sent one by one, and not in a file."""
-RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPED.value)
+RESUMABLE = (RunState.RUNNING, RunState.INTERRUPTED, RunState.STOPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +268,7 @@ def start_or_continue_run(
         if limit is None:
             return _as_json(selection), count_unasked(connection, version.id, selection)
         query = select(RESPONSE.c.id).where(*unasked(connection, version.id, selection, None))
-        first = connection.execute(next_by_id(query, None, limit=limit)).scalars().all()
+        first = connection.scalars(next_by_id(query, None, limit=limit)).all()
         return _as_json(replace(selection, up_to=first[-1] if first else 0)), len(first)
 
     return start_or_continue_method_run(
@@ -372,7 +374,7 @@ def last_asked_run(connection: Connection, version_id: int) -> Run | None:
     asked = select(Run).where(
         RUN.c.judge_version_id == version_id, RUN.c.endpoint_host.is_not(None)
     )
-    return next(iter(rows_of(connection, asked.order_by(RUN.c.id.desc()).limit(1))), None)
+    return first_row(connection, asked.order_by(RUN.c.id.desc()))
 
 
 def start_import_run(
@@ -416,7 +418,7 @@ def run_of_today(
         RUN.c.judge_version_id == version.id,
         RUN.c.actor == actor,
         RUN.c.started_at >= today,
-        RUN.c.state == RunState.DONE.value,
+        RUN.c.state == RunState.DONE,
         RUN.c.endpoint_host == destination.endpoint_host,
     )
     for run in rows_of(connection, same.order_by(RUN.c.id)):
@@ -447,7 +449,7 @@ def finish_run(
     """Store the end of a run."""
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or utc_now()}
     ended = update(RUN).where(RUN.c.id == run_id).values(end).returning(RUN.c.actor)
-    actor = connection.execute(ended).scalar_one()
+    actor = connection.scalar(ended)
     record_event(
         connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now
     )
@@ -479,10 +481,7 @@ def select_asks(
 
 def get_run(connection: Connection, run_id: int) -> Run:
     """Return a run, or raise NotFound."""
-    runs = rows_of(connection, select(Run).where(RUN.c.id == run_id))
-    if not runs:
-        raise NotFound(f"no run {run_id}")
-    return runs[0]
+    return get_row(connection, Run, run_id, "run")
 
 
 def running_runs(connection: Connection, version_ids: Collection[int]) -> list[Run]:
@@ -556,9 +555,7 @@ def run_counts(
 
 def insert_run(connection: Connection, run: Run) -> Run:
     """Store a new run and return it."""
-    inserted = connection.execute(
-        insert(RUN).returning(RUN.c.id), run.model_dump(exclude={"id"})
-    ).scalar_one()
+    inserted = connection.scalar(insert(RUN).returning(RUN.c.id), run.model_dump(exclude={"id"}))
     details = {
         "run": inserted,
         "kind": run.kind,

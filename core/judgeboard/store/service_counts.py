@@ -17,7 +17,7 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Cou
             or_(RUN.c.finished_at.is_(None), RUN.c.finished_at >= since),
             RUN.c.kind != "import",
         )
-        run_ids = connection.execute(select(RUN.c.id).where(*running)).scalars().all()
+        run_ids = connection.scalars(select(RUN.c.id).where(*running)).all()
         keys = VERSION.c.name, steps.c.status
         cost_micro = steps.c.cost_micro
         query = (

@@ -44,7 +44,7 @@ _FIRST_JUDGE = select(VERSION.c.name).where(
     == select(JUDGMENT.c.judge_version_id)
     .where(
         exists().where(
-            RESPONSE.c.id == JUDGMENT.c.response_id, RESPONSE.c.kind == ResponseKind.LOG.value
+            RESPONSE.c.id == JUDGMENT.c.response_id, RESPONSE.c.kind == ResponseKind.LOG
         ),
         JUDGMENT.c.judge_version_id.not_in(
             select(VERSION.c.id).where(VERSION.c.kind.in_(_NEVER_FIRST))
@@ -194,7 +194,7 @@ def remembered_mapping(connection: Connection, source: str) -> dict[str, Any] | 
         .where(SETTING.c.key == f"{_MAPPING}{source}")
         .order_by(SETTING.c.id.desc())
     )
-    return connection.execute(query.limit(1)).scalar()
+    return connection.scalar(query.limit(1))
 
 
 def check_query_types(connection: Connection, setting: str, types: Collection[str]) -> None:
@@ -229,4 +229,4 @@ def setting_origins(connection: Connection) -> list[SettingLine]:
 @kept_while_reading
 def _first_judge(connection: Connection) -> str | None:
     # The primary judge does not depend on hidden rows.
-    return connection.execute(with_hidden_rows(_FIRST_JUDGE)).scalar_one_or_none()
+    return connection.scalar(with_hidden_rows(_FIRST_JUDGE))

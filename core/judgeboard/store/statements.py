@@ -14,6 +14,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    Executable,
     Float,
     FromClause,
     Select,
@@ -31,9 +32,11 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import SQLModel
 
+from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray
+from judgeboard.store.columns import Row, table_of
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     Insertion: TypeAlias = sqlite.Insert | postgresql.Insert
 
 
+K = TypeVar("K")
+R = TypeVar("R", bound=Row)
 T = TypeVar("T")
 
 AT_ONCE = 1_000
@@ -79,6 +84,16 @@ def below_cut(
 def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:
     """Return whether any row of the tables in these conditions meets all of them."""
     return connection.execute(select(1).where(*conditions).limit(1)).first() is not None
+
+
+def number_of(connection: Connection, query: Executable) -> int:
+    """Return the one number that a query selects, 0 for NULL or without a row."""
+    return int(connection.scalar(query) or 0)
+
+
+def count_rows(connection: Connection, table: FromClause, *conditions: ColumnElement[bool]) -> int:
+    """Return the number of rows of a table that meet all conditions."""
+    return number_of(connection, select(func.count()).select_from(table).where(*conditions))
 
 
 def rows_by_key(
@@ -153,6 +168,27 @@ def rows_of(connection: Connection, query: Select[T]) -> list[T]:
         connection
     ) as session:  # a new one for each read: a kept one returns rows that were hidden since
         return list(session.scalars(query))
+
+
+def first_row(connection: Connection, query: Select[T]) -> T | None:
+    """Return the first row of a query as an instance of its class (`rows_of`), None without a row."""
+    return next(iter(rows_of(connection, query.limit(1))), None)
+
+
+def get_row(connection: Connection, row: type[R], id_: Any, noun: str) -> R:
+    """Return the row of a table with this id, or raise NotFound with the ``noun``."""
+    found = first_row(connection, select(row).where(table_of(row).c.id == id_))
+    if found is None:
+        raise NotFound(f"no {noun} {id_}")
+    return found
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Return the values of each key, in their order."""
+    groups: dict[K, list[T]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def record_of(cls: type[T], row: Any, **values: object) -> T:

@@ -39,7 +39,7 @@ from judgeboard.store.responses import (
     key_of,
 )
 from judgeboard.store.settings import primary_judge, rules_in_force
-from judgeboard.store.statements import batches, rows_of
+from judgeboard.store.statements import batches, first_row, rows_of
 from judgeboard.store.tables import IMPORT_BATCH, RESPONSE, ImportBatch, StoredVersion
 from judgeboard.store.traces import take_feedback
 from judgeboard.text import storable
@@ -309,9 +309,7 @@ def start_batch(
         "actor": by,
         "at": now,
     }
-    batch_id = int(
-        connection.execute(insert(IMPORT_BATCH).returning(IMPORT_BATCH.c.id), row).scalar_one()
-    )
+    batch_id = int(connection.scalar(insert(IMPORT_BATCH).returning(IMPORT_BATCH.c.id), row))
     record_event(connection, "start_import", by, details={"batch": batch_id, "kind": kind}, now=now)
     return batch_id
 
@@ -325,7 +323,7 @@ def finish_batch(
         .where(IMPORT_BATCH.c.id == batch_id)
         .values(counts=counts, finished_at=now)
     )
-    actor = connection.execute(ended.returning(IMPORT_BATCH.c.actor)).scalar_one()
+    actor = connection.scalar(ended.returning(IMPORT_BATCH.c.actor))
     record_event(connection, "finish_import", actor, details={"batch": batch_id, **counts}, now=now)
 
 
@@ -334,7 +332,7 @@ def same_file_before(connection: Connection, sha256: str, kind: str) -> datetime
     same_file = (IMPORT_BATCH.c.sha256 == sha256) & (IMPORT_BATCH.c.kind == kind)
     complete = IMPORT_BATCH.c.finished_at.is_not(None) & IMPORT_BATCH.c.undone_at.is_(None)
     query = select(IMPORT_BATCH.c.at).where(same_file, complete)
-    return connection.execute(query.order_by(IMPORT_BATCH.c.id.desc()).limit(1)).scalar()
+    return connection.scalar(query.order_by(IMPORT_BATCH.c.id.desc()).limit(1))
 
 
 def list_batches(connection: Connection) -> list[ImportBatch]:
@@ -348,13 +346,11 @@ def import_in_progress(connection: Connection, since: datetime) -> ImportBatch |
     One that broke off has no end either, so it is returned only until then.
     """
     unfinished = IMPORT_BATCH.c.finished_at.is_(None) & IMPORT_BATCH.c.undone_at.is_(None)
-    batches = rows_of(
-        connection,
-        select(ImportBatch).where(unfinished).order_by(IMPORT_BATCH.c.id.desc()).limit(1),
+    batch = first_row(
+        connection, select(ImportBatch).where(unfinished).order_by(IMPORT_BATCH.c.id.desc())
     )
-    if not batches:
+    if batch is None:
         return None
-    batch = batches[0]
     latest = (
         select(RESPONSE.c.imported_at, RESPONSE.c.import_batch_id)
         .order_by(RESPONSE.c.id.desc())

@@ -39,6 +39,7 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.queues import ANSWERS, list_queues
+from judgeboard.store.responses import last_response_id
 from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.settings import thresholds
 from judgeboard.store.sql_compiler import by_index
@@ -130,7 +131,7 @@ def judged_answers(
             CURRENT.c.response_id,
             func.coalesce(CURRENT.c.quality, 0),
             case(
-                (CURRENT.c.label == Label.HALLUCINATED.value, literal(BAD)),
+                (CURRENT.c.label == Label.HALLUCINATED, literal(BAD)),
                 (CURRENT.c.label.is_not(None), literal(GOOD)),
                 (CURRENT.c.groundedness.is_(None), literal(UNUSABLE)),
                 (below_cut(CURRENT.c.groundedness, CURRENT.c.query_type, cuts), literal(BAD)),
@@ -158,7 +159,7 @@ def judged_answers(
         # Both conditions: SQLite uses the partial index for the first, and prefers it to others for
         # the second.
         NOT_OK,
-        JUDGMENT.c.status.in_([each.value for each in Status if each is not Status.OK]),
+        JUDGMENT.c.status.in_([each for each in Status if each is not Status.OK]),
         ~select(CURRENT.c.response_id).where(*answered).exists(),
         *among_ids(JUDGMENT.c.response_id),
     )
@@ -214,7 +215,7 @@ def _flagged(connection: Connection, ids: IntArray | None) -> tuple[IntArray, In
     if ids is not None:  # SQLite would otherwise read all flags by the index of their share
         of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
         query = by_index(of_ids, FLAG, "ix_flag_response")
-    drawn = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value)
+    drawn = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED)
     picked_ids, drawn_ids = (
         read_numbers(connection, query.where(each))[1][0] for each in (PICKED, drawn)
     )
@@ -252,7 +253,7 @@ def open_in_random_order(connection: Connection) -> dict[str, IntArray]:
     """Return the ids of the answers that open queues in random order still wait for, by the name of the queue."""
     queues = filter(_is_random, list_queues(connection, only_open=True, subject=ANSWERS))
     waiting = select(QUEUE_ITEM.c.response_id).where(
-        QUEUE_ITEM.c.state == ItemState.OPEN.value,
+        QUEUE_ITEM.c.state == ItemState.OPEN,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.test.is_(False),
     )
@@ -321,7 +322,7 @@ def _last_logged(connection: Connection, at: datetime) -> int:
     """
     low, high = (
         0,
-        connection.execute(select(func.coalesce(func.max(RESPONSE.c.id), 0))).scalar_one(),
+        last_response_id(connection),
     )
     while low < high:
         middle = (low + high + 1) // 2
@@ -380,7 +381,7 @@ class Undecided:
 def undecided_answers(connection: Connection) -> Undecided:
     """Return the answers that people did not decide. They may have labels by other people."""
     unsure = select(REVIEW.c.response_id).where(
-        REVIEW.c.decision == Decision.UNSURE.value,
+        REVIEW.c.decision == Decision.UNSURE,
         REVIEW.c.response_id.is_not(None),
         is_current(),
         ~is_test(),

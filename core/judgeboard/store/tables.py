@@ -44,18 +44,13 @@ from judgeboard.store.columns import (
     OF_PAIR,
     BigId,
     JsonData,
-    JsonFilter,
     JsonRecord,
-    JsonTuple,
     JsonValue,
-    RoleText,
     Row,
     Step,
     Stored,
-    Utc,
     column,
     covering_index,
-    one_of,
     partial,
     row_of,
     score_ranges,
@@ -81,10 +76,10 @@ class ImportBatch(Stored, table=True):
     kind: str
     actor: str
     sha256: str | None = column(changes=True)
-    at: datetime = column(Utc)
-    counts: dict[str, Any] | None = column(JsonValue, changes=True)
-    finished_at: datetime | None = column(Utc, changes=True)
-    undone_at: datetime | None = column(Utc, changes=True)
+    at: datetime
+    counts: dict[str, Any] | None = column(changes=True)
+    finished_at: datetime | None = column(changes=True)
+    undone_at: datetime | None = column(changes=True)
 
 
 IMPORT_BATCH = table_of(ImportBatch)
@@ -95,8 +90,8 @@ class Response(Stored, table=True):
 
     of_responses = "OLD.id"
 
-    kind: ResponseKind = column(one_of(ResponseKind, "kind"), default=ResponseKind.LOG)
-    derived_from: int | None = column(BigId, refers="response")
+    kind: ResponseKind = column(default=ResponseKind.LOG)
+    derived_from: int | None = column(refers="response")
     source: str
     external_id: str
     query_type: str = column(completed=True)
@@ -105,10 +100,10 @@ class Response(Stored, table=True):
     answer: str | None = column(forgotten=True, completed=True)
     generator_model: str | None = column(completed=True)
     reference: str | None = column(forgotten=True, completed=True)
-    passages: tuple[Any, ...] | None = column(JsonTuple, forgotten=True, completed=True)
+    passages: tuple[Any, ...] | None = column(forgotten=True, completed=True)
     generator_cost: float | None = column(completed=True, comment="In the currency of the log.")
     messages: JsonData | None = column(JsonValue, forgotten=True, completed=True)
-    asked_at: datetime | None = column(Utc, completed=True)
+    asked_at: datetime | None = column(completed=True)
     asked_day: int | None = column(completed=True, comment="Days since 1970-01-01, UTC.")
     extra: JsonData = column(
         JsonValue,
@@ -120,8 +115,8 @@ class Response(Stored, table=True):
     evidence_group: int = column(
         BigId, completed=True, comment="Equal for equal query and passages."
     )
-    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
-    imported_at: datetime = column(Utc)
+    import_batch_id: int | None = column(refers="import_batch", exported=False)
+    imported_at: datetime
 
     __table_args__ = (
         UniqueConstraint("source", "external_id"),
@@ -159,7 +154,7 @@ class AnswerFact(Row, table=True):
 
     is_free = True
 
-    response_id: int = column(BigId, refers="response", primary_key=True)
+    response_id: int = column(refers="response", primary_key=True)
     rule_version: int
     is_right_refusal: bool | None = column(
         forgotten=True, comment="It only declines, and no passage fits its question."
@@ -179,13 +174,13 @@ class UserFeedback(Stored, table=True):
 
     of_responses = "OLD.response_id"
 
-    response_id: int = column(BigId, refers="response", index=True)
-    kind: FeedbackKind = column(one_of(FeedbackKind, "kind"))
+    response_id: int = column(refers="response", index=True)
+    kind: FeedbackKind
     value: float
     user: str | None
-    at: datetime | None = column(Utc)
-    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
-    imported_at: datetime = column(Utc)
+    at: datetime | None
+    import_batch_id: int | None = column(refers="import_batch", exported=False)
+    imported_at: datetime
     comment: str | None = column(forgotten=True)
 
     __table_args__ = (
@@ -218,8 +213,8 @@ class StoredVersion(Stored, table=True):
     model: str | None = column(default=None)
     prompt: str | None = column(default=None)
     prompt_hash: str | None = column(default=None)
-    params: dict[str, Any] = column(JsonValue, default_factory=dict)
-    created_at: datetime = column(Utc)
+    params: dict[str, Any] = column(default_factory=dict)
+    created_at: datetime
 
     __table_args__ = (
         UniqueConstraint("fingerprint"),
@@ -241,14 +236,14 @@ class Run(Stored, table=True):
     has_hidden_rows = False
 
     kind: str = column(comment="judge, rejudge, import or the name of a method.")
-    judge_version_id: int | None = column(BigId, refers="judge_version", index=True)
-    filter: dict[str, Any] = column(JsonValue, default_factory=dict)
+    judge_version_id: int | None = column(refers="judge_version", index=True)
+    filter: dict[str, Any] = column(default_factory=dict)
     actor: str
     endpoint_host: str | None = column(default=None, changes=True)
     selected: int | None = column(default=None, changes=True)
-    started_at: datetime = column(Utc)
-    finished_at: datetime | None = column(Utc, default=None, changes=True)
-    state: RunState = column(one_of(RunState, "state"), default=RunState.RUNNING, changes=True)
+    started_at: datetime
+    finished_at: datetime | None = column(default=None, changes=True)
+    state: RunState = column(default=RunState.RUNNING, changes=True)
     why_stopped: str | None = column(default=None, changes=True)
     provider: str | None = column(default=None, changes=True)
     base_url: str | None = column(
@@ -256,7 +251,7 @@ class Run(Stored, table=True):
         changes=True,
         comment="Address of the judge's endpoint, without user, password and query.",
     )
-    import_batch_id: int | None = column(BigId, refers="import_batch", default=None, exported=False)
+    import_batch_id: int | None = column(refers="import_batch", default=None, exported=False)
 
 
 RUN = table_of(Run)
@@ -268,13 +263,13 @@ class Judgment(Step, table=True):
     is_recorded = True
     of_responses = "OLD.response_id"
 
-    response_id: int = column(BigId, refers="response", reads=True)
-    judge_version_id: int = column(BigId, refers="judge_version")
+    response_id: int = column(refers="response", reads=True)
+    judge_version_id: int = column(refers="judge_version")
     ask: int = column(default=0)
     repeat: int = column(default=0)
     groundedness: float | None
     quality: int | None
-    label: Label | None = column(one_of(Label, "label"))
+    label: Label | None
     reasoning: str | None = column(forgotten=True)
     claims: JsonData | None = column(JsonValue, forgotten=True)
 
@@ -308,7 +303,7 @@ class JudgmentScore(Stored, table=True):
 
     of_responses = "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id"
 
-    judgment_id: int = column(BigId, refers="judgment", index=True)
+    judgment_id: int = column(refers="judgment", index=True)
     dimension: str
     scale: str
     value: float | None
@@ -323,9 +318,9 @@ class CurrentJudgment(Row, table=True):
 
     is_free = True
 
-    judge_version_id: int = column(BigId, refers="judge_version", primary_key=True)
-    response_id: int = column(BigId, refers="response", primary_key=True)
-    judgment_id: int = column(BigId, refers="judgment")
+    judge_version_id: int = column(refers="judge_version", primary_key=True)
+    response_id: int = column(refers="response", primary_key=True)
+    judgment_id: int = column(refers="judgment")
     judge_kind: str
     judge_name: str
     is_current: bool
@@ -420,7 +415,7 @@ _OF_OPEN_FLAG = (
 class Flag(Stored, table=True):
     """A reason to look at a response; only two columns change: `state`, and `leads` (the worst open flag)."""
 
-    response_id: int = column(BigId, refers="response", reads=True)
+    response_id: int = column(refers="response", reads=True)
     query_type: str
     source: str
     rule: str
@@ -429,16 +424,16 @@ class Flag(Stored, table=True):
     judge_name: str | None
     groundedness: float | None = column(comment="Of the primary judge, when the flag was raised.")
     quality: int | None
-    judgment_id: int | None = column(BigId, refers="judgment")
+    judgment_id: int | None = column(refers="judgment")
     auto_score: float | None
     params: JsonData = column(JsonValue, default_factory=dict)
     details: JsonData = column(JsonValue, default_factory=dict)
     severity: float
     inclusion_probability: float = column(default=1.0)
-    decided_before_id: int | None = column(BigId, refers="flag")
-    state: FlagState = column(one_of(FlagState, "state"), default=FlagState.OPEN, changes=True)
+    decided_before_id: int | None = column(refers="flag")
+    state: FlagState = column(default=FlagState.OPEN, changes=True)
     leads: bool = column(default=True, changes=True, comment="The worst open flag of its answer.")
-    created_at: datetime = column(Utc)
+    created_at: datetime
 
     __table_args__ = (
         CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
@@ -494,14 +489,14 @@ class Pair(Stored, table=True):
     query_type: str
     content_hash: str
     question: str | None = column(forgotten=True, comment="Null only after `judgeboard db forget`.")
-    options: tuple[Any, ...] | None = column(JsonTuple, forgotten=True)
+    options: tuple[Any, ...] | None = column(forgotten=True)
     reference: str | None = column(forgotten=True)
-    response_a_id: int | None = column(BigId, refers="response", reads=True)
-    response_b_id: int | None = column(BigId, refers="response", reads=True)
-    gold: Preference | None = column(one_of(Preference, "gold"))
+    response_a_id: int | None = column(refers="response", reads=True)
+    response_b_id: int | None = column(refers="response", reads=True)
+    gold: Preference | None
     extra: JsonData = column(JsonValue, default_factory=dict, forgotten=True)
-    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
-    imported_at: datetime = column(Utc)
+    import_batch_id: int | None = column(refers="import_batch", exported=False)
+    imported_at: datetime
 
     __table_args__ = (
         UniqueConstraint("source", "external_id"),
@@ -527,21 +522,20 @@ class Queue(Stored, QueueOptions, table=True):
     has_hidden_rows = False
 
     name: str
-    filter: RowFilter = column(JsonFilter, default_factory=RowFilter)
-    state: QueueState = column(one_of(QueueState, "state"), default=QueueState.OPEN, changes=True)
+    filter: RowFilter = column(default_factory=RowFilter)
+    state: QueueState = column(default=QueueState.OPEN, changes=True)
     drawn_from: int | None = column(
         default=None, comment="Number of answers or pairs that matched a queue with a limit."
     )
     plan: dict[str, Any] | None = column(
-        JsonValue,
         default=None,
         comment="The strata of a planned queue: answers, labelled, drawn, inclusion probability.",
     )
     label_schema_id: int | None = column(
-        BigId, refers="label_schema", default=None, comment="Replaces the grades."
+        refers="label_schema", default=None, comment="Replaces the grades."
     )
     created_by: str = column(default="", comment="Empty until the queue is stored.")
-    created_at: datetime = column(Utc, default=None)
+    created_at: datetime = column(default=None)
 
     __table_args__ = (
         UniqueConstraint("name"),
@@ -585,8 +579,8 @@ class QueueAssignment(Row, table=True):
     is_free = True
     has_hidden_rows = False
 
-    queue_id: int = column(BigId, refers="queue", primary_key=True)
-    reviewer_id: int = column(BigId, refers="reviewer", primary_key=True)
+    queue_id: int = column(refers="queue", primary_key=True)
+    reviewer_id: int = column(refers="reviewer", primary_key=True)
 
     __table_args__ = (Index("ix_queue_assignment_reviewer", "reviewer_id", "queue_id"),)
 
@@ -599,19 +593,19 @@ class QueueItem(Stored, table=True):
 
     has_hidden_rows = False
 
-    queue_id: int = column(BigId, refers="queue")
-    response_id: int | None = column(BigId, refers="response", reads=True)
-    pair_id: int | None = column(BigId, refers="pair")
+    queue_id: int = column(refers="queue")
+    response_id: int | None = column(refers="response", reads=True)
+    pair_id: int | None = column(refers="pair")
     reviews_needed: int = column(default=1, changes=True)
     position: float = column(changes=True, comment="Lower comes first.")
     sampled: bool = column(default=False, comment="Drawn at random.")
     stratum: int | None = column(comment="Position of its stratum in the plan of the queue.")
     repeat_for: int | None = column(
-        BigId, refers="reviewer", comment="A repeat for one person; it decides nothing."
+        refers="reviewer", comment="A repeat for one person; it decides nothing."
     )
     test: bool = column(default=False, comment="The item of `repeat_for` has a gold label.")
-    state: ItemState = column(one_of(ItemState, "state"), default=ItemState.OPEN, changes=True)
-    joined_at: datetime = column(Utc)
+    state: ItemState = column(default=ItemState.OPEN, changes=True)
+    joined_at: datetime
     bulk: str | None = column(
         exported=False,
         comment="The bulk action that added the item, whatever the filter of the queue.",
@@ -652,8 +646,8 @@ class QueueItemFlag(Row, table=True):
     is_free = True
     has_hidden_rows = False
 
-    queue_item_id: int = column(BigId, refers="queue_item", primary_key=True, exported=False)
-    flag_id: int = column(BigId, refers="flag", primary_key=True)
+    queue_item_id: int = column(refers="queue_item", primary_key=True, exported=False)
+    flag_id: int = column(refers="flag", primary_key=True)
 
     __table_args__ = (Index("ix_queue_item_flag_flag", "flag_id", "queue_item_id"),)
 
@@ -667,20 +661,18 @@ class Lease(Stored, table=True):
     is_free = True
     has_hidden_rows = False
 
-    queue_id: int = column(BigId, refers="queue")
-    queue_item_id: int = column(BigId, refers="queue_item", exported=False)
+    queue_id: int = column(refers="queue")
+    queue_item_id: int = column(refers="queue_item", exported=False)
     slot: int
     position: float
-    repeat_for: int | None = column(BigId, refers="reviewer")
-    reviewer_id: int | None = column(BigId, refers="reviewer")
-    review_id: int | None = column(BigId, refers="review")
+    repeat_for: int | None = column(refers="reviewer")
+    reviewer_id: int | None = column(refers="reviewer")
+    review_id: int | None = column(refers="review")
     token: str | None
-    taken_at: datetime | None = column(Utc)
-    until: datetime | None = column(Utc)
+    taken_at: datetime | None
+    until: datetime | None
     done: bool = column(default=False)
-    revealed_at: datetime | None = column(
-        Utc, comment="When the reviewer saw what had been hidden."
-    )
+    revealed_at: datetime | None = column(comment="When the reviewer saw what had been hidden.")
 
     __table_args__ = (
         UniqueConstraint("queue_item_id", "slot"),
@@ -706,10 +698,10 @@ class TakenLease(Stored, table=True):
 
     has_hidden_rows = False
 
-    queue_item_id: int = column(BigId, refers="queue_item", exported=False)
-    reviewer_id: int = column(BigId, refers="reviewer")
+    queue_item_id: int = column(refers="queue_item", exported=False)
+    reviewer_id: int = column(refers="reviewer")
     token: str
-    at: datetime = column(Utc)
+    at: datetime
 
     __table_args__ = (Index("ix_taken_lease_item", "queue_item_id", "reviewer_id"),)
 
@@ -722,12 +714,12 @@ class Skip(Stored, table=True):
 
     has_hidden_rows = False
 
-    queue_item_id: int = column(BigId, refers="queue_item", exported=False)
-    reviewer_id: int = column(BigId, refers="reviewer")
+    queue_item_id: int = column(refers="queue_item", exported=False)
+    reviewer_id: int = column(refers="reviewer")
     reason: str | None
-    at: datetime = column(Utc)
+    at: datetime
     undone_at: datetime | None = column(
-        Utc, changes=True, comment="Set when its person undid the skip, which then counts nowhere."
+        changes=True, comment="Set when its person undid the skip, which then counts nowhere."
     )
 
     __table_args__ = (Index("ix_skip_item", "queue_item_id", "reviewer_id"),)
@@ -742,11 +734,11 @@ class Draft(Stored, table=True):
     is_free = True
     has_hidden_rows = False
 
-    reviewer_id: int = column(BigId, refers="reviewer")
-    response_id: int | None = column(BigId, refers="response")
-    pair_id: int | None = column(BigId, refers="pair")
+    reviewer_id: int = column(refers="reviewer")
+    response_id: int | None = column(refers="response")
+    pair_id: int | None = column(refers="pair")
     content: JsonData = column(JsonValue)
-    at: datetime = column(Utc)
+    at: datetime
 
     __table_args__ = (
         UniqueConstraint("response_id", "reviewer_id"),
@@ -773,10 +765,9 @@ class Reviewer(Stored, table=True):
 
     origin: str
     name: str
-    role: Role = column(RoleText, default=Role.REVIEWER)
-    created_at: datetime = column(Utc, default_factory=utc_now)
+    role: Role = column(default=Role.REVIEWER)
+    created_at: datetime = column(default_factory=utc_now)
     same_as: int | None = column(
-        BigId,
         refers="reviewer",
         default=None,
         comment="The person under whom later reviews of this user or annotator are stored.",
@@ -805,7 +796,7 @@ class SchemaVersion(Stored, table=True):
     created_by: str
     number: int
     fields: JsonData = column(JsonValue)
-    created_at: datetime = column(Utc)
+    created_at: datetime
 
     __table_args__ = (
         UniqueConstraint("hash"),
@@ -833,16 +824,16 @@ class Review(Stored, table=True):
 
     of_responses = OF_ANSWER_OR_PAIR
 
-    response_id: int | None = column(BigId, refers="response", reads=True)
-    queue_item_id: int | None = column(BigId, refers="queue_item", exported=False)
-    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
-    pair_id: int | None = column(BigId, refers="pair")
-    label_schema_id: int | None = column(BigId, refers="label_schema")
-    judgment_seen_id: int | None = column(BigId, refers="judgment")
-    reviewer_id: int = column(BigId, refers="reviewer")
-    stage: Stage | None = column(one_of(Stage, "stage"))
-    decision: Decision | None = column(one_of(Decision, "decision"))
-    label: Label | None = column(one_of(Label, "label"))
+    response_id: int | None = column(refers="response", reads=True)
+    queue_item_id: int | None = column(refers="queue_item", exported=False)
+    import_batch_id: int | None = column(refers="import_batch", exported=False)
+    pair_id: int | None = column(refers="pair")
+    label_schema_id: int | None = column(refers="label_schema")
+    judgment_seen_id: int | None = column(refers="judgment")
+    reviewer_id: int = column(refers="reviewer")
+    stage: Stage | None
+    decision: Decision | None
+    label: Label | None
     label_implied: bool = column(default=False, comment="The decision implies the label.")
     groundedness: float | None
     quality: int | None
@@ -850,20 +841,18 @@ class Review(Stored, table=True):
     note: str | None = column(forgotten=True)
     corrected_answer: str | None = column(forgotten=True)
     seconds: float | None
-    replaces: int | None = column(BigId, refers="review")
+    replaces: int | None = column(refers="review")
     request_key: str = column(exported=False)
     bulk: str | None = column(
         exported=False, comment="The bulk action of which the review is a part."
     )
-    at: datetime = column(Utc)
-    comparison_seen_id: int | None = column(BigId, refers="comparison")
-    shown: Shown | None = column(
-        one_of(Shown, "shown"), comment="Order in which the answers of a pair were shown."
-    )
+    at: datetime
+    comparison_seen_id: int | None = column(refers="comparison")
+    shown: Shown | None = column(comment="Order in which the answers of a pair were shown.")
     seen: JsonData | None = column(
         JsonValue, comment="What the reviewer saw of others: judge, people, ..."
     )
-    why_differs: WhyDiffers | None = column(one_of(WhyDiffers, "why_differs"))
+    why_differs: WhyDiffers | None
     claim_marks: JsonData | None = column(
         JsonValue,
         forgotten=True,
@@ -911,8 +900,8 @@ REVIEW = table_of(Review)
 class ReviewFlag(Row, table=True):
     """A flag that a review decides, or leaves open as unsure."""
 
-    review_id: int = column(BigId, refers="review", primary_key=True)
-    flag_id: int = column(BigId, refers="flag", primary_key=True)
+    review_id: int = column(refers="review", primary_key=True)
+    flag_id: int = column(refers="flag", primary_key=True)
 
     __table_args__ = (Index("ix_review_flag_flag", "flag_id", "review_id"),)
 
@@ -923,7 +912,7 @@ REVIEW_FLAG = table_of(ReviewFlag)
 class ReviewScore(Stored, table=True):
     """A reviewer's score on a dimension, with its scale."""
 
-    review_id: int = column(BigId, refers="review", index=True)
+    review_id: int = column(refers="review", index=True)
     dimension: str
     scale: str
     value: float | None
@@ -935,9 +924,9 @@ REVIEW_SCORE = table_of(ReviewScore)
 class PreferenceScore(Stored, table=True):
     """A reviewer's preference on one aspect of a pair: a side, a grade on its own scale, or both."""
 
-    review_id: int = column(BigId, refers="review")
+    review_id: int = column(refers="review")
     aspect: str
-    preference: Preference | None = column(one_of(Preference, "preference"))
+    preference: Preference | None
     value: float | None
     scale: str | None
 
@@ -957,7 +946,7 @@ class FailureMode(Stored, table=True):
     description: str | None
     key: str | None = column(comment="The letter that chooses it, together with Shift.")
     retired: bool = column(default=False)
-    at: datetime = column(Utc)
+    at: datetime
 
     __table_args__ = (Index("ix_failure_mode_name", "name", "id"),)
 
@@ -968,7 +957,7 @@ FAILURE_MODE = table_of(FailureMode)
 class ReviewFailureMode(Row, table=True):
     """A failure mode that a review tags its answer with, by name."""
 
-    review_id: int = column(BigId, refers="review", primary_key=True)
+    review_id: int = column(refers="review", primary_key=True)
     mode: str = column(primary_key=True)
 
     __table_args__ = (Index("ix_review_failure_mode_mode", "mode", "review_id"),)
@@ -988,10 +977,10 @@ class Issue(Stored, table=True):
     by: str = column(default="", comment="Who stored this version.")
     description: str | None = None
     owner: str | None = column(default=None, comment="Name of a person.")
-    state: IssueState = column(one_of(IssueState, "state"), default=IssueState.OPEN)
+    state: IssueState = column(default=IssueState.OPEN)
     fixed_day: int | None = column(default=None, comment="Days since 1970-01-01, UTC.")
-    filter: RowFilter = column(JsonFilter, comment="Also matches answers that are stored later.")
-    at: datetime = column(Utc, default=None)
+    filter: RowFilter = column(comment="Also matches answers that are stored later.")
+    at: datetime = column(default=None)
 
     __table_args__ = (UniqueConstraint("number", "version"),)
 
@@ -1004,14 +993,14 @@ class Comment(Stored, table=True):
 
     of_responses = OF_ANSWER_OR_PAIR
 
-    response_id: int | None = column(BigId, refers="response", default=None)
-    pair_id: int | None = column(BigId, refers="pair", default=None)
-    reviewer_id: int = column(BigId, refers="reviewer")
+    response_id: int | None = column(refers="response", default=None)
+    pair_id: int | None = column(refers="pair", default=None)
+    reviewer_id: int = column(refers="reviewer")
     # NULL only if forgotten, or if the row withdraws the comment that it replaces.
     text: str | None = column(default=None, forgotten=True)
-    replaces: int | None = column(BigId, refers="comment", default=None)
+    replaces: int | None = column(refers="comment", default=None)
     request_key: str = column(exported=False)
-    at: datetime = column(Utc)
+    at: datetime
 
     __table_args__ = (
         UniqueConstraint("request_key"),
@@ -1037,7 +1026,7 @@ class Setting(Stored, table=True):
     key: str = column(index=True)
     value: JsonData | None = column(JsonValue)
     by: str
-    at: datetime = column(Utc)
+    at: datetime
 
 
 SETTING = table_of(Setting)
@@ -1068,9 +1057,9 @@ class Event(Stored, table=True):
 
     kind: str
     actor: str
-    at: datetime = column(Utc, default_factory=utc_now)
-    response_id: int | None = column(BigId, refers="response", default=None)
-    details: dict[str, Any] = column(JsonValue, default_factory=dict)
+    at: datetime = column(default_factory=utc_now)
+    response_id: int | None = column(refers="response", default=None)
+    details: dict[str, Any] = column(default_factory=dict)
 
     __table_args__ = (
         Index("ix_event_response", "response_id", "kind"),
@@ -1090,12 +1079,12 @@ class Job(Row, table=True):
     id: str = column(primary_key=True)
     kind: str
     actor: str
-    filter: dict[str, Any] = column(JsonValue, default_factory=dict)
-    judge: dict[str, Any] = column(JsonValue, default_factory=dict)
-    estimate: dict[str, Any] = column(JsonValue, default_factory=dict)
-    run_id: int | None = column(BigId, refers="run", default=None, index=True, changes=True)
-    created_at: datetime = column(Utc)
-    cancelled_at: datetime | None = column(Utc, default=None, changes=True)
+    filter: dict[str, Any] = column(default_factory=dict)
+    judge: dict[str, Any] = column(default_factory=dict)
+    estimate: dict[str, Any] = column(default_factory=dict)
+    run_id: int | None = column(refers="run", default=None, index=True, changes=True)
+    created_at: datetime
+    cancelled_at: datetime | None = column(default=None, changes=True)
     failed: str | None = column(
         default=None, changes=True, comment="Why the job could not start or go on."
     )
@@ -1113,8 +1102,8 @@ class Worker(Row, table=True):
     executor_id: str = column(primary_key=True)
     host: str
     pid: int
-    started_at: datetime = column(Utc)
-    heartbeat_at: datetime = column(Utc)
+    started_at: datetime
+    heartbeat_at: datetime
 
 
 WORKER = table_of(Worker)
@@ -1131,11 +1120,11 @@ class Rule(Stored):
 
     name: str
     by: str
-    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    state: RuleState = column(default=RuleState.ACTIVE, changes=True)
     problem: str | None = column(
         default=None, changes=True, comment="Why workers cannot follow the rule now."
     )
-    at: datetime = column(Utc, default_factory=utc_now)
+    at: datetime = column(default_factory=utc_now)
 
     @property
     def is_active(self) -> bool:
@@ -1159,15 +1148,11 @@ class JudgingRule(Rule, table=True):
 
     kind = RuleKind.JUDGE
 
-    judge_version_id: int = column(BigId, refers="judge_version")
-    filter: RowFilter = column(JsonFilter, default_factory=RowFilter, comment="Which answers.")
-    judge: dict[str, Any] = column(
-        JsonValue, default_factory=dict, comment="Options that make the judge."
-    )
+    judge_version_id: int = column(refers="judge_version")
+    filter: RowFilter = column(default_factory=RowFilter, comment="Which answers.")
+    judge: dict[str, Any] = column(default_factory=dict, comment="Options that make the judge.")
     rate: float = column(default=1.0, comment="Share of the answers that are judged.")
-    rates: dict[str, float] = column(
-        JsonValue, default_factory=dict, comment="Other shares, by query type."
-    )
+    rates: dict[str, float] = column(default_factory=dict, comment="Other shares, by query type.")
     max_cost: float | None = column(
         default=None, comment="Per day (UTC), in the currency of the prices."
     )
@@ -1191,7 +1176,7 @@ class RunShare(Row, table=True):
     is_free = True
     has_hidden_rows = False
 
-    run_id: int = column(BigId, refers="run", primary_key=True)
+    run_id: int = column(refers="run", primary_key=True)
     executor_id: str = column(primary_key=True)  # a worker, or the process of a command
     ok: int = column(default=0)
     unparsable: int = column(default=0)
@@ -1199,7 +1184,7 @@ class RunShare(Row, table=True):
     error: int = column(default=0)
     unpriced: int = column(default=0)
     cost_micro: int = column(BigId, default=0)
-    last_at: datetime = column(Utc, comment="When the worker stored its last judgment.")
+    last_at: datetime = column(comment="When the worker stored its last judgment.")
 
 
 RUN_SHARE = table_of(RunShare)
@@ -1230,7 +1215,7 @@ class Alarm(Stored, table=True):
     measure: str
     direction: str
     query_type: str
-    judge_version_id: int | None = column(BigId, refers="judge_version")
+    judge_version_id: int | None = column(refers="judge_version")
     # The first days (since 1970-01-01, UTC) of the periods of the change and of the alarm.
     from_day: int
     seen_day: int
@@ -1240,7 +1225,7 @@ class Alarm(Stored, table=True):
     rate_before: float
     rate_after: float
     by: str
-    at: datetime = column(Utc)
+    at: datetime
     explanation: str | None = column(
         default=None,
         comment="The size of the change, and which of the judge's rates moved with its error.",
@@ -1260,10 +1245,10 @@ class AlarmAcknowledgement(Stored, table=True):
 
     has_hidden_rows = False
 
-    alarm_id: int = column(BigId, refers="alarm", unique=True)
+    alarm_id: int = column(refers="alarm", unique=True)
     by: str
     note: str
-    at: datetime = column(Utc)
+    at: datetime
 
 
 ALARM_ACKNOWLEDGEMENT = table_of(AlarmAcknowledgement)
@@ -1290,17 +1275,17 @@ class AlertRule(Rule, table=True):
 
     kind = RuleKind.ALERT
 
-    condition: AlertCondition = column(one_of(AlertCondition, "condition"))
+    condition: AlertCondition
     threshold: float | None = column(default=None, comment="In the unit of the condition.")
     period_s: float | None = column(default=None, comment="Seconds.")
     subjects: tuple[str, ...] = column(
-        JsonTuple, default=(), comment="Only these sources, judges, rules or slices."
+        default=(), comment="Only these sources, judges, rules or slices."
     )
     level: Level | None = column(
         JsonRecord(Level), default=None, comment="What a level rule compares with its threshold."
     )
     destinations: tuple[str, ...] = column(
-        JsonTuple, comment="Name environment variables, never contain secrets."
+        comment="Name environment variables, never contain secrets."
     )
     remind_s: float | None = column(default=None, comment="Seconds between reminders; NULL: none.")
     quiet: str | None = column(
@@ -1308,7 +1293,6 @@ class AlertRule(Rule, table=True):
         comment="Daily hours without messages, with their time zone: 22:00-07:00 Europe/Berlin.",
     )
     evaluated_at: datetime | None = column(
-        Utc,
         default=None,
         changes=True,
         comment="When a worker last took the rule to evaluate it.",
@@ -1328,14 +1312,14 @@ class AlertEvent(Stored, table=True):
 
     has_hidden_rows = False
 
-    alert_rule_id: int = column(BigId, refers="alert_rule")
+    alert_rule_id: int = column(refers="alert_rule")
     subject: str
     sentence: str = column(changes=True)
     value: float | None = column(changes=True)
-    opened_at: datetime = column(Utc)
-    seen_at: datetime = column(Utc, changes=True)
-    resolved_at: datetime | None = column(Utc, changes=True)
-    notified_at: datetime | None = column(Utc, changes=True)
+    opened_at: datetime
+    seen_at: datetime = column(changes=True)
+    resolved_at: datetime | None = column(changes=True)
+    notified_at: datetime | None = column(changes=True)
     messages: int = column(
         default=0, changes=True, comment="Messages so far; each goes to all destinations."
     )
@@ -1364,18 +1348,18 @@ class AlertDelivery(Stored, table=True):
 
     has_hidden_rows = False
 
-    alert_rule_id: int = column(BigId, refers="alert_rule")
-    alert_event_id: int | None = column(BigId, refers="alert_event")
-    kind: MessageKind = column(one_of(MessageKind, "kind"))
+    alert_rule_id: int = column(refers="alert_rule")
+    alert_event_id: int | None = column(refers="alert_event")
+    kind: MessageKind
     destination: str
     message_id: str
     number: int = column(default=0, comment="Counts the messages of an event.")
-    message: dict[str, Any] = column(JsonValue, default_factory=dict)
+    message: dict[str, Any] = column(default_factory=dict)
     state: str = column(default="waiting", changes=True)
     attempts: int = column(default=0, changes=True, comment="Stored before each attempt.")
-    next_at: datetime = column(Utc, changes=True)
-    at: datetime = column(Utc)
-    sent_at: datetime | None = column(Utc, changes=True)
+    next_at: datetime = column(changes=True)
+    at: datetime
+    sent_at: datetime | None = column(changes=True)
     error: str | None = column(changes=True)
 
     __table_args__ = (
@@ -1394,12 +1378,12 @@ class Pushed(Row, table=True):
 
     target: str = column(primary_key=True)
     what: str = column(primary_key=True)
-    response_id: int = column(BigId, refers="response", primary_key=True)
+    response_id: int = column(refers="response", primary_key=True)
     author: str = column(primary_key=True, comment="A judge version, a person, or gold.")
     row_id: int = column(BigId, changes=True, comment="The judgment or the review.")
     sent: bool = column(changes=True)
     error: str | None = column(changes=True, comment="Why the tool refused it.")
-    at: datetime = column(Utc, changes=True)
+    at: datetime = column(changes=True)
 
     __table_args__ = (Index("ix_pushed_row", "what", "row_id", "target", "sent"),)
 
@@ -1415,14 +1399,14 @@ class Pull(Row, table=True):
 
     tool: str = column(primary_key=True)
     project: str = column(primary_key=True)
-    done_until: datetime | None = column(Utc, default=None)
-    since: datetime | None = column(Utc, default=None)
-    until: datetime | None = column(Utc, default=None)
+    done_until: datetime | None = column(default=None)
+    since: datetime | None = column(default=None)
+    until: datetime | None = column(default=None)
     position: str | None = column(
         default=None,
         comment="The next page of the window from `since` to `until`, in the tool's words.",
     )
-    at: datetime = column(Utc, default_factory=utc_now)
+    at: datetime = column(default_factory=utc_now)
 
 
 PULL = table_of(Pull)
@@ -1435,11 +1419,10 @@ class PushTarget(Rule, table=True):
 
     tool: str
     address: str
-    what: tuple[str, ...] = column(JsonTuple, default=())
-    judges: tuple[str, ...] = column(JsonTuple, default=())
+    what: tuple[str, ...] = column(default=())
+    judges: tuple[str, ...] = column(default=())
     source: str | None = column(default=None, comment="Only answers of this source; NULL: all.")
     since: datetime | None = column(
-        Utc,
         default=None,
         comment="Only what was judged or reviewed from then on; NULL: everything.",
     )
@@ -1448,11 +1431,11 @@ class PushTarget(Rule, table=True):
     executor_id: str | None = column(
         default=None, changes=True, comment="The worker that is pushing now."
     )
-    next_at: datetime = column(Utc, default_factory=utc_now, changes=True)
+    next_at: datetime = column(default_factory=utc_now, changes=True)
     tried_at: datetime | None = column(
-        Utc, default=None, changes=True, comment="When a worker last took the target to push to it."
+        default=None, changes=True, comment="When a worker last took the target to push to it."
     )
-    succeeded_at: datetime | None = column(Utc, default=None, changes=True)
+    succeeded_at: datetime | None = column(default=None, changes=True)
     pushed: int = column(default=0, changes=True)
     refused: int = column(default=0, changes=True)
     waiting: int = column(default=0, changes=True)
@@ -1485,13 +1468,13 @@ class ApiKey(Stored, table=True):
     name: str
     hash: str
     created_by: str
-    scopes: tuple[Any, ...] = column(JsonTuple)
+    scopes: tuple[Any, ...]
     source: str | None = column(comment="The only source that the key may send; NULL: any.")
     requests_per_second: float | None = column(comment="NULL: no limit.")
     max_body_mb: float
-    created_at: datetime = column(Utc)
-    expires_at: datetime | None = column(Utc)
-    revoked_at: datetime | None = column(Utc, default=None, changes=True)
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None = column(default=None, changes=True)
 
     __table_args__ = (
         UniqueConstraint("hash"),
@@ -1519,19 +1502,18 @@ class Trace(Stored, table=True):
     owner: str
     source: str = column(changes=True)
     state: str = column(default="waiting", changes=True)
-    first_at: datetime = column(Utc)
-    last_at: datetime = column(Utc, changes=True)
+    first_at: datetime
+    last_at: datetime = column(changes=True)
     root_ended: bool = column(default=False, changes=True)
     spans: int = column(default=0, changes=True, comment="Stored spans and log records.")
-    response_id: int | None = column(BigId, refers="response", changes=True)
+    response_id: int | None = column(refers="response", changes=True)
     reason: str | None = column(
         changes=True, comment="Why it made no answer, or why later spans did not change the answer."
     )
     used: tuple[Any, ...] | None = column(
-        JsonTuple, changes=True, comment="Pairs of a span's id and what the answer took from it."
+        changes=True, comment="Pairs of a span's id and what the answer took from it."
     )
     read_at: datetime | None = column(
-        Utc,
         changes=True,
         comment="When a judge first read the answer: from then on it does not change.",
     )
@@ -1556,7 +1538,7 @@ class Span(Stored, table=True):
     is_free = True
     has_hidden_rows = False
 
-    trace_id: int = column(BigId, refers="trace")
+    trace_id: int = column(refers="trace")
     external_id: str
     kind: str
     body: bytes = column(comment="JSON, compressed with zlib.")
@@ -1581,11 +1563,11 @@ class WaitingFeedback(Stored, table=True):
     response_key: str | None = column(index=True)
     trace_key: str | None = column(index=True)
     span_key: str | None = column(index=True)
-    kind: FeedbackKind = column(one_of(FeedbackKind, "kind"))
+    kind: FeedbackKind
     value: float
     user: str | None
-    at: datetime | None = column(Utc)
-    received_at: datetime = column(Utc, index=True)
+    at: datetime | None
+    received_at: datetime = column(index=True)
     comment: str | None
 
 
@@ -1597,7 +1579,7 @@ class WithdrawnRow(Stored, table=True):
 
     has_hidden_rows = False
 
-    import_batch_id: int = column(BigId, refers="import_batch", exported=False)
+    import_batch_id: int = column(refers="import_batch", exported=False)
     table_name: str
     row_key: str
     # Ids of rows that may be withdrawn themselves.
@@ -1606,7 +1588,7 @@ class WithdrawnRow(Stored, table=True):
     content: JsonData | None = column(
         JsonValue, changes=True, comment="Values by column; null only after `judgeboard db forget`."
     )
-    at: datetime = column(Utc)
+    at: datetime
 
     __table_args__ = (Index("ix_withdrawn_row_key", "table_name", "row_key"),)
 
@@ -1624,14 +1606,14 @@ class Comparison(Step, table=True):
     is_recorded = True
     of_responses = OF_PAIR
 
-    pair_id: int = column(BigId, refers="pair")
-    judge_version_id: int = column(BigId, refers="judge_version")
+    pair_id: int = column(refers="pair")
+    judge_version_id: int = column(refers="judge_version")
     ask: int = column(default=0)
     condition: str = column(default="plain")
     reference: str | None = column(
         forgotten=True, comment="The answer shown as correct, in the condition `reference`."
     )
-    shown: Shown = column(one_of(Shown, "shown"))
+    shown: Shown
     reasoning: str | None = column(forgotten=True)
 
     __table_args__ = (
@@ -1647,9 +1629,9 @@ COMPARISON = table_of(Comparison)
 class ComparisonScore(Stored, table=True):
     """A comparison's preference on one aspect; it names a stored answer, not the place where it was shown."""
 
-    comparison_id: int = column(BigId, refers="comparison")
+    comparison_id: int = column(refers="comparison")
     aspect: str
-    preference: Preference = column(one_of(Preference, "preference"))
+    preference: Preference
 
     __table_args__ = (UniqueConstraint("comparison_id", "aspect"),)
 
@@ -1670,7 +1652,7 @@ class Generation(Step, table=True):
     subject: str = column(comment="Response, prompt or suite case, within the run.")
     number: int
     model: str | None
-    response_id: int | None = column(BigId, refers="response")
+    response_id: int | None = column(refers="response")
 
     __table_args__ = (
         *step_indexes("generation"),
@@ -1687,8 +1669,8 @@ class JudgmentReview(Step, table=True):
 
     of_responses = "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id"
 
-    judgment_id: int = column(BigId, refers="judgment")
-    judge_version_id: int = column(BigId, refers="judge_version")
+    judgment_id: int = column(refers="judgment")
+    judge_version_id: int = column(refers="judge_version")
     ask: int = column(default=0)
     correct: bool | None
     reasoning: str | None = column(forgotten=True)
@@ -1709,12 +1691,12 @@ class AnchorJudgment(Step, table=True):
     in_record = False
     of_responses = "OLD.response_id"
 
-    response_id: int = column(BigId, refers="response")
-    judge_version_id: int = column(BigId, refers="judge_version")
+    response_id: int = column(refers="response")
+    judge_version_id: int = column(refers="judge_version")
     ask: int = column(default=0)
     groundedness: float | None
     quality: int | None
-    label: Label | None = column(one_of(Label, "label"))
+    label: Label | None
 
     __table_args__ = (
         *step_indexes("anchor_judgment", "response_id"),

@@ -26,8 +26,9 @@ from judgeboard.store.rules import active_rules
 from judgeboard.store.statements import (
     CURRENT_OF_NAME,
     batches,
+    count_rows,
+    first_row,
     record_of,
-    rows_of,
     rows_with,
     upsert,
 )
@@ -162,7 +163,7 @@ def count_due(
 ) -> int:
     """Count the items that a target has neither got nor refused."""
     query, _ = _due(target, what, since, judges, source, EPOCH)
-    return connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+    return count_rows(connection, query.subquery())
 
 
 def _due(
@@ -237,9 +238,9 @@ def target_states(connection: Connection, target: str | None = None) -> list[Tar
         latest = select(PUSHED.c.error).where(
             PUSHED.c.target == row.target, PUSHED.c.what == row.what, PUSHED.c.sent.is_(False)
         )
-        error = connection.execute(
+        error = connection.scalar(
             latest.order_by(PUSHED.c.at.desc(), PUSHED.c.response_id.desc()).limit(1)
-        ).scalar()
+        )
         states.append(record_of(TargetState, row, error=error))
     return states
 
@@ -363,8 +364,8 @@ def _verdict(row: Any, reasoning: str | None) -> tuple[PushScore, ...]:
 
 def get_pull(connection: Connection, tool: str, project: str) -> Pull:
     """Return how far a project was pulled."""
-    pulls = rows_of(connection, select(Pull).where(PULL.c.tool == tool, PULL.c.project == project))
-    return pulls[0] if pulls else Pull(tool=tool, project=project)
+    pulled = select(Pull).where(PULL.c.tool == tool, PULL.c.project == project)
+    return first_row(connection, pulled) or Pull(tool=tool, project=project)
 
 
 def save_pull(connection: Connection, row: Pull, now: datetime) -> None:

@@ -30,8 +30,11 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.responses import Named, completed_row, judge_inputs
 from judgeboard.store.statements import (
+    any_row,
     batches,
     columns_of,
+    count_rows,
+    first_row,
     insert_or_skip,
     listed,
     record_of,
@@ -129,7 +132,7 @@ def _store_traces(
     )
     new: dict[int, int] = {}
     for batch in batches(spans):
-        for id_ in connection.execute(statement, batch).scalars():
+        for id_ in connection.scalars(statement, batch):
             new[id_] = new.get(id_, 0) + 1
     changed = [
         {"trace": id_, "more": new[id_], "root": any(span.is_root for span in by_trace[trace_id])}
@@ -215,8 +218,7 @@ def ready_traces(
 
 def traces_wait(connection: Connection) -> bool:
     """Return whether a trace with spans waits for its answer."""
-    query = select(TRACE.c.id).where(_IS_WAITING, TRACE.c.spans > 0)
-    return connection.execute(query.limit(1)).first() is not None
+    return any_row(connection, _IS_WAITING, TRACE.c.spans > 0)
 
 
 # SQLite uses the partial index only with this text.
@@ -325,7 +327,7 @@ def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
         # Waits for a process that completes one of them; the receiver locks traces in the same
         # order.
         locked = query.order_by(TRACE.c.id).with_for_update(key_share=True)
-        ids = list(connection.execute(locked).scalars())
+        ids = list(connection.scalars(locked))
         connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=utc_now()))
 
 
@@ -343,7 +345,7 @@ def received_among(connection: Connection, response_ids: Collection[int]) -> set
     query = select(TRACE.c.response_id).where(
         TRACE.c.response_id.in_(listed(connection, response_ids))
     )
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:
@@ -378,7 +380,7 @@ def _forget(connection: Connection, *conditions: ColumnElement[bool]) -> int:
     forgotten = (
         update(TRACE).where(*conditions).values(state=FORGOTTEN, reason=None).returning(TRACE.c.id)
     )
-    ids = connection.execute(forgotten).scalars().all()
+    ids = connection.scalars(forgotten).all()
     connection.execute(delete(SPAN).where(SPAN.c.trace_id.in_(listed(connection, ids))))
     return len(ids)
 
@@ -412,20 +414,14 @@ def store_feedback(
         }
         for entry in entries
     ]
-    return list(
-        connection.execute(
-            insert(WAITING_FEEDBACK).returning(WAITING_FEEDBACK.c.id), rows
-        ).scalars()
-    )
+    return list(connection.scalars(insert(WAITING_FEEDBACK).returning(WAITING_FEEDBACK.c.id), rows))
 
 
 def feedback_times(connection: Connection) -> tuple[datetime, datetime] | None:
     """Return when the first and the last of the waiting feedback came; None if none waits."""
     at = WAITING_FEEDBACK.c.received_at
     # Two queries: SQLite reads the whole index for both at once.
-    first, last = (
-        connection.execute(select(function(at))).scalar() for function in (func.min, func.max)
-    )
+    first, last = (connection.scalar(select(function(at))) for function in (func.min, func.max))
     return None if first is None or last is None else (first, last)
 
 
@@ -530,7 +526,7 @@ def last_spans(connection: Connection) -> dict[str, datetime]:
             WAITING,
         ):  # one by one: the index has the latest trace of a source and a state
             of_state = TRACE.c.source == source, TRACE.c.state == state
-            last = connection.execute(select(func.max(TRACE.c.last_at)).where(*of_state)).scalar()
+            last = connection.scalar(select(func.max(TRACE.c.last_at)).where(*of_state))
             if last is not None:
                 times[source] = max(last, times.get(source, last))
     return times
@@ -554,18 +550,16 @@ def latest_traces(
 def trace_of_response(connection: Connection, response_id: int) -> Trace | None:
     """Return the trace that became a response, the first of several; None if none was received or it is hidden."""
     query = select(Trace).where(TRACE.c.response_id == response_id).order_by(TRACE.c.id)
-    return next(iter(rows_of(connection, query.limit(1))), None)
+    return first_row(connection, query)
 
 
 def _sources(connection: Connection) -> list[str]:
     """Return the names of the sources, by one step in the index for each: a DISTINCT reads every trace."""
     names: list[str] = []
-    name = connection.execute(select(func.min(TRACE.c.source))).scalar()
+    name = connection.scalar(select(func.min(TRACE.c.source)))
     while name is not None:
         names.append(name)
-        name = connection.execute(
-            select(func.min(TRACE.c.source)).where(TRACE.c.source > name)
-        ).scalar()
+        name = connection.scalar(select(func.min(TRACE.c.source)).where(TRACE.c.source > name))
     return names
 
 
@@ -583,11 +577,7 @@ def unused_traces(connection: Connection, since: datetime) -> UnusedTraces | Non
     """Return the traces without an answer whose last span came ``since`` a time; None if there are none."""
     unused = TRACE.c.state == NONE, TRACE.c.last_at >= since
     counts = {
-        name: int(
-            connection.execute(
-                select(func.count()).where(TRACE.c.source == name, *unused)
-            ).scalar_one()
-        )
+        name: count_rows(connection, TRACE, TRACE.c.source == name, *unused)
         for name in _sources(connection)
     }
     if not any(counts.values()):
@@ -602,4 +592,4 @@ def unused_traces(connection: Connection, since: datetime) -> UnusedTraces | Non
 
 def count_waiting_feedback(connection: Connection) -> int:
     """Return the number of feedback entries whose answer has not come."""
-    return int(connection.execute(select(func.count()).select_from(WAITING_FEEDBACK)).scalar_one())
+    return count_rows(connection, WAITING_FEEDBACK)

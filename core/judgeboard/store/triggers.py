@@ -239,15 +239,15 @@ _SQLITE_DELETE = (
 def install_search(connection: Connection) -> bool:
     """Create the search index if it is missing; return whether text search has an index."""
     if connection.dialect.name == "sqlite":
-        if not connection.execute(
+        if not connection.scalar(
             text("SELECT 1 FROM sqlite_master WHERE name = 'response_search'")
-        ).scalar():
+        ):
             for statement in _SQLITE:
                 connection.execute(text(statement))
         connection.execute(text(_SQLITE_DELETE))
         return True
     available = "SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'"
-    if not connection.execute(text(available)).scalar():
+    if not connection.scalar(text(available)):
         return False
     connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
     columns = ", ".join(f"{name} gin_trgm_ops" for name in COLUMNS)

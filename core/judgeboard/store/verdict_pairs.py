@@ -64,9 +64,7 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
     0 counts. A response that this judge had not judged before has no pair. Raises NotFound if the
     run does not exist or has no judge version.
     """
-    version_id = connection.execute(
-        select(RUN.c.judge_version_id).where(RUN.c.id == run_id)
-    ).scalar_one_or_none()
+    version_id = connection.scalar(select(RUN.c.judge_version_id).where(RUN.c.id == run_id))
     if version_id is None:
         raise NotFound(f"no run {run_id} of a judge")
     new, old, earlier = JUDGMENT.alias("new"), JUDGMENT.alias("old"), JUDGMENT.alias("earlier")
@@ -80,7 +78,7 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
             earlier.c.response_id == new.c.response_id,
             earlier.c.judge_version_id.in_(versions),
             earlier.c.id < new.c.id,
-            earlier.c.status == Status.OK.value,
+            earlier.c.status == Status.OK,
             earlier.c.repeat == 0,
             earlier.c.run_id.is_distinct_from(run_id),
         )
@@ -89,7 +87,7 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
     query = (
         _both(old, new)
         .join(old, old.c.id == before)
-        .where(new.c.run_id == run_id, new.c.status == Status.OK.value, new.c.repeat == 0)
+        .where(new.c.run_id == run_id, new.c.status == Status.OK, new.c.repeat == 0)
     )
     return _pairs(connection, query)
 

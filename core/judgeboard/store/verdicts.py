@@ -30,6 +30,7 @@ from judgeboard.store.statements import (
     NO_DAY,
     Columns,
     TextColumn,
+    count_rows,
     listed,
     read_columns,
     record_of,
@@ -97,12 +98,7 @@ def matching_answers(connection: Connection, where: RowFilter) -> IntArray:
 def count_answers(connection: Connection, where: RowFilter | None = None) -> int:
     """Return the number of logged answers that `by_version` could return."""
     conditions = response_conditions(connection, where or RowFilter())
-    query = (
-        select(func.count())
-        .select_from(RESPONSE)
-        .where(RESPONSE.c.answer.is_not(None), *conditions)
-    )
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, RESPONSE, RESPONSE.c.answer.is_not(None), *conditions)
 
 
 def by_repeat(
@@ -534,5 +530,5 @@ def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: Int
 
 def count_verdicts(connection: Connection, version_id: int) -> int:
     """Return the number of a version's current verdicts on logged answers, including forgotten ones (index only)."""
-    query = select(func.count()).select_from(CURRENT).where(CURRENT_OF_VERSION)
-    return connection.execute(query.where(CURRENT.c.judge_version_id == version_id)).scalar_one()
+    of_version = CURRENT.c.judge_version_id == version_id
+    return count_rows(connection, CURRENT, CURRENT_OF_VERSION, of_version)

@@ -37,7 +37,7 @@ from judgeboard.store.grades import ORIGIN
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.responses import Named
 from judgeboard.store.runs import IMPORT, RECEIVED
-from judgeboard.store.statements import AT_ONCE, any_row, batches, listed, rows_of
+from judgeboard.store.statements import AT_ONCE, any_row, batches, first_row, listed, rows_of
 from judgeboard.store.storing import ASPECTS_ADDED, update_after_withdrawal
 from judgeboard.store.tables import (
     ANSWER_FACT,
@@ -117,13 +117,13 @@ def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
     of_id = (
         IMPORT_BATCH.c.undone_at.is_(None) if batch_id is None else IMPORT_BATCH.c.id == batch_id
     )
-    batches = rows_of(connection, query.where(of_id).limit(1))
-    if not batches:
+    batch = first_row(connection, query.where(of_id))
+    if batch is None:
         latest = rows_of(connection, query.limit(MOST_NAMED))
         known = ", ".join(f"{each.id} ({each.file})" for each in latest)
         which = "no import is left to undo" if batch_id is None else f"no import {batch_id}"
         raise NotFound(f"{which}; the latest imports: {known or 'none'}")
-    return batches[0]
+    return batch
 
 
 def plan_undo(
@@ -237,7 +237,7 @@ class _Undo:
         for table, query in ((VERSION, recorded), (REVIEWER, authors)):
             ids = [
                 id_
-                for id_ in connection.execute(query).scalars().all()
+                for id_ in connection.scalars(query).all()
                 if not any(
                     any_row(connection, child.c[column] == id_)
                     for child, column in _children().get(table.name, ())
@@ -247,7 +247,7 @@ class _Undo:
         update_after_withdrawal(connection, changed, now)
 
     def _scalars(self, query: Select[Any]) -> set[int]:
-        return set(self.connection.execute(query).scalars())
+        return set(self.connection.scalars(query))
 
     def _refuse_shared_rows(self, roots: Mapping[str, set[int]]) -> None:
         """Raise BadInput if the import stored verdicts that cannot be told apart from those of other imports."""
@@ -309,16 +309,16 @@ class _Undo:
                     of_rows = select(table.c[column]).where(
                         table.c.id.in_(listed(connection, rows))
                     )
-                    ids |= {id_ for id_ in connection.execute(of_rows).scalars() if id_ is not None}
+                    ids |= {id_ for id_ in connection.scalars(of_rows) if id_ is not None}
             query = select(subject.c.external_id).where(subject.c.id.in_(listed(connection, ids)))
-            yield from connection.execute(query).scalars()
+            yield from connection.scalars(query)
 
     def _is_empty(self, run: int) -> bool:
         connection = self.connection
         keeping = (table for table in METADATA.sorted_tables if row_of(table).keeps_run)
         if any(any_row(connection, table.c.run_id == run) for table in keeping):
             return False
-        return not any_row(connection, RUN.c.id == run, RUN.c.state == RunState.RUNNING.value)
+        return not any_row(connection, RUN.c.id == run, RUN.c.state == RunState.RUNNING)
 
     def _withdraw(self, reached: Reached, now: datetime) -> None:
         """Copy the rows, then delete them: those that refer to others first."""
@@ -399,7 +399,7 @@ def forget_copies(connection: Connection, response_ids: Collection[int]) -> None
     while new:
         derived = or_(*(origin.in_(listed(connection, new)) for origin in origins))
         answers = select(copy.response_id).where(copy.table_name == RESPONSE.name, derived)
-        new = set(connection.execute(answers).scalars()) - ids
+        new = set(connection.scalars(answers)) - ids
         ids |= new
     of_ids = listed(connection, ids)
     sides = (
@@ -409,7 +409,7 @@ def forget_copies(connection: Connection, response_ids: Collection[int]) -> None
     live = select(PAIR.c.id).where(
         or_(PAIR.c.response_a_id.in_(of_ids), PAIR.c.response_b_id.in_(of_ids))
     )
-    pairs = {*connection.execute(withdrawn).scalars(), *connection.execute(live).scalars()}
+    pairs = {*connection.scalars(withdrawn), *connection.scalars(live)}
     about = or_(copy.response_id.in_(of_ids), copy.pair_id.in_(listed(connection, pairs)))
     connection.execute(update(WITHDRAWN_ROW).where(about).values(content=None))
 
@@ -441,18 +441,18 @@ def _referring(
     for table, column in _children().get(name, ()):
         yield table, select(*_key_columns(table)).where(table.c[column].in_(of_ids))
     # References that are no foreign keys.
-    if name == "response" and any_row(connection, RESPONSE.c.kind == ResponseKind.CONTROL.value):
+    if name == "response" and any_row(connection, RESPONSE.c.kind == ResponseKind.CONTROL):
         repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(of_ids)
         yield (
             RESPONSE,
-            select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats),
+            select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL, repeats),
         )
     elif name == "pair":
         for side in (PAIR.c.response_a_id, PAIR.c.response_b_id):
             sides = (
                 select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == side).where(PAIR.c.id.in_(of_ids))
             )
-            yield RESPONSE, sides.where(RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
+            yield RESPONSE, sides.where(RESPONSE.c.kind == ResponseKind.PAIR_SIDE)
     elif name in {"judgment", "review"}:
         of_table = PUSHED.c.what == What.JUDGMENTS.value
         yield (
@@ -478,7 +478,7 @@ def _items_only_for(connection: Connection, flags: set[int], reached: Reached) -
         .join(QUEUE_ITEM_FLAG, item == QUEUE_ITEM.c.id)
         .where(
             QUEUE_ITEM_FLAG.c.flag_id.in_(listed(connection, flags)),
-            QUEUE_ITEM.c.state == ItemState.OPEN.value,
+            QUEUE_ITEM.c.state == ItemState.OPEN,
             ~exists().where(
                 other.c.queue_item_id == QUEUE_ITEM.c.id, other.c.flag_id.not_in(withdrawn)
             ),
@@ -522,8 +522,7 @@ def _referred(
         if table is RESPONSE:
             side = or_(PAIR.c.response_a_id.in_(batch), PAIR.c.response_b_id.in_(batch))
             yield from (
-                (PAIR.name, id_)
-                for id_ in connection.execute(select(PAIR.c.id).where(side)).scalars()
+                (PAIR.name, id_) for id_ in connection.scalars(select(PAIR.c.id).where(side))
             )
 
 
@@ -567,9 +566,7 @@ def _values(
         if column in table.c and "id" in table.c and reached.get(table.name):
             ids = listed(connection, _ids(reached, table))
             values |= set(
-                connection.execute(
-                    select(table.c[column]).where(table.c.id.in_(ids)).distinct()
-                ).scalars()
+                connection.scalars(select(table.c[column]).where(table.c.id.in_(ids)).distinct())
             )
     return {value for value in values if value is not None}
 
