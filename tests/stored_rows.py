@@ -1,11 +1,26 @@
 """Reads what the tables of a database hold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Table, func, select
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Enum,
+    Float,
+    Integer,
+    LargeBinary,
+    Table,
+    TypeDecorator,
+    func,
+    select,
+)
 
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 
 Read = TypeVar("Read")
 
@@ -37,3 +52,54 @@ def read(store: Store, function: Callable[..., Read], *given: object, **options:
     """Return what a function reads from a database."""
     with store.reading() as connection:
         return function(connection, *given, **options)
+
+
+def write_to(
+    store: Store, function: Callable[..., Read], *given: object, **options: object
+) -> Read:
+    """Call a function of the store in a transaction of its own."""
+    with store.writing() as connection:
+        return function(connection, *given, **options)
+
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+# Values of columns that no other value fits.
+FITTING: dict[tuple[str, str], Any] = {
+    ("refinement", "method"): "reflect",
+    ("user_feedback", "value"): 1.0,
+    ("pushed", "what"): "gold",
+    ("queue", "subject"): "answers",
+    ("queue", "filter"): RowFilter(),
+    ("issue", "filter"): RowFilter(rules=("r",)),
+    ("judging_rule", "filter"): RowFilter(),
+    ("alert_rule", "condition"): "spend",
+    ("alert_rule", "level"): None,
+    ("alert_delivery", "state"): "waiting",
+    ("trace", "state"): "waiting",
+    ("comparison", "condition"): "reference",
+}
+OF_ONE_SUBJECT = {"review", "comment", "draft", "queue_item"}
+
+
+def made_row(table: Table, ids: Mapping[str, int], *, whole: bool = False) -> dict[str, Any]:
+    """Return a row that refers to the rows with these ids; ``whole``: with a value in every column."""
+    row: dict[str, Any] = {}
+    for column in table.columns:
+        parent = next((key.column.table.name for key in column.foreign_keys), None)
+        if parent is not None:
+            wanted = parent in ids and parent != table.name and (whole or parent != "import_batch")
+            if wanted and not (table.name in OF_ONE_SUBJECT and column.name == "pair_id"):
+                row[column.name] = ids[parent]
+        elif (column.name != "id" or table.name == "job") and (
+            whole or (not column.nullable and column.default is None)
+        ):
+            row[column.name] = FITTING.get((table.name, column.name), _value_of(column))
+    return row
+
+
+def _value_of(column: Column[Any]) -> Any:
+    stored = column.type.impl if isinstance(column.type, TypeDecorator) else column.type
+    if isinstance(stored, Enum):
+        return stored.enums[0]
+    values = {JSON: {}, Boolean: False, Float: 0.5, DateTime: NOW, LargeBinary: b"x", Integer: 1}
+    return next((value for type_, value in values.items() if isinstance(stored, type_)), "x")

@@ -567,7 +567,7 @@ def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> N
     )
     wrong = (
         update(FLAG)
-        .where(FLAG.c.state == FlagState.OPEN, FLAG.c.leads != leads)
+        .where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads)
         .values(leads=leads)
     )
     for batch in batches(response_ids):

@@ -23,7 +23,7 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import StoredResponses, store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FLAG, StoredVersion
 from queue_case import QueueCase, queue_case
-from stored_rows import rows_of
+from stored_rows import rows_of, write_to
 
 
 @dataclass
@@ -35,8 +35,7 @@ class Case:
     asks: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, *responses: Response) -> StoredResponses:
-        with self.store.writing() as connection:
-            return store_responses(connection, responses)
+        return write_to(self.store, store_responses, responses)
 
     def answer(self, external_id: str = "a", **fields: Any) -> int:
         """Store one logged answer and return its id."""
@@ -59,8 +58,7 @@ class Case:
         assert self.add(again).feedback_added == 1
 
     def version(self, name: str = "rag", **params: Any) -> StoredVersion:
-        with self.store.writing() as connection:
-            return ensure_version(connection, JudgeVersion(name, name, params=params))
+        return write_to(self.store, ensure_version, JudgeVersion(name, name, params=params))
 
     def say(
         self,
@@ -79,8 +77,7 @@ class Case:
             return store_judgments(connection, version, None, [item])
 
     def set(self, key: str, value: Any) -> None:
-        with self.store.writing() as connection:
-            set_setting(connection, key, value, "test")
+        write_to(self.store, set_setting, key, value, "test")
 
     def flags(self, response_id: int) -> list[tuple[str, str]]:
         """Rule and state of the flags of a response, oldest first."""

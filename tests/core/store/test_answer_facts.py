@@ -20,6 +20,7 @@ from judging_log import address
 from killed_upgrade import upgrade_until_killed
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request
 from served import fork_server
+from stored_rows import write_to
 
 REFUSAL = "I do not know."
 LOG = [
@@ -86,8 +87,7 @@ def test_facts_are_those_of_the_texts_that_are_stored(store: Store, tmp_path: Pa
     assert stored(store) == computed(store)
     assert ids_of_refusals(store) == {"refusal"}
 
-    with store.writing() as connection:
-        forget_response(connection, "refusal", actor="test")
+    write_to(store, forget_response, "refusal", actor="test")
     assert stored(store) == computed(store)
     assert ids_of_refusals(store) == set()
 

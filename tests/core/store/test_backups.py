@@ -21,17 +21,16 @@ from judgeboard.store.migrations import HEAD
 from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_log
 from judgeboard.store.storing import store_responses
+from stored_rows import read, write_to
 
 
 def add(store: Store, *names: str) -> None:
-    with store.writing() as connection:
-        store_responses(connection, [Response("log", name, f"{name}?", "so") for name in names])
+    write_to(store, store_responses, [Response("log", name, f"{name}?", "so") for name in names])
 
 
 def answers(file: Path) -> int:
     store = open_store(file)
-    with store.reading() as connection:
-        count = count_log(connection)
+    count = read(store, count_log)
     store.close()
     return count
 

@@ -17,7 +17,7 @@ from judgeboard.measure.trend import trend
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import reapply_flags
 from judgeboard.store.tables import FLAG
-from stored_rows import rows_of
+from stored_rows import read, rows_of, write_to
 
 CHECKS = """\
 checks:
@@ -30,8 +30,7 @@ checks:
 
 
 def check(log: GradedLog, text: str | None) -> None:
-    with log.store.writing() as connection:
-        set_setting(connection, "checks", text, "test")
+    write_to(log.store, set_setting, "checks", text, "test")
 
 
 def flags(log: GradedLog) -> list[tuple[int, str, str]]:
@@ -40,8 +39,7 @@ def flags(log: GradedLog) -> list[tuple[int, str, str]]:
 
 
 def apply_again(log: GradedLog, ids: list[int]) -> None:
-    with log.store.writing() as connection:
-        reapply_flags(connection, ids)
+    write_to(log.store, reapply_flags, ids)
 
 
 @on_sqlite
@@ -137,8 +135,7 @@ def test_the_command_defines_and_counts_and_the_trend_shows_the_share(
         ("gives a temperature", "regex", 3),
         ("cites", "cites_passage", 0),
     ]
-    with sqlite_log.store.reading() as connection:
-        (panel,) = trend(connection, measure="failed_check_share").panels
+    (panel,) = read(sqlite_log.store, trend, measure="failed_check_share").panels
     assert [(point.estimate.value, point.estimate.n) for point in panel.points] == [(0.75, 4)]
     assert named_checks(
         (Path(__file__).parents[3] / "examples" / "checks.yaml").read_text(encoding="utf-8")

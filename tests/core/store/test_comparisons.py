@@ -25,6 +25,7 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.pairs import store_pairs
+from stored_rows import read, write_to
 
 A, B, TIE = Preference
 AB, BA = Shown
@@ -46,13 +47,11 @@ def said(pair_id: int, shown: Shown, ask: int = 0, **aspects: Preference) -> New
 
 
 def add(case, version, *items: NewComparison) -> None:
-    with case.store.writing() as connection:
-        store_comparisons(connection, version, None, items)
+    write_to(case.store, store_comparisons, version, None, items)
 
 
 def loaded(case, *versions, **which: Any):
-    with case.store.reading() as connection:
-        return load_comparisons(connection, [version.id for version in versions], **which)
+    return read(case.store, load_comparisons, [version.id for version in versions], **which)
 
 
 def test_both_orders_stand_side_by_side(case, pairs) -> None:

@@ -4,6 +4,7 @@ from graded_log import GradedLog
 from judgeboard.domain import EXPECTED, DimensionScore
 from judgeboard.store.criteria import Criterion, criteria_by_judge, criteria_of
 from judgeboard.store.engine import Store
+from stored_rows import read
 
 
 def test_criteria_are_those_of_the_newest_verdicts_in_the_order_of_the_rubric(store: Store) -> None:
@@ -14,11 +15,10 @@ def test_criteria_are_those_of_the_newest_verdicts_in_the_order_of_the_rubric(st
     log.say_all(
         version, log.answers(20), scores=(*scores, DimensionScore(f"{EXPECTED}tone", 2.4, "1-5"))
     )
-    with store.reading() as connection:
-        assert criteria_of(connection, version) == [
-            Criterion("tone", "1-5"),
-            Criterion("completeness", "0-1"),
-        ]
+    assert read(store, criteria_of, version) == [
+        Criterion("tone", "1-5"),
+        Criterion("completeness", "0-1"),
+    ]
 
 
 def test_the_newest_version_of_a_judge_has_the_scale_and_judges_without_criteria_are_left_out(
@@ -37,7 +37,6 @@ def test_the_newest_version_of_a_judge_has_the_scale_and_judges_without_criteria
         log.answers(3),
         scores=(DimensionScore("tone", 2, "1-10"),),
     )
-    with store.reading() as connection:
-        assert criteria_by_judge(connection) == {
-            "rubric": {"tone": Criterion("tone", "1-10"), "style": Criterion("style", "1-5")}
-        }
+    assert read(store, criteria_by_judge) == {
+        "rubric": {"tone": Criterion("tone", "1-10"), "style": Criterion("style", "1-5")}
+    }

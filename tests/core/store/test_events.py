@@ -43,6 +43,7 @@ from judgeboard.tools.push import add_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
 from refining_log import generator, judge, ratings, store_bad
+from stored_rows import write_to
 from suite_runs import playing, suite
 from written_tables import written_tables
 
@@ -230,15 +231,12 @@ def failed_job(case: Case) -> None:
 
 
 def worker(case: Case) -> None:
-    with case.store.writing() as connection:
-        register_worker(connection, "0123456789")
-    with case.store.writing() as connection:
-        remove_worker(connection, "0123456789")
+    write_to(case.store, register_worker, "0123456789")
+    write_to(case.store, remove_worker, "0123456789")
 
 
 def forget(case: Case) -> None:
-    with case.store.writing() as connection:
-        forget_response(connection, "same", source="other", actor=WHO)
+    write_to(case.store, forget_response, "same", source="other", actor=WHO)
 
 
 def compare(case: Case) -> None:

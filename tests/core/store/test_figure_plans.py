@@ -282,7 +282,7 @@ def _review(number: int) -> dict[str, object]:
     }
 
 
-def test_the_models_that_providers_report_are_read_from_an_index(large: Store) -> None:
+def test_the_models_that_providers_report_are_read_an_index(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
         reported_models(connection)
     assert any("COVERING INDEX ix_judgment_model" in step for step in steps)

@@ -16,6 +16,7 @@ from judgeboard.store.response_pages import ResponseFacets, response_facets, res
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from reviewed_log import START, ReviewedLog, made_log
+from stored_rows import read
 
 Row = dict[str, Any]
 DAY = (START - START.replace(year=1970, month=1, day=1, hour=0)).days
@@ -254,8 +255,7 @@ def check_queue(case: ReviewedLog, where: RowFilter) -> None:
         found, key=lambda flag: (-flag["severity"], flag["asked_day"] or 9_999_999, flag["id"])
     )
     worst = {flag["response_id"]: flag for flag in reversed(by_severity)}
-    with case.store.reading() as connection:
-        page = queue_page(connection, where, "worst", limit=1000)
+    page = read(case.store, queue_page, where, "worst", limit=1000)
     assert [line.flag_id for line in page.lines] == [
         flag["id"] for flag in by_severity if flag in worst.values()
     ]
@@ -297,11 +297,10 @@ def test_the_filters_of_this_test_find_something(filled: ReviewedLog) -> None:
 
 
 def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: ReviewedLog) -> None:
-    with filled.store.reading() as connection:
-        found = [
-            response_page(connection, RowFilter(text=text), limit=1000).total
-            for text in ("Öse", "öse", "ÖSE")
-        ]
+    found = [
+        read(filled.store, response_page, RowFilter(text=text), limit=1000).total
+        for text in ("Öse", "öse", "ÖSE")
+    ]
     assert found[0] == found[1] == found[2] > 0
 
 
@@ -328,7 +327,6 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
 
 @on_sqlite
 def test_an_empty_log_offers_nothing(store: Store) -> None:
-    with store.reading() as connection:
-        assert response_facets(connection) == ResponseFacets(
-            {"query_type": (), "source": (), "model": ()}, ()
-        )
+    assert read(store, response_facets) == ResponseFacets(
+        {"query_type": (), "source": (), "model": ()}, ()
+    )

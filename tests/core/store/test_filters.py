@@ -167,18 +167,6 @@ def test_a_field_of_a_newer_program_is_refused() -> None:
         from_dict({"colour": "red"})
 
 
-def test_words_of_a_drill_down() -> None:
-    where = RowFilter(
-        query_types=("Data2txt",), rules=("low_groundedness",), judge_side="low", user="down"
-    )
-    for filtered, parts in (
-        (where, ("Data2txt", "low groundedness", "judge low", "thumbs down")),
-        (RowFilter(day_from=20513, day_to=20519), ("1 Mar 2026", "7 Mar 2026")),
-        (RowFilter(min_score=0.2, max_score=0.5, text="rope"), ("0.2", "0.5", "“rope”")),
-    ):
-        assert all(part in describe(filtered) for part in parts)
-
-
 def test_every_field_of_where_has_help() -> None:
     assert all(WHERE_FIELDS.values())
 

@@ -53,6 +53,7 @@ from judgeboard.store.responses import external_ids, key_of
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import GENERATION, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
+from stored_rows import write_to
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET = "Quokka-7741"
@@ -238,21 +239,18 @@ def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
 
 
 def test_nothing_of_it_is_left_in_any_table(story) -> None:
-    with story.case.store.writing() as connection:
-        forget_response(connection, "secret", actor="me")
+    write_to(story.case.store, forget_response, "secret", actor="me")
     assert story.places_of(SECRET) == set()
 
 
 def test_figures_stay_as_they_were(story) -> None:
     before = story.figures()
-    with story.case.store.writing() as connection:
-        forget_response(connection, "secret", actor="me")
+    write_to(story.case.store, forget_response, "secret", actor="me")
     assert story.figures() == before
 
 
 def test_what_was_not_made_from_it_stays(story) -> None:
-    with story.case.store.writing() as connection:
-        ids = forget_response(connection, "secret", actor="me")
+    ids = write_to(story.case.store, forget_response, "secret", actor="me")
     assert story.other not in ids
     assert story.places_of("plainly this") >= {"response"}
 
@@ -266,8 +264,7 @@ def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> N
             alone, Shown.AB, StepRecord(Status.OK, raw="the Numbat"), {"overall": Preference.A}
         )
         store_comparisons(connection, story.version, story.run, [comparison])
-    with story.case.store.writing() as connection:
-        forget_response(connection, "pair:alone:b", actor="me")
+    write_to(story.case.store, forget_response, "pair:alone:b", actor="me")
     assert story.places_of("Numbat") == set()
     assert story.places_of(SECRET)
 
@@ -319,16 +316,14 @@ def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_i
         attempts_at(connection, story, "q", "Wombat-34")
     assert story.places_of("Numbat-12") >= {"response", "generation", "refinement"}
     kept = story.places_of("Wombat-34")
-    with story.case.store.writing() as connection:
-        forget_response(connection, named, actor="me")
+    write_to(story.case.store, forget_response, named, actor="me")
     assert story.places_of("Numbat-12") == set()
     assert story.places_of("Wombat-34") == kept
     assert story.places_of(SECRET)
 
 
 def test_calls_that_made_no_answer_are_blanked_too(story) -> None:
-    with story.case.store.writing() as connection:
-        forget_response(connection, "secret", actor="me")
+    write_to(story.case.store, forget_response, "secret", actor="me")
     calls = story.case.rows(GENERATION)
     assert [(call["response_id"] is None, call["raw"], call["error"]) for call in calls] == [
         *((False, None, None), (True, None, None)),
@@ -356,12 +351,12 @@ def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case) -> None:
 def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
     store = sqlite_case.store
     path = Path(str(store.engine.url.database))
-    with store.writing() as connection:
-        store_responses(
-            connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)]
-        )
-    with store.writing() as connection:
-        forget_response(connection, "x", actor="test")
+    write_to(
+        store,
+        store_responses,
+        [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)],
+    )
+    write_to(store, forget_response, "x", actor="test")
     assert store.checkpoint()
     files_with_secret = [
         file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()

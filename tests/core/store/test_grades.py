@@ -31,6 +31,7 @@ from judgeboard.store.responses import evidence_group
 from judgeboard.store.reviewers import graders_by_name, reviewer_names, store_reviewer
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.verdicts import graded_answers, read_verdicts
+from stored_rows import read, write_to
 
 HELD_OUT = EvidenceRole.HELD_OUT
 
@@ -46,8 +47,7 @@ def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list
         Response(kind.value, str(n), f"Question {n}?", f"Answer {n}.", ("p",), kind=kind)
         for n in itertools.islice(numbers, count)
     ]
-    with store.writing() as connection:
-        return store_responses(connection, answers).new
+    return write_to(store, store_responses, answers).new
 
 
 def say(store: Store, response_id: int, who: str, given: Grade) -> None:
@@ -68,8 +68,7 @@ def quality(store: Store, response_id: int, who: str, value: int, note: str | No
 
 
 def taken(store: Store, count: int, **more: object) -> list[int | None]:
-    with store.reading() as connection:
-        return [one.response_id for one in examples_from_reviews(connection, count, **more)]  # type: ignore[arg-type]  # a set
+    return [one.response_id for one in read(store, examples_from_reviews, count, **more)]  # type: ignore[arg-type]  # a set
 
 
 @on_sqlite
@@ -90,8 +89,7 @@ def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store
     note = "Half of it is invented."
     say(sqlite_store, logged, "mara", Grade(quality=2, groundedness=0.2, note=note))
     quality(sqlite_store, made, "mara", 1)
-    with sqlite_store.reading() as connection:
-        (example,) = examples_from_reviews(connection, 1)
+    (example,) = read(sqlite_store, examples_from_reviews, 1)
     number = example.query.removeprefix("Question ").removesuffix("?")
     assert (example.response_id, example.answer, example.passages) == (
         logged,
@@ -104,8 +102,7 @@ def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store
 def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
     groups = [(n, evidence_role(evidence_group(f"Question {n}?", ("p",)))) for n in range(40)]
     rows = [Response("log", str(n), f"Question {n}?", f"Answer {n}.", ("p",)) for n, _ in groups]
-    with sqlite_store.writing() as connection:
-        ids = store_responses(connection, rows).new
+    ids = write_to(sqlite_store, store_responses, rows).new
     for response_id in ids:
         quality(sqlite_store, response_id, "mara", 3)
     usable = [
@@ -141,21 +138,19 @@ def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> Non
         Grade(scores=(DimensionScore("tone", 1, "1-5"), DimensionScore("x", 1, "1-5"))),
     )
     assert taken(sqlite_store, 2, dimensions={"tone"}) == [second, first]
-    with sqlite_store.reading() as connection:
-        assert [
-            one.scores for one in examples_from_reviews(connection, 2, dimensions={"tone"})
-        ] == [
-            {"tone": 1},
-            {"tone": 5},
-        ]
+    assert [
+        one.scores for one in read(sqlite_store, examples_from_reviews, 2, dimensions={"tone"})
+    ] == [
+        {"tone": 1},
+        {"tone": 5},
+    ]
 
 
 def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store) -> None:
     ids = add(store, 4)
     for response_id in ids:
         quality(store, response_id, "mara", 3)
-    with store.reading() as connection:
-        examples = examples_from_reviews(connection, 1)
+    examples = read(store, examples_from_reviews, 1)
     judgments = [
         NewJudgment(response_id, 0, 0, Verdict(Status.OK, quality=3)) for response_id in ids
     ]
@@ -185,16 +180,14 @@ def test_graders_are_those_whose_grades_stand(store) -> None:
     log.review(first, "mara", label=GOOD)
     log.review(first, "jon", decision="confirm")
     log.withdraw(log.review(second, "lee", quality=3), second, "lee")
-    with store.reading() as connection:
-        assert list(graders_by_name(connection)) == ["mara"]
+    assert list(read(store, graders_by_name)) == ["mara"]
 
 
 @on_sqlite
 def test_a_grader_has_the_name_that_figures_use_though_the_namesake_never_graded(store) -> None:
     log = GradedLog(store)
     log.review(*log.answers(1), "mara", label=GOOD)
-    with store.writing() as connection:
-        store_reviewer(connection, "oidc", "mara")
+    write_to(store, store_reviewer, "oidc", "mara")
     with store.reading() as connection:
         ((name, id_),) = graders_by_name(connection).items()
         assert reviewer_names(connection)[id_] == name

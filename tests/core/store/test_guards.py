@@ -12,229 +12,13 @@ from judgeboard.errors import BadInput
 from judgeboard.store.columns import Utc, columns_that
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
+from judgeboard.store.statements import count_rows
 from judgeboard.store.tables import METADATA, REVIEW, REVIEWER
 from judgeboard.store.triggers import guarded_tables, install_guards
+from stored_rows import made_row, write_to
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-STEP = {"status": "ok", "raw": "r", "attempts": [{"raw": "r"}], "error": "e", "created_at": NOW}
-SAMPLE: dict[str, dict[str, Any]] = {
-    "judgment_score": {"judgment_id": 1, "dimension": "accuracy", "scale": "1-5", "reasoning": "x"},
-    "review_score": {"review_id": 1, "dimension": "accuracy", "scale": "1-5"},
-    "review_flag": {"review_id": 1, "flag_id": 1},
-    "failure_mode": {
-        "name": "m",
-        "description": "d",
-        "key": "K",
-        "retired": False,
-        "by": "m",
-        "at": NOW,
-    },
-    "issue": {
-        "number": 1,
-        "version": 1,
-        "title": "t",
-        "description": "d",
-        "owner": "m",
-        "state": "open",
-    }
-    | {"fixed_day": 1, "filter": RowFilter(rules=("r",)), "by": "m", "at": NOW},
-    "alarm": {
-        "measure": "bad_share",
-        "direction": "rose",
-        "query_type": "QA",
-        "judge_version_id": 1,
-        "from_day": 7,
-    }
-    | {
-        "seen_day": 14,
-        "evidence": 200.0,
-        "evidence_limit": 104.0,
-        "rate_before": 0.2,
-        "rate_after": 0.4,
-    }
-    | {"by": "m", "at": NOW},
-    "alarm_acknowledgement": {"alarm_id": 1, "by": "m", "note": "n", "at": NOW},
-    "judging_rule": {
-        "name": "r",
-        "by": "m",
-        "judge_version_id": 1,
-        "filter": RowFilter(),
-        "judge": {},
-        "rate": 0.5,
-        "rates": {},
-    }
-    | {
-        "max_cost": 1.0,
-        "max_calls": 1,
-        "concurrency": 1,
-        "delay_s": 0.0,
-        "after_id": 0,
-        "state": "active",
-        "at": NOW,
-    },
-    "alert_rule": {
-        "name": "r",
-        "by": "m",
-        "condition": "spend",
-        "threshold": 1.0,
-        "destinations": ["command"],
-        "at": NOW,
-    },
-    "alert_event": {
-        "alert_rule_id": 1,
-        "subject": "",
-        "sentence": "s",
-        "opened_at": NOW,
-        "seen_at": NOW,
-    },
-    "alert_delivery": {
-        "alert_rule_id": 1,
-        "kind": "test",
-        "destination": "command",
-        "message_id": "i",
-        "message": {},
-    }
-    | {"next_at": NOW, "at": NOW},
-    "anchor_set": {"seed": "s", "by": "m", "at": NOW},
-    "anchor": {"anchor_set_id": 1, "response_id": 1},
-    "review_failure_mode": {"review_id": 1, "mode": "m"},
-    "label_schema": {
-        "name": "s",
-        "number": 1,
-        "fields": [{"name": "f"}],
-        "hash": "h",
-        "created_by": "m",
-    }
-    | {"created_at": NOW},
-    "run": {"kind": "judge", "actor": "test", "started_at": NOW, "state": "running", "filter": {}},
-    "import_batch": {
-        "file": "f",
-        "importer": "jsonl",
-        "kind": "responses",
-        "actor": "test",
-        "at": NOW,
-    },
-    "job": {
-        "id": "j",
-        "kind": "rejudge",
-        "actor": "test",
-        "created_at": NOW,
-        "filter": {},
-        "judge": {},
-        "estimate": {},
-    },
-    "pair": {
-        "source": "s",
-        "external_id": "p",
-        "query_type": "QA",
-        "question": "q",
-        "options": ["o"],
-        "reference": "r",
-        "response_a_id": 1,
-        "extra": {"k": "v"},
-        "content_hash": "h",
-        "imported_at": NOW,
-    },
-    "comparison": STEP
-    | {"pair_id": 1, "judge_version_id": 1, "condition": "reference", "shown": "ab", "ask": 0}
-    | {"reference": "r", "reasoning": "x"},
-    "comparison_score": {"comparison_id": 1, "aspect": "overall", "preference": "a"},
-    "preference_score": {"review_id": 1, "aspect": "overall", "preference": "a"},
-    "pushed": {
-        "target": "phoenix",
-        "what": "reviews",
-        "response_id": 1,
-        "author": "m",
-        "row_id": 1,
-        "sent": True,
-        "at": NOW,
-    },
-    "push_target": {
-        "name": "p",
-        "tool": "phoenix",
-        "address": "http://p",
-        "what": ["gold"],
-        "judges": ["rag"],
-        "by": "m",
-    }
-    | {
-        "source": "s",
-        "since": NOW,
-        "with_notes": False,
-        "every_s": 60.0,
-        "next_at": NOW,
-        "at": NOW,
-    },
-    "sample": STEP | {"pair_id": 1, "judge_version_id": 1, "number": 0, "answer": "x"},
-    "generation": STEP | {"run_id": 1, "subject": "a", "number": 1, "response_id": 1},
-    "refinement": {
-        "method": "reflect",
-        "run_id": 1,
-        "subject": "a",
-        "number": 1,
-        "root_response_id": 1,
-    }
-    | {"feedback": "f", "outcome": "kept_new", "created_at": NOW},
-    "selected_attempt": {
-        "run_id": 1,
-        "subject": "a",
-        "number": 1,
-        "reviewer_id": 1,
-        "request_key": "k",
-        "at": NOW,
-    },
-    "judgment_review": STEP
-    | {
-        "judgment_id": 1,
-        "judge_version_id": 1,
-        "ask": 0,
-        "reasoning": "x",
-        "inclusion_probability": 1.0,
-    },
-    "anchor_judgment": STEP | {"run_id": 1, "response_id": 1, "judge_version_id": 1, "ask": 0},
-    "suite_run": {
-        "run_id": 1,
-        "name": "s",
-        "spec": {},
-        "spec_hash": "h",
-        "candidate": "c",
-        "judge_version_id": 1,
-    }
-    | {"created_at": NOW},
-    "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},
-    "queue": {
-        "name": "q",
-        "subject": "answers",
-        "filter": RowFilter(),
-        "sort": "oldest",
-        "grades": [],
-        "created_by": "m",
-    }
-    | {"reveal": False, "flagged_only": False, "max_items": 1, "created_at": NOW},
-    "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
-    "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
-    "taken_lease": {"queue_item_id": 1, "reviewer_id": 1, "token": "t", "at": NOW},
-    "api_key": {
-        "name": "k",
-        "hash": "h",
-        "scopes": ["ingest"],
-        "source": "s",
-        "max_body_mb": 1.0,
-        "created_by": "m",
-    }
-    | {"created_at": NOW},
-    "trace": {"external_id": "t", "owner": "o", "source": "s", "first_at": NOW, "last_at": NOW},
-    "withdrawn_row": {
-        "import_batch_id": 1,
-        "table_name": "response",
-        "row_key": "7",
-        "content": {"a": 1},
-        "at": NOW,
-    },
-    "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},
-}
 
 
 @pytest.fixture
@@ -275,8 +59,10 @@ def filled(case):
             "texts": {"g": "t"},
         }
         connection.execute(insert(REVIEW), review)
-        for table, row in SAMPLE.items():
-            connection.execute(insert(METADATA.tables[table]), row)
+        ids = dict.fromkeys(METADATA.tables, 1)
+        for table in METADATA.sorted_tables:
+            if table in guarded_tables() and count_rows(connection, table) == 0:
+                connection.execute(insert(table), made_row(table, ids, whole=True))
     return case
 
 
@@ -350,8 +136,7 @@ def test_texts_go_only_after_an_event_names_their_response(full) -> None:
         for column in columns:
             if contents(full)[table.name][0][list(table.columns.keys()).index(column)] is not None:
                 refused(full, f'UPDATE "{table}" SET "{column}" = {blank(column)}')
-    with full.store.writing() as connection:
-        record_event(connection, "forget", "me", response_id=1)
+    write_to(full.store, record_event, "forget", "me", response_id=1)
     for table, columns in forgotten.items():
         blanks = ", ".join(f'"{column}" = {blank(column)}' for column in columns)
         with full.store.writing() as connection:
@@ -362,8 +147,7 @@ def test_texts_go_only_after_an_event_names_their_response(full) -> None:
 
 
 def test_a_forgotten_response_keeps_everything_but_its_texts(full) -> None:
-    with full.store.writing() as connection:
-        record_event(connection, "forget", "me", response_id=1)
+    write_to(full.store, record_event, "forget", "me", response_id=1)
     refused(full, "UPDATE response SET content_hash = 'x', answer = NULL")
     refused(full, "UPDATE response SET answer = 'something else'")
     refused(full, "UPDATE judgment SET groundedness = NULL")
@@ -372,14 +156,12 @@ def test_a_forgotten_response_keeps_everything_but_its_texts(full) -> None:
 
 def test_another_response_is_not_forgotten_with_it(full) -> None:
     other = full.answer("b")
-    with full.store.writing() as connection:
-        record_event(connection, "forget", "me", response_id=1)
+    write_to(full.store, record_event, "forget", "me", response_id=1)
     refused(full, f"UPDATE response SET answer = NULL WHERE id = {other}")
 
 
 def test_laying_the_guards_again_changes_nothing(full) -> None:
-    with full.store.writing() as connection:
-        install_guards(connection)
+    write_to(full.store, install_guards)
     refused(full, "DELETE FROM judgment")
 
 

@@ -39,6 +39,7 @@ from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE, JudgingRule
 from judgeboard.store.tools import What
 from marked_answer import NOW, found_in, mark_answer
 from queue_case import QueueCase
+from stored_rows import write_to
 
 ITEM = QUEUE_ITEM
 
@@ -182,8 +183,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         delay_s=0,
         after_id=0,
     )
-    with queues.store.writing() as connection:
-        judging_rule = insert_rule(connection, new_rule)
+    judging_rule = write_to(queues.store, insert_rule, new_rule)
     return {
         "a": "log",
         "address": "rag",

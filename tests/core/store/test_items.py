@@ -29,13 +29,13 @@ from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item, response_of_flag
 from judgeboard.store.leases import own_progress
 from queue_case import DISMISS, QueueCase, queue_case
+from stored_rows import read
 
 ASKED = datetime(2026, 3, 12, 8, tzinfo=UTC)
 
 
 def loaded(case, response_id: int) -> Item:
-    with case.store.reading() as connection:
-        return load_item(connection, response_id)
+    return read(case.store, load_item, response_id)
 
 
 @on_sqlite
@@ -180,11 +180,6 @@ def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
 
 
 @on_sqlite
-def test_an_answer_where_nothing_was_found_has_an_empty_list(case) -> None:
-    assert loaded(case, case.answer(passages=())).response.passages == ()
-
-
-@on_sqlite
 def test_a_forgotten_answer_says_when(case) -> None:
     response_id = case.answer()
     with case.store.writing() as connection:
@@ -211,7 +206,7 @@ def queues(store: Store) -> QueueCase:
     return queue_case(store)
 
 
-def read(queues: QueueCase, who, response_id: int):
+def read_by(queues: QueueCase, who, response_id: int):
     with queues.store.reading() as connection:
         read_as(connection, who.id)
         return load_item(connection, response_id)
@@ -230,14 +225,14 @@ def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_g
     )
     leased = queues.lease(queues.mara)
     queues.review(queues.jon, DISMISS, groundedness=0.5)
-    found = read(queues, queues.mara, response_id)
+    found = read_by(queues, queues.mara, response_id)
     assert found.hidden.judge
     assert found.response.answer
     assert (found.judgments, found.currents, found.flags, found.reviews) == ((), (), (), ())
     # To whom it is not hidden it is there.
-    assert read(queues, queues.ada, response_id).currents
+    assert read_by(queues, queues.ada, response_id).currents
     queues.say(leased, queues.mara)
-    found = read(queues, queues.mara, response_id)
+    found = read_by(queues, queues.mara, response_id)
     assert not found.hidden
     assert {review.reviewer for review in found.reviews} == {"Mara", "Jon"}
     assert found.currents
@@ -249,8 +244,7 @@ def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(queues)
     queue = queues.queue(needed=2).queue
 
     def place(who) -> tuple[int, int]:
-        with queues.store.reading() as connection:
-            return own_progress(connection, queue.id, who.id, queues.now)
+        return read(queues.store, own_progress, queue.id, who.id, queues.now)
 
     assert place(queues.mara) == (0, 4)
     queues.review(queues.mara)

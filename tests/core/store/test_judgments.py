@@ -19,6 +19,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, claims_from
 from judgeboard.store.storing import rebuild_current, store_judgments
 from judgeboard.store.tables import CURRENT, JUDGMENT
+from stored_rows import write_to
 
 FULL = Verdict(
     Status.OK,
@@ -45,8 +46,10 @@ FULL = Verdict(
 @on_sqlite
 def test_a_judgment_comes_back_as_it_was_given(case) -> None:
     response, version = case.answer(), case.version()
-    with case.store.writing() as connection:
-        assert store_judgments(connection, version, None, [NewJudgment(response, 0, 0, FULL)]) == 1
+    assert (
+        write_to(case.store, store_judgments, version, None, [NewJudgment(response, 0, 0, FULL)])
+        == 1
+    )
     [row] = case.rows(JUDGMENT)
     assert (row["groundedness"], row["quality"], row["label"], row["status"]) == (
         0.8,
@@ -176,6 +179,5 @@ def test_a_large_batch_is_stored_in_whole_statements(case) -> None:
     ids = case.add(*(Response("log", f"a{number}", "q", "a") for number in range(1_200))).new
     version = case.version()
     items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.4)) for id_ in ids]
-    with case.store.writing() as connection:
-        assert store_judgments(connection, version, None, items) == 1_200
+    assert write_to(case.store, store_judgments, version, None, items) == 1_200
     assert len(case.flags(ids[-1])) == 1

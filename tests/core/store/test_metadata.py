@@ -12,6 +12,7 @@ from judgeboard.store.metadata import index_metadata, indexed_fields, metadata_f
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.storing import store_responses
 from query_plans import plans_of
+from stored_rows import write_to
 
 VALUES: dict[str, dict[str, Any]] = {
     "acme": {
@@ -60,14 +61,14 @@ FIELDS = ("tenant", "n", "on", "user.plan", "tags.0", '"llm.model"', "café", "l
 
 @pytest.fixture
 def filled(store: Store) -> Store:
-    with store.writing() as connection:
-        store_responses(
-            connection,
-            [
-                Response("log", name, "query", f"answer of {name}", metadata=values)
-                for name, values in VALUES.items()
-            ],
-        )
+    write_to(
+        store,
+        store_responses,
+        [
+            Response("log", name, "query", f"answer of {name}", metadata=values)
+            for name, values in VALUES.items()
+        ],
+    )
     return store
 
 
@@ -91,10 +92,11 @@ def test_conditions_match_by_value_with_and_without_an_index(filled: Store, inde
         assert all(index_metadata(filled, field) for field in FIELDS)
         # It is there already.
         assert not index_metadata(filled, "tenant")
-        with filled.writing() as connection:  # a long value is stored in an indexed field too
-            store_responses(
-                connection, [Response("log", "long", "q", "a", metadata={"long": "y" * 9_000})]
-            )
+        write_to(
+            filled,
+            store_responses,
+            [Response("log", "long", "q", "a", metadata={"long": "y" * 9_000})],
+        )
     for conditions, expected in MATCHES:
         where = parse_where([f"metadata.{condition}" for condition in conditions])
         assert set(listed(filled, where)) - {"long"} == expected, conditions
@@ -154,14 +156,14 @@ def test_a_name_is_written_as_it_is_read() -> None:
 
 
 def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store: Store) -> None:
-    with store.writing() as connection:
-        store_responses(
-            connection,
-            [
-                Response("log", str(n), "q", "a", metadata={"tenant": f"t{n % 1_000}", "n": n})
-                for n in range(3_000)
-            ],
-        )
+    write_to(
+        store,
+        store_responses,
+        [
+            Response("log", str(n), "q", "a", metadata={"tenant": f"t{n % 1_000}", "n": n})
+            for n in range(3_000)
+        ],
+    )
     for field in ("tenant", "n"):
         index_metadata(store, field)
     for where, sort in (

@@ -52,6 +52,7 @@ from released_database import (
     rows_of_tables,
     unpack,
 )
+from stored_rows import read, write_to
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 RELEASED = {
@@ -73,8 +74,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def head(empty: Store) -> str:
-    with empty.reading() as connection:
-        return str(ScriptDirectory.from_config(alembic_config(connection)).get_current_head())
+    return str(ScriptDirectory.from_config(read(empty, alembic_config)).get_current_head())
 
 
 def test_the_program_works_with_the_newest_revision(head: str) -> None:
@@ -200,8 +200,7 @@ def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Stor
             connection.exec_driver_sql(statement)
     assert upgrade(empty) == OLDEST
     upgraded = catalogue(empty)
-    with empty.writing() as connection:
-        drop_everything(connection)
+    write_to(empty, drop_everything)
     upgrade(empty)
     assert upgraded == catalogue(empty)
 
@@ -549,10 +548,9 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
         assert not before[table] - rows, table
         assert table == "event" or not rows - before[table], table
     for name in blind_queues_of_everybody(empty):  # what they hide is no longer shown to anybody
-        with empty.reading() as connection:
-            people = [
-                each for each in reviewers_of(connection, "page") if each.name in {"Jon", "Mara"}
-            ]
+        people = [
+            each for each in read(empty, reviewers_of, "page") if each.name in {"Jon", "Mara"}
+        ]
         assign_queue(empty, name, by="test", add=people)
     now = {
         "exports": exports(address(empty), tmp_path / "now"),

@@ -10,7 +10,6 @@ from judgeboard.domain import (
     Decision,
     Feedback,
     FeedbackKind,
-    Grade,
     JudgeVersion,
     Label,
     ResponseKind,
@@ -26,8 +25,8 @@ from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import count_log, overview, quadrant, signal_counts
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
-from queue_case import QueueCase
 from reviewed_log import made_log
+from stored_rows import read, write_to
 
 TODAY = date(2026, 3, 9)
 
@@ -78,8 +77,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
         )
         for id_, by, decision, when in presses
     ]
-    with case.store.reading() as connection:
-        result = overview(connection, mara.id, TODAY)
+    result = read(case.store, overview, mara.id, TODAY)
     assert [day.day for day in result.days] == [
         TODAY - timedelta(days=back) for back in range(6, -1, -1)
     ]
@@ -94,8 +92,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     )
 
     undo(case.store, review_id=done[2].review_id, reviewer=mara, request_key="undo", now=at(0, 13))
-    with case.store.reading() as connection:
-        result = overview(connection, mara.id, TODAY)
+    result = read(case.store, overview, mara.id, TODAY)
     assert (result.today.open_answers, result.today.decided, result.days[-1].open_answers) == (
         2,
         0,
@@ -116,8 +113,7 @@ def test_nobody_has_no_decisions_of_their_own(case) -> None:
             at=at(0),
         ),
     )
-    with case.store.reading() as connection:
-        result = overview(connection, None, TODAY)
+    result = read(case.store, overview, None, TODAY)
     assert (result.today.decided, result.today.decided_by_me) == (1, 0)
 
 
@@ -136,11 +132,9 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
         case.say(version, case.answer(f"a{number}"), status, cost_micro=cost)
     case.say(case.version("nli"), 1, groundedness=1.0, cost_micro=9_999)
     case.say(case.version("lexical"), 1, groundedness=1.0, cost_micro=0)
-    with case.store.writing() as connection:
-        recorded = ensure_version(connection, JudgeVersion("old", RECORDED))
+    recorded = write_to(case.store, ensure_version, JudgeVersion("old", RECORDED))
     case.say(recorded, 1, groundedness=1.0, cost_micro=7)  # imported: no call
-    with case.store.reading() as connection:
-        result = overview(connection, None, datetime.now(UTC).date())
+    result = read(case.store, overview, None, datetime.now(UTC).date())
     assert result.judge == "rag"
     judged = result.judged
     assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (
@@ -156,15 +150,13 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
 @on_sqlite
 def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
     case.say(case.version(), case.answer(), groundedness=1.0)
-    with case.store.reading() as connection:
-        judged = overview(connection, None, datetime.now(UTC).date()).judged
+    judged = read(case.store, overview, None, datetime.now(UTC).date()).judged
     assert (judged.asked, judged.cost_micro, judged.unpriced) == (1, None, 1)
 
 
 @on_sqlite
 def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
-    with store.reading() as connection:
-        result = overview(connection, None, TODAY)
+    result = read(store, overview, None, TODAY)
     assert (result.today.open_answers, result.judge) == (0, None)
 
 
@@ -196,17 +188,3 @@ def test_the_quadrant_leaves_made_answers_out(case) -> None:
             ("low", "up"): 1,
             ("none", "up"): 1,
         }
-
-
-def review(case: QueueCase, flag_id: int, grade: Grade | None = None) -> None:
-    submit(
-        case.store,
-        Submission(
-            flag_id=flag_id,
-            decision=Decision.DISMISS,
-            reviewer=case.mara,
-            request_key=f"{flag_id}",
-            at=case.now,
-            **{} if grade is None else {"grade": grade},
-        ),
-    )

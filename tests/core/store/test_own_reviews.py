@@ -12,7 +12,6 @@ from judgeboard.domain import (
     Label,
     Preference,
     QueueOrder,
-    Response,
 )
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.leases import next_item
@@ -21,12 +20,12 @@ from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.reviews import DecidedFlag, find_review
-from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import Reviewer
 from pair_log import add_pairs
 from query_plans import plans_of
 from queue_case import QueueCase, queue_case
 from review_case import ReviewCase, flagged_case
+from stored_rows import read
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -37,8 +36,7 @@ def case(store: Store) -> ReviewCase:
 
 
 def page(case: ReviewCase, **given):
-    with case.store.reading() as connection:
-        return own_reviews_page(connection, case.mara.id, **given)
+    return read(case.store, own_reviews_page, case.mara.id, **given)
 
 
 @on_sqlite
@@ -73,30 +71,6 @@ def test_only_what_stands_is_listed(case: ReviewCase) -> None:
     assert (page(case).total, page(case).first) == (0, 0)
 
 
-def test_pages_follow_each_other_by_key(case: ReviewCase) -> None:
-    with case.store.writing() as connection:
-        ids = store_responses(
-            connection, [Response("log", f"r{n}", "q", "a") for n in range(7)]
-        ).new
-    reviews = [
-        submit(
-            case.store,
-            Submission(
-                response_id=id_, reviewer=case.mara, grade=Grade(quality=1), request_key=f"g{id_}"
-            ),
-        ).review_id
-        for id_ in ids
-    ]
-    first = page(case, limit=3)
-    second = page(case, limit=3, after=first.next_key)
-    last = page(case, limit=3, after=second.next_key)
-    listed = [line.review.id for part in (first, second, last) for line in part.lines]
-    assert listed == reviews[::-1]
-    assert [(part.first, part.total) for part in (first, second, last)] == [(1, 7), (4, 7), (7, 7)]
-    assert (first.previous_key, last.next_key) == (None, None)
-    assert page(case, limit=3, before=second.previous_key) == first
-
-
 @on_sqlite
 def test_a_review_comes_back_whole(case: ReviewCase) -> None:
     given_grade = Grade(
@@ -129,7 +103,7 @@ def test_a_review_comes_back_whole(case: ReviewCase) -> None:
     )
 
 
-def test_a_page_is_read_from_the_index_of_reviewers(sqlite_store: Store) -> None:
+def test_a_page_is_read_the_index_of_reviewers(sqlite_store: Store) -> None:
     case = flagged_case(sqlite_store)
     with plans_of(sqlite_store) as plans:
         page(case)
@@ -160,10 +134,9 @@ def page_of_pairs(
     before: str | None = None,
     limit: int = 50,
 ) -> LinePage[OwnReview]:
-    with store.reading() as connection:
-        return own_reviews_page(
-            connection, who.id, pairs=True, after=after, before=before, limit=limit
-        )
+    return read(
+        store, own_reviews_page, who.id, pairs=True, after=after, before=before, limit=limit
+    )
 
 
 def asked_case(store: Store) -> QueueCase:
@@ -202,12 +175,3 @@ def test_who_said_nothing_of_pairs_has_none(store: Store) -> None:
         assert not has_pair_reviews(connection, case.mara.id)
     assert page_of_pairs(store, case.mara) == LinePage((), 0, 0, None, None)
     assert next_item(store, "pairs", case.mara, now=case.now) is not None
-
-
-def test_a_page_of_pairs_is_read_from_the_index_of_reviewers(sqlite_store: Store) -> None:
-    case = asked_case(sqlite_store)
-    say(case, case.mara, Preference.A, "m")
-    with plans_of(sqlite_store) as plans:
-        page_of_pairs(sqlite_store, case.mara)
-    assert any("ix_review_reviewer" in plan for plan in plans)
-    assert not [plan for plan in plans if "SCAN review" in plan]

@@ -35,6 +35,7 @@ from judgeboard.store.verdicts import count_verdicts
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from stored_rows import read
 
 ROWS = 20_000
 LARGE = ("response", "judgment", "current_judgment", "flag", "review", "user_feedback")
@@ -282,8 +283,7 @@ def test_whether_rows_were_added_is_read_off_the_ends_of_the_tables(
     assert [step for step in plans[-1].splitlines() if "SEARCH" in step] != []
     assert whole_tables(plans) == []
     people_say(sqlite_store, judged[0][4], "a")
-    with sqlite_store.reading() as connection:
-        assert last_rows(connection) == (*before[:2], 3, *before[3:])
+    assert read(sqlite_store, last_rows) == (*before[:2], 3, *before[3:])
 
 
 TABLES_OF_QUEUES = ("queue_item", "queue_item_flag", "lease", "review", "response", "pair", "flag")

@@ -20,6 +20,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.pairs import StoredPairs, ids_of_pairs, load_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.tables import RESPONSE, REVIEW
+from stored_rows import read, write_to
 
 
 def pair(name: str = "p", **more: Any) -> Pair:
@@ -27,13 +28,11 @@ def pair(name: str = "p", **more: Any) -> Pair:
 
 
 def add(case, *pairs: Pair) -> StoredPairs:
-    with case.store.writing() as connection:
-        return store_pairs(connection, pairs)
+    return write_to(case.store, store_pairs, pairs)
 
 
 def item(case, pair_id: int | None):
-    with case.store.reading() as connection:
-        (one,) = load_pairs(connection, [pair_id or 0])
+    (one,) = read(case.store, load_pairs, [pair_id or 0])
     return one
 
 
@@ -172,23 +171,20 @@ BOTH = AspectPreference(Preference.B, 1, "-2..2")
 
 @pytest.fixture
 def pair_id(case) -> int:
-    with case.store.writing() as connection:
-        return store_pairs(connection, [Pair("s", "p", "?", "l", "r")]).new[0]
+    return write_to(case.store, store_pairs, [Pair("s", "p", "?", "l", "r")]).new[0]
 
 
 def add_preferences(case, pair_id: int, *given: GivenPreference) -> list[bool]:
-    with case.store.writing() as connection:
-        return store_preferences(
-            connection, [PreferenceOf(pair_id, "s", "p", one) for one in given]
-        )
+    return write_to(
+        case.store, store_preferences, [PreferenceOf(pair_id, "s", "p", one) for one in given]
+    )
 
 
 def is_current(case, **which):
-    with case.store.reading() as connection:
-        return [
-            (row.reviewer, row.shown, row.aspect, row.preference, row.value)
-            for row in load_preferences(connection, **which)
-        ]
+    return [
+        (row.reviewer, row.shown, row.aspect, row.preference, row.value)
+        for row in read(case.store, load_preferences, **which)
+    ]
 
 
 def test_people_and_aspects_and_orders_stand_apart(case, pair_id) -> None:

@@ -19,10 +19,10 @@ from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
-from judgeboard.store.queue_filling import wanted
 from judgeboard.store.settings import set_setting
 from query_plans import statements_of
 from queue_case import CONFIRM, DISMISS, queue_case
+from stored_rows import write_to
 
 
 def waiting(queues) -> list[int]:
@@ -117,8 +117,7 @@ def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queue
     )
     queues.undo(done.review_id, queues.mara)
     assert queues.item_states() == ["left", "open"]  # it waits once
-    with queues.store.writing() as connection:
-        assert update_item_state(connection, done.item_id, queues.now) is ItemState.LEFT
+    assert write_to(queues.store, update_item_state, done.item_id, queues.now) is ItemState.LEFT
     assert queues.lease(queues.mara).response_id == answer
 
 
@@ -180,8 +179,7 @@ def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues)
 
 
 def drawn_case(queues, share: float = 1.0) -> None:
-    with queues.store.writing() as connection:
-        set_setting(connection, "random_share", share, "test")
+    write_to(queues.store, set_setting, "random_share", share, "test")
 
 
 @on_sqlite
@@ -271,13 +269,6 @@ def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues) -> 
     queues.add("r1")
     queues.queue()
     assert [item["sampled"] for item in queues.items()] == [False]
-
-
-@pytest.mark.parametrize(
-    ("share", "others", "expected"), [(0.1, 9, 1), (0.5, 4, 4), (0.0, 100, 0), (0.9, 1, 9)]
-)
-def test_how_many_make_up_a_mix(share, others, expected) -> None:
-    assert wanted(share, others) == expected
 
 
 @on_sqlite

@@ -12,7 +12,8 @@ from judgeboard.errors import BadInput
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import answer_starts, content_hash, evidence_group
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
+from judgeboard.store.tables import FEEDBACK, RESPONSE
+from stored_rows import read, write_to
 
 UP = Feedback(FeedbackKind.THUMBS, 1, "u-1", datetime(2026, 3, 1, 9, tzinfo=UTC))
 DOWN = Feedback(FeedbackKind.THUMBS, 0)
@@ -123,28 +124,6 @@ def test_more_than_one_statement_can_hold_is_stored_whole(case) -> None:
         *(logged(f"a{number}", "x" if number == 2_400 else "an answer") for number in range(2_500))
     )
     assert (stored.unchanged, stored.differing) == (2_499, [2_400])
-
-
-@on_sqlite
-def test_drawn_rules_flag_a_response_when_it_is_stored(case) -> None:
-    case.add(logged("first", query_type="sql"))
-    case.set("random_share", 1)
-    case.set("always_review", ["sql"])
-    case.add(
-        logged("a", query_type="sql"),
-        logged("b"),
-        logged("c", kind=ResponseKind.CONTROL, query_type="sql"),
-    )
-    flags = case.rows(FLAG)
-    assert [
-        (flag["rule"], flag["query_type"], flag["inclusion_probability"]) for flag in flags
-    ] == [
-        ("always_review", "sql", 1.0),
-        ("random_sample", "sql", 1.0),
-        ("random_sample", "unspecified", 1.0),
-    ]
-    case.add(logged("a", query_type="sql"), logged("b"))
-    assert len(case.rows(FLAG)) == 3
 
 
 @pytest.mark.parametrize(
@@ -273,7 +252,5 @@ def test_the_evidence_group_fits_a_bigint():
     ],
 )
 def test_a_cut_text_ends_with_an_ellipsis(store: Store, question: str, start: str) -> None:
-    with store.writing() as connection:
-        (stored,) = store_responses(connection, [Response("log", "a1", question, "an answer")]).new
-    with store.reading() as connection:
-        assert answer_starts(connection, [stored])[stored].question == start
+    (stored,) = write_to(store, store_responses, [Response("log", "a1", question, "an answer")]).new
+    assert read(store, answer_starts, [stored])[stored].question == start

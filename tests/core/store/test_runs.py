@@ -41,6 +41,7 @@ from judgeboard.store.runs import (
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import Run
 from query_plans import steps_of
+from stored_rows import read, write_to
 
 OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
 ERROR = Verdict(Status.ERROR)
@@ -52,26 +53,22 @@ def version(case):
 
 
 def start(case, version, **options) -> Run:
-    with case.store.writing() as connection:
-        return start_or_continue_run(connection, version, actor="test", **options)
+    return write_to(case.store, start_or_continue_run, version, actor="test", **options)
 
 
 def finish(case, run: Run, state: RunState = RunState.DONE, why: str | None = None) -> None:
-    with case.store.writing() as connection:
-        finish_run(connection, run.id, state, why_stopped=why)
+    write_to(case.store, finish_run, run.id, state, why_stopped=why)
 
 
 def asks(case, run: Run, *, after_id: int = 0, limit: int = 100) -> list[tuple[int, int]]:
-    with case.store.reading() as connection:
-        return select_asks(connection, run, after_id=after_id, limit=limit)
+    return read(case.store, select_asks, run, after_id=after_id, limit=limit)
 
 
 def add(case, version, run: Run, verdicts: dict[tuple[int, int], Verdict]) -> None:
     items = [
         NewJudgment(response, ask, 0, verdict) for (response, ask), verdict in verdicts.items()
     ]
-    with case.store.writing() as connection:
-        store_judgments(connection, version, run.id, items)
+    write_to(case.store, store_judgments, version, run.id, items)
 
 
 @on_sqlite
@@ -159,23 +156,6 @@ def test_another_selection_is_another_run(case, version, other) -> None:
 
 
 @on_sqlite
-def test_a_finished_run_is_not_continued(case, version) -> None:
-    case.answer()
-    run = start(case, version)
-    finish(case, run)
-    assert start(case, version).id != run.id
-
-
-@on_sqlite
-def test_a_limit_is_part_of_the_selection(case, version) -> None:
-    for name in "abc":
-        case.answer(name)
-    run = start(case, version, limit=2)
-    assert (run.selected, selection_of(run).limit) == (2, 2)
-    assert start(case, version, limit=9).selected == 3
-
-
-@on_sqlite
 def test_a_limit_is_kept_by_whoever_continues_the_run(case, version) -> None:
     a, b, c = (case.answer(name) for name in "abc")
     run = start(case, version, limit=2)
@@ -188,14 +168,6 @@ def test_a_limit_is_kept_by_whoever_continues_the_run(case, version) -> None:
     assert asks(case, start(case, version, limit=2))[:2] == [(b, 0), (c, 0)]
 
 
-def test_the_filter_narrows_what_is_asked(case, version) -> None:
-    case.answer("a", query_type="QA")
-    sql = case.answer("b", query_type="sql")
-    run = start(case, version, where=RowFilter(query_types=("sql",)))
-    assert (run.selected, asks(case, run)) == (1, [(sql, 0)])
-    assert selection_of(run).where == RowFilter(query_types=("sql",))
-
-
 @on_sqlite
 def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
     ids = [case.answer(name) for name in "abcd"]
@@ -206,8 +178,7 @@ def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
         run,
         {(id_, 0): verdict for id_, verdict in zip(ids, [OK, OK, ERROR], strict=False)},
     )
-    with case.store.reading() as connection:
-        counts = run_counts(connection, [run.id, empty.id])
+    counts = read(case.store, run_counts, [run.id, empty.id])
     assert counts[run.id] == Counts(
         ok=2, error=1, cost_micro=14, unpriced=1, prompt_tokens=20, completion_tokens=4
     )
@@ -218,8 +189,7 @@ def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
 def test_runs_are_listed_newest_first(case, version) -> None:
     case.answer()
     ids = [start(case, version, limit=number).id for number in range(1, 5)]
-    with case.store.writing() as connection:
-        ids.append(start_import_run(connection, version, "test").id)
+    ids.append(write_to(case.store, start_import_run, version, "test").id)
     with case.store.reading() as connection:
         newest = list_runs(connection, limit=2)
         older = list_runs(connection, before_id=newest[-1].id)

@@ -12,18 +12,13 @@ from judgeboard.store.grades import graded_reviews
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.settings import primary_judge, set_setting, setting_origins, thresholds
 from query_plans import statements_of
+from stored_rows import read, write_to
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def read(store, function):
-    with store.reading() as connection:
-        return function(connection)
-
-
 def put(store, key: str, value) -> None:
-    with store.writing() as connection:
-        set_setting(connection, key, value, "Mara", NOW)
+    write_to(store, set_setting, key, value, "Mara", NOW)
 
 
 @on_sqlite

@@ -28,6 +28,7 @@ from judgeboard.store.storing import (
 )
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, VERSION
 from query_plans import statements_of, steps_of
+from stored_rows import write_to
 
 RESPONSES = 3
 VERSIONS = (
@@ -100,8 +101,7 @@ def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
         store = open_store(path)
         hurry(store)
         if primary_judge is not None:
-            with store.writing() as connection:
-                set_setting(connection, "primary_judge", primary_judge, "test")
+            write_to(store, set_setting, "primary_judge", primary_judge, "test")
         yield store
         store.close()
 
@@ -256,15 +256,17 @@ def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
                 status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {})
             )
             ask = int(status is Status.OK)
-            with sqlite_case.store.writing() as connection:
-                store_judgments(
-                    connection, version, None, [NewJudgment(id_, ask, 0, verdict) for id_ in ids]
-                )
+            write_to(
+                sqlite_case.store,
+                store_judgments,
+                version,
+                None,
+                [NewJudgment(id_, ask, 0, verdict) for id_ in ids],
+            )
         sqlite_case.add(
             *(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers)
         )
-        with sqlite_case.store.writing() as connection:
-            reapply_flags(connection, ids)
+        write_to(sqlite_case.store, reapply_flags, ids)
     assert steps
     scans = [
         (statement, step)
@@ -303,10 +305,9 @@ def answer_with_thumbs(number: int) -> Response:
 
 def test_two_imports_of_one_log_store_it_once(case) -> None:
     def add(_writer: int) -> tuple[int, int, int]:
-        with case.store.writing() as connection:
-            result = store_responses(
-                connection, [answer_with_thumbs(number) for number in range(ANSWERS)]
-            )
+        result = write_to(
+            case.store, store_responses, [answer_with_thumbs(number) for number in range(ANSWERS)]
+        )
         return len(result.new), result.unchanged, result.feedback_added
 
     with ThreadPoolExecutor(WRITERS) as threads:
@@ -328,8 +329,7 @@ def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case) -> None:
         items = [
             NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1, quality=4)) for id_ in order
         ]
-        with case.store.writing() as connection:
-            return store_judgments(connection, version, None, items)
+        return write_to(case.store, store_judgments, version, None, items)
 
     with ThreadPoolExecutor(WRITERS) as threads:
         stored = list(threads.map(add, range(WRITERS)))

@@ -23,6 +23,7 @@ from judgeboard.people.roster import raise_flags
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import reapply_flags, store_judgments
+from stored_rows import write_to
 
 TRUNCATED = (Attempt("first", "http_500"), Attempt("retry", "truncated", '{"groun', 900, 512))
 
@@ -40,26 +41,6 @@ def test_a_low_score_is_flagged_with_what_the_queue_filters_by(case) -> None:
     assert flag["raise_key"] == f"low_groundedness:{version.fingerprint}"
     assert flag["params"] == {"threshold": 0.5}
     assert flag["severity"] == pytest.approx(0.38)
-
-
-@on_sqlite
-def test_the_same_reason_from_the_same_version_leaves_the_flag(case) -> None:
-    response, version = case.answer(), case.version()
-    case.say(version, response, groundedness=0.31)
-    before = case.flag_rows(response)
-    case.say(version, response, groundedness=0.2)
-    assert case.flag_rows(response) == before
-
-
-@on_sqlite
-def test_an_open_flag_goes_when_its_reason_is_gone_and_may_come_again(case) -> None:
-    response, version = case.answer(), case.version()
-    for groundedness in (0.3, 0.9, 0.2):
-        case.say(version, response, groundedness=groundedness)
-    assert case.flags(response) == [
-        ("low_groundedness", "superseded"),
-        ("low_groundedness", "open"),
-    ]
 
 
 @on_sqlite
@@ -84,14 +65,6 @@ def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) 
     assert case.flags(refusal) == [("low_groundedness", "superseded")]
     with pytest.raises(BadInput, match=r"excuse_refusals .*'perhaps'"):
         case.set("excuse_refusals", "perhaps")
-
-
-@on_sqlite
-def test_a_new_version_supersedes_the_open_flag_with_its_own(case) -> None:
-    response = case.answer()
-    case.say(case.version(), response, quality=1)
-    case.say(case.version(t=1), response, quality=2)
-    assert case.flags(response) == [("low_quality", "superseded"), ("low_quality", "open")]
 
 
 @pytest.mark.parametrize("decided", [FlagState.CONFIRMED, FlagState.DISMISSED])
@@ -122,31 +95,6 @@ def test_feedback_raises_and_supersedes_its_gap(case) -> None:
     assert case.flags(response) == [("feedback_gap", "superseded"), ("poor_rating", "superseded")]
 
 
-@on_sqlite
-def test_the_gap_is_seen_when_the_judgment_comes_after_the_feedback(case) -> None:
-    response = case.answer()
-    case.thumbs("a", 0)
-    case.say(case.version(), response, quality=4)
-    assert case.flags(response) == [("poor_rating", "open"), ("feedback_gap", "open")]
-
-
-@on_sqlite
-def test_a_poor_rating_flags_an_answer_that_no_judge_has_judged(case) -> None:
-    rated = {
-        "down": Feedback(FeedbackKind.THUMBS, 0),
-        "two": Feedback(FeedbackKind.STARS, 2),
-        "three": Feedback(FeedbackKind.STARS, 3),
-        "up": Feedback(FeedbackKind.THUMBS, 1),
-    }
-    ids = case.add(
-        *(Response("log", name, "q", "a", feedback=(each,)) for name, each in rated.items())
-    ).new
-    poor = [("poor_rating", "open")]
-    assert [case.flags(id_) for id_ in ids] == [poor, poor, [], []]
-    down, two = (case.flag_rows(id_)[0] for id_ in ids[:2])
-    assert (down["severity"], two["severity"], down["judge_name"]) == (0.5, 0.0, None)
-
-
 def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case) -> None:
     response = case.answer()
     case.thumbs("a", 0)
@@ -170,17 +118,6 @@ def test_a_poor_rating_that_changes_is_named_as_it_is_now(case) -> None:
     raise_flags(case.store)
     values = [(row["state"], row["details"]["value"]) for row in case.flag_rows(response)]
     assert values == [("superseded", 1), ("open", 2)]
-
-
-@on_sqlite
-def test_the_limit_of_poor_ratings_is_a_setting(case) -> None:
-    case.set("poor_rating", 0)
-    response = case.answer()
-    case.thumbs("a", 0)
-    assert case.flags(response) == []
-    case.set("poor_rating", 1)
-    raise_flags(case.store)
-    assert case.flags(response) == [("poor_rating", "open")]
 
 
 @on_sqlite
@@ -247,8 +184,7 @@ def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case) -
     case.say(rag, second, groundedness=0.1)
     assert (case.flags(first), case.flags(second)) == ([("low_groundedness", "open")], [])
     case.set("primary_judge", "rag")
-    with case.store.writing() as connection:
-        reapply_flags(connection, [first, second])
+    write_to(case.store, reapply_flags, [first, second])
     assert case.flags(first) == [("low_groundedness", "superseded")]
     assert case.flags(second) == [("low_groundedness", "open")]
 
@@ -295,8 +231,7 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
         "checks:\n- name: cites\n  cites_passage: true\n- name: warm\n  regex: '\\d+ °C'\n",
     )
     at_once = case.add(*answers("at once")).new
-    with case.store.writing() as connection:
-        reapply_flags(connection, later)
+    write_to(case.store, reapply_flags, later)
     assert flags(at_once) == flags(later)
     rules = [[rule for rule, _ in case.flags(id_)] for id_ in at_once]
     assert rules == [
@@ -312,8 +247,7 @@ def test_rules_that_are_drawn_wait_for_storing_or_the_command(case) -> None:
     case.set("random_share", 1)
     case.say(case.version(), response, quality=4)
     assert case.flags(response) == []
-    with case.store.writing() as connection:
-        reapply_flags(connection, [response])
+    write_to(case.store, reapply_flags, [response])
     assert case.flags(response) == [("random_sample", "open")]
 
 
@@ -336,8 +270,7 @@ def test_nothing_is_left_of_a_transaction_that_fails(case) -> None:
 def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primary(case) -> None:
     response = case.answer()
     case.say(case.version(), response, groundedness=0.9)
-    with case.store.writing() as connection:
-        replayed = ensure_version(connection, JudgeVersion("rag", "replay"))
+    replayed = write_to(case.store, ensure_version, JudgeVersion("rag", "replay"))
     assert replayed.title == "rag v2"
     case.say(replayed, response, groundedness=0.1)
     assert case.flags(response) == [("low_groundedness", "open"), ("judges_disagree", "open")]

@@ -9,16 +9,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    DateTime,
-    Enum,
-    Float,
-    Integer,
-    LargeBinary,
     Table,
-    TypeDecorator,
     insert,
     select,
     text,
@@ -51,7 +42,7 @@ from judgeboard.store.tables import (
 )
 from judgeboard.store.withdrawals import ImportUndo, get_batch, plan_undo
 from sent_traces import receiving
-from stored_rows import rows_of
+from stored_rows import made_row, read, rows_of, write_to
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 EARLIER = [
@@ -62,13 +53,6 @@ LOG = [
     {"id": f"n{number}", "question": f"other {number}", "answer": "b", "passages": ["p"]}
     for number in range(3)
 ]
-# Values of columns that no other value fits.
-FITTING = {
-    ("refinement", "method"): "reflect",
-    ("user_feedback", "value"): 1.0,
-    ("pushed", "what"): "gold",
-}
-OF_ONE_SUBJECT = {"review", "comment", "draft", "queue_item"}
 
 
 @pytest.fixture
@@ -92,12 +76,10 @@ class Log:
         return import_file(self.store, file, kind=kind, **options)
 
     def id_of(self, external_id: str) -> int:
-        with self.store.reading() as connection:
-            return responses_named(connection, [external_id])[external_id][0].id
+        return read(self.store, responses_named, [external_id])[external_id][0].id
 
     def version(self, name: str = "rag") -> StoredVersion:
-        with self.store.writing() as connection:
-            return ensure_version(connection, JudgeVersion(name, name))
+        return write_to(self.store, ensure_version, JudgeVersion(name, name))
 
     def judge(self, *external_ids: str, name: str = "rag", run_id: int | None = None) -> None:
         items = [
@@ -105,8 +87,7 @@ class Log:
             for each in external_ids
         ]
         version = self.version(name)
-        with self.store.writing() as connection:
-            store_judgments(connection, version, run_id, items)
+        write_to(self.store, store_judgments, version, run_id, items)
 
     def review(self, external_id: str) -> None:
         with self.store.writing() as connection:
@@ -162,38 +143,11 @@ def about_answers() -> Iterator[Table]:
                 yield table
 
 
-def value_of(column: Column[Any]) -> Any:
-    stored = column.type.impl if isinstance(column.type, TypeDecorator) else column.type
-    if isinstance(stored, Enum):
-        return stored.enums[0]
-    values = {JSON: {}, Boolean: False, Float: 0.5, DateTime: NOW, LargeBinary: b"x", Integer: 1}
-    return next((value for type_, value in values.items() if isinstance(stored, type_)), "x")
-
-
-def row_of(table: Table, ids: dict[str, int]) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for column in table.columns:
-        parent = next((key.column.table.name for key in column.foreign_keys), None)
-        if (table.name, column.name) in FITTING:
-            row[column.name] = FITTING[table.name, column.name]
-        elif parent is not None:
-            wanted = parent in ids and parent not in {table.name, "import_batch"}
-            if wanted and not (table.name in OF_ONE_SUBJECT and column.name == "pair_id"):
-                row[column.name] = ids[parent]
-        elif (
-            (column.name != "id" or table.name == "job")
-            and not column.nullable
-            and column.default is None
-        ):
-            row[column.name] = value_of(column)
-    return row
-
-
 def filled(store: Store, tables: Iterator[Table], ids: dict[str, int]) -> None:
     """Insert a row into each of the tables that refers to the rows with these ids, and add its id."""
     for table in tables:
         with store.writing() as connection:
-            connection.execute(insert(table), row_of(table, ids))
+            connection.execute(insert(table), made_row(table, ids))
             if "id" in table.c and table.name != "job":
                 ids[table.name] = connection.execute(
                     select(table.c.id).order_by(table.c.id.desc()).limit(1)
@@ -271,8 +225,7 @@ def test_answers_on_which_people_decided_stay_unless_their_reviews_go_too(logged
     logged.imported(LOG)
     logged.judge("n0", "n1", "n2")
     logged.review("n1")
-    with logged.store.reading() as connection:
-        assert plan_undo(connection).kept == ("n1",)
+    assert read(logged.store, plan_undo).kept == ("n1",)
     undone = logged.undo()
     assert (undone.rows["response"], undone.rows["judgment"], undone.kept) == (2, 2, ("n1",))
     assert {row["external_id"] for row in rows_of(logged.store, RESPONSE)} == {
@@ -337,8 +290,7 @@ def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged: Lo
         batch = {"file": "verdicts.jsonl", "sha256": None, "importer": "jsonl", "actor": "me"}
         start_batch(connection, **batch, kind="verdicts", now=datetime.now(UTC))
     version = logged.version("other")
-    with logged.store.writing() as connection:
-        run = start_import_run(connection, version, "me").id
+    run = write_to(logged.store, start_import_run, version, "me").id
     logged.judge("e0", name="other", run_id=run)
     with pytest.raises(BadInput):
         logged.undo()
@@ -420,8 +372,7 @@ def test_a_withdrawn_answer_can_be_forgotten(logged: Log) -> None:
     logged.imported(LOG)
     logged.judge("n0", "n1")
     logged.undo()
-    with logged.store.writing() as connection:
-        forget_response(connection, "n0", actor="me")
+    write_to(logged.store, forget_response, "n0", actor="me")
     copies = rows_of(logged.store, WITHDRAWN_ROW)
     assert "other 0" not in json.dumps([copy["content"] for copy in copies])
     assert "other 1" in json.dumps([copy["content"] for copy in copies])
