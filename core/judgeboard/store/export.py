@@ -42,7 +42,7 @@ from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import flags_decided, modes_of, notes_of
-from judgeboard.store.statements import record_of, rows_with
+from judgeboard.store.statements import grouped, record_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
     COMPARISON,
@@ -289,9 +289,7 @@ def _pair_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> _T
 def _of_names(
     connection: Connection, query: Select[Any], table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[Row[Any]]:
-    by_source: dict[str, list[str]] = {}
-    for row in rows:
-        by_source.setdefault(row["source"], []).append(row["external_id"])
+    by_source = grouped((row["source"], row["external_id"]) for row in rows)
     for source, names in by_source.items():
         yield from rows_with(
             connection, query.where(table.c.source == source), table.c.external_id, names
@@ -324,10 +322,8 @@ def _gathered(
     (belongs_to,) = (
         column for column in table.c if column.foreign_keys and column.name != "import_batch_id"
     )
-    rows: dict[int, list[Row[Any]]] = {}
-    for row in connection.execute(select(table).where(belongs_to.in_(ids)).order_by(table.c.id)):
-        rows.setdefault(getattr(row, belongs_to.name), []).append(row)
-    return rows
+    rows = connection.execute(select(table).where(belongs_to.in_(ids)).order_by(table.c.id))
+    return grouped((getattr(row, belongs_to.name), row) for row in rows)
 
 
 def _fields(row: Any, *names: str) -> dict[str, Any]:
@@ -414,13 +410,9 @@ def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict
     )
     for chunk in read_chunks(connection, query.where(*where)):
         ids = [row[ROW_KEY] for row in chunk]
-        people: dict[int, list[CurrentPreference]] = {}
-        for preference in load_preferences(connection, ids):
-            if preference.origin == ORIGIN:
-                people.setdefault(preference.pair_id, []).append(preference)
-        grades = notes_of(
-            connection, {each.review_id for of_pair in people.values() for each in of_pair}
-        )
+        imported = [each for each in load_preferences(connection, ids) if each.origin == ORIGIN]
+        people = grouped((each.pair_id, each) for each in imported)
+        grades = notes_of(connection, {each.review_id for each in imported})
         for pair_id, item in pair_items(connection, ids).items():
             yield {**item, "human": _human(people.get(pair_id, ()), grades)}
 
@@ -451,11 +443,8 @@ def _human(
 ) -> list[dict[str, Any]] | None:
     """Preferences in the format of the importer, one object per person and order shown; ``grades`` by review."""
     people = []
-    ordered = sorted(preferences, key=lambda preference: preference.review_id)
-    for review_id, grouped in itertools.groupby(
-        ordered, key=lambda preference: preference.review_id
-    ):
-        aspects = list(grouped)
+    by_review = grouped((each.review_id, each) for each in preferences)
+    for review_id, aspects in sorted(by_review.items()):
         first = aspects[0]
         at = None if first.at is None else iso_z(first.at)
         scale = next((aspect.scale for aspect in aspects if aspect.scale is not None), None)

@@ -66,6 +66,7 @@ from judgeboard.store.statements import (
     Columns,
     TextColumn,
     count_rows,
+    grouped,
     listed,
     number_of,
     read_columns,
@@ -346,10 +347,8 @@ def reconciling(
 ) -> list[Reconciling]:
     """Return what ``rules`` would change on the flags of these responses; only logged answers get flags."""
     logged = [state for state in states if state.response.kind == ResponseKind.LOG]
-    stored: dict[int, list[RaisedFlag]] = {}
     rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged]})
-    for response_id, *flag in rows:
-        stored.setdefault(response_id, []).append(RaisedFlag(*flag))
+    stored = grouped((response_id, RaisedFlag(*flag)) for response_id, *flag in rows)
     readers = [rule.texts_for for rule in rules if rule.reads_texts]
     all_signals = read_signals(
         connection,

@@ -54,6 +54,7 @@ from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     Columns,
     any_row,
+    grouped,
     listed,
     read_columns,
     rows_with,
@@ -407,9 +408,7 @@ def _graded(
 
 def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
     """Return each answer's latest adjudication, otherwise a review (if possible with a note) if all scores agree."""
-    by_response: dict[int, list[_Graded]] = defaultdict(list)
-    for review in reviews:
-        by_response[review.response_id].append(review)
+    by_response = grouped((review.response_id, review) for review in reviews)
     agreed = []
     for of_response in by_response.values():
         adjudicated = [review for review in of_response if review.adjudicated]
@@ -656,9 +655,7 @@ def known_keys(connection: Connection, keys: Collection[str]) -> dict[str, bool]
 
 def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[list[T]]:
     """Yield lists with at most one item per owner, so that each item can replace the owner's item before it."""
-    by_owner: dict[Hashable, list[T]] = defaultdict(list)
-    for item in items:
-        by_owner[owner_of(item)].append(item)
+    by_owner = grouped((owner_of(item), item) for item in items)
     for turn in zip_longest(*by_owner.values()):
         yield [item for item in turn if item is not None]
 

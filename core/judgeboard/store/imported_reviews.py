@@ -11,7 +11,7 @@ from judgeboard.domain import NOTES, FlagState
 from judgeboard.store.grades import current_imports, in_turns, known_keys, owner_of
 from judgeboard.store.queue_items import close_flags
 from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, reviews_on
-from judgeboard.store.statements import rows_with
+from judgeboard.store.statements import grouped, rows_with
 from judgeboard.store.tables import FLAG, REVIEW
 
 
@@ -156,14 +156,9 @@ def _flags_of(
     query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule).where(
         FLAG.c.state != FlagState.SUPERSEDED
     )
-    by_rule: dict[tuple[int | None, str], list[int]] = {}
-    for flag in rows_with(
-        connection,
-        query.order_by(FLAG.c.id),
-        FLAG.c.response_id,
-        {each.response_id for _, each in reviews},
-    ):
-        by_rule.setdefault((flag.response_id, flag.rule), []).append(flag.id)
+    response_ids = {each.response_id for _, each in reviews}
+    rows = rows_with(connection, query.order_by(FLAG.c.id), FLAG.c.response_id, response_ids)
+    by_rule = grouped(((flag.response_id, flag.rule), flag.id) for flag in rows)
     return {
         review.request_key: [
             id_

@@ -33,6 +33,7 @@ from judgeboard.domain import (
 from judgeboard.errors import NotFound
 from judgeboard.store.statements import (
     columns_of,
+    grouped,
     insert_or_skip,
     number_of,
     record_of,
@@ -304,12 +305,8 @@ def dimension_scores(
     query = select(
         JUDGMENT_SCORE.c.judgment_id, *columns_of(DimensionScore, JUDGMENT_SCORE)
     ).order_by(JUDGMENT_SCORE.c.id)
-    scores: dict[int, list[DimensionScore]] = {}
-    for judgment_id, *score in rows_with(
-        connection, query, JUDGMENT_SCORE.c.judgment_id, judgment_ids
-    ):
-        scores.setdefault(judgment_id, []).append(DimensionScore(*score))
-    return scores
+    rows = rows_with(connection, query, JUDGMENT_SCORE.c.judgment_id, judgment_ids)
+    return grouped((judgment_id, DimensionScore(*score)) for judgment_id, *score in rows)
 
 
 class RecordedVerdict(NamedTuple):

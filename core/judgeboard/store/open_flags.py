@@ -33,6 +33,7 @@ from judgeboard.store.statements import (
     CURRENT_OF_NAME,
     OPEN,
     count_rows,
+    grouped,
     record_of,
     rows_with,
 )
@@ -366,9 +367,8 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
         FLAG.c[name] for name in ("id", "response_id", "severity", "rule", "details", "params")
     )
     beside = select(*named).where(OPEN, FLAG.c.response_id.in_(response_ids))
-    reasons: dict[int, list[Any]] = {}
-    for reason in sorted(connection.execute(beside), key=lambda flag: (-flag.severity, flag.id)):
-        reasons.setdefault(reason.response_id, []).append(reason)
+    worst_first = sorted(connection.execute(beside), key=lambda flag: (-flag.severity, flag.id))
+    reasons = grouped((reason.response_id, reason) for reason in worst_first)
     by_id = {
         row.id: record_of(
             QueueLine,

@@ -30,7 +30,7 @@ from judgeboard.store.filter_conditions import (
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.reviews import is_current
-from judgeboard.store.runs import Counts
+from judgeboard.store.runs import Counts, count_query, counts_by
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, OPEN, count_rows, number_of
@@ -136,22 +136,11 @@ def day_counts(
 def judge_counts(connection: Connection, judge: str, since: date) -> Counts:
     """Return the counts of a judge, all versions together, since the start of a UTC day."""
     versions = select(VERSION.c.id).where(VERSION.c.name == judge)
-    query = select(*_OF_STATUS).where(
+    query = count_query(JUDGMENT, JUDGMENT.c.judge_version_id).where(
         JUDGMENT.c.judge_version_id.in_(versions), JUDGMENT.c.created_at >= _start(since)
     )
-    counts = Counts()
-    grouped = by_index(query.group_by(JUDGMENT.c.status), JUDGMENT, "ix_judgment_created")
-    for status, calls, priced, cost in connection.execute(grouped):
-        counts += Counts.of_status(status, calls, priced=priced, cost_micro=int(cost or 0))
-    return counts
-
-
-_OF_STATUS = (
-    JUDGMENT.c.status,
-    func.count(),
-    func.count(JUDGMENT.c.cost_micro),
-    func.sum(JUDGMENT.c.cost_micro),
-)
+    counts = counts_by(connection, by_index(query, JUDGMENT, "ix_judgment_created"))
+    return sum(counts.values(), Counts())
 
 
 def _decisions(
@@ -341,16 +330,9 @@ def count_graders(connection: Connection) -> list[Grader]:
 
 def count_judgments(connection: Connection) -> dict[int, Counts]:
     """Return the counts and costs of judgments of logged answers by judge version; every ask and repeat counts."""
-    version = JUDGMENT.c.judge_version_id
-    logged = RESPONSE.c.id == JUDGMENT.c.response_id
-    query = select(version, *_OF_STATUS).join(RESPONSE, logged).where(LOGGED)
-    counts: dict[int, Counts] = {}
-    for version_id, status, calls, priced, cost in connection.execute(
-        query.group_by(version, JUDGMENT.c.status)
-    ):
-        of_status = Counts.of_status(status, calls, priced=priced, cost_micro=int(cost or 0))
-        counts[version_id] = counts.get(version_id, Counts()) + of_status
-    return counts
+    query = count_query(JUDGMENT, JUDGMENT.c.judge_version_id)
+    logged = query.join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id).where(LOGGED)
+    return counts_by(connection, logged)
 
 
 def count_tied(connection: Connection) -> dict[int, int]:

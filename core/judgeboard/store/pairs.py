@@ -22,6 +22,7 @@ from judgeboard.store.statements import (
     TextColumn,
     batches,
     columns_of,
+    grouped,
     insert_or_skip,
     last_ids,
     read_columns,
@@ -192,11 +193,9 @@ def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
     names = {
         name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None
     }
-    origins: dict[str, list[Origin]] = {}
     query = select(RESPONSE.c.external_id, *columns_of(Origin, RESPONSE))
-    for external_id, *origin in rows_with(connection, query, RESPONSE.c.external_id, names):
-        origins.setdefault(external_id, []).append(Origin(*origin))
-    return origins
+    rows = rows_with(connection, query, RESPONSE.c.external_id, names)
+    return grouped((external_id, Origin(*origin)) for external_id, *origin in rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from judgeboard.store.statements import (
     count_rows,
     first_row,
     get_row,
+    grouped,
     insert_or_skip,
     record_of,
     rows_of,
@@ -221,10 +222,8 @@ def queues_by_person(connection: Connection) -> dict[int, list[Queue]]:
     assigned = select(QUEUE_ASSIGNMENT.c.reviewer_id, QUEUE_ASSIGNMENT.c.queue_id).where(
         QUEUE_ASSIGNMENT.c.queue_id.in_(queues)
     )
-    by_person: dict[int, list[Queue]] = {}
-    for reviewer_id, queue_id in connection.execute(assigned.order_by(QUEUE_ASSIGNMENT.c.queue_id)):
-        by_person.setdefault(reviewer_id, []).append(queues[queue_id])
-    return by_person
+    rows = connection.execute(assigned.order_by(QUEUE_ASSIGNMENT.c.queue_id))
+    return grouped((reviewer_id, queues[queue_id]) for reviewer_id, queue_id in rows)
 
 
 def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bool:

@@ -28,6 +28,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import columns_that
 from judgeboard.store.statements import (
     columns_of,
+    grouped,
     insert_or_skip,
     listed,
     number_of,
@@ -369,26 +370,21 @@ def responses_of_spans(connection: Connection, span_ids: Collection[str]) -> dic
     This reads the metadata of all responses.
     """
     span_id = RESPONSE.c.extra["span_id"].as_string()
-    rows: dict[str, list[Named]] = {}
     query = (
         select(span_id, RESPONSE.c.id, RESPONSE.c.source)
         .where(span_id.in_(span_ids))
         .order_by(RESPONSE.c.id)
     )
-    for id_, *row in connection.execute(query):
-        rows.setdefault(id_, []).append(Named(*row))
-    return rows
+    return grouped((id_, Named(*row)) for id_, *row in connection.execute(query))
 
 
 def named(
     connection: Connection, table: Table, external_ids: Collection[str]
 ) -> dict[str, list[Named]]:
     """Return, by external id, the rows of a table with these external ids in any source, the oldest first."""
-    rows: dict[str, list[Named]] = {}
     query = select(table.c.external_id, table.c.id, table.c.source).order_by(table.c.id)
-    for external_id, *row in connection.execute(query.where(table.c.external_id.in_(external_ids))):
-        rows.setdefault(external_id, []).append(Named(*row))
-    return rows
+    rows = connection.execute(query.where(table.c.external_id.in_(external_ids)))
+    return grouped((external_id, Named(*row)) for external_id, *row in rows)
 
 
 def next_by_id(query: Select[Any], after_id: int | None, *, limit: int) -> Select[Any]:

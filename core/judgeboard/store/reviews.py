@@ -45,6 +45,7 @@ from judgeboard.store.statements import (
     batches,
     columns_of,
     first_row,
+    grouped,
     record_of,
     rows_of,
     rows_with,
@@ -491,12 +492,11 @@ def scores_of(
     connection: Connection, review_ids: Collection[int]
 ) -> dict[int, tuple[DimensionScore, ...]]:
     """Return the scores of each review that has any, in the order in which they were stored."""
-    scores: dict[int, list[DimensionScore]] = {}
     query = select(REVIEW_SCORE).order_by(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.id)
-    for row in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
-        scores.setdefault(row.review_id, []).append(
-            DimensionScore(row.dimension, row.value, row.scale)
-        )
+    rows = rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids)
+    scores = grouped(
+        (row.review_id, DimensionScore(row.dimension, row.value, row.scale)) for row in rows
+    )
     return {review_id: tuple(of_review) for review_id, of_review in scores.items()}
 
 
@@ -592,10 +592,8 @@ def flags_decided(
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
         .order_by(FLAG.c.severity.desc(), FLAG.c.id)
     )
-    flags: dict[int, list[DecidedFlag]] = {}
-    for row in rows_with(connection, query, REVIEW_FLAG.c.review_id, review_ids):
-        flags.setdefault(row.review_id, []).append(record_of(DecidedFlag, row))
-    return flags
+    rows = rows_with(connection, query, REVIEW_FLAG.c.review_id, review_ids)
+    return grouped((row.review_id, record_of(DecidedFlag, row)) for row in rows)
 
 
 @cache
@@ -641,18 +639,16 @@ def _reviews(
 ) -> list[Review]:
     """Return the reviews in rows of `_REVIEWS`, with the parts that other tables have."""
     ids = [row.id for row in rows]
-    flags: dict[int, list[int]] = {id_: [] for id_ in ids}
     query = select(REVIEW_FLAG).order_by(REVIEW_FLAG.c.review_id, REVIEW_FLAG.c.flag_id)
     links = with_hidden_rows(query) if hidden_too else query
-    for review_id, flag_id in rows_with(connection, links, REVIEW_FLAG.c.review_id, ids):
-        flags[review_id].append(flag_id)
+    flags = grouped(rows_with(connection, links, REVIEW_FLAG.c.review_id, ids))
     scores, modes = scores_of(connection, ids), modes_of(connection, ids)
     preferences = _preferences_of(connection, [row.id for row in rows if row.pair_id is not None])
     return [
         record_of(
             Review,
             row,
-            flag_ids=tuple(flags[row.id]),
+            flag_ids=tuple(flags.get(row.id, ())),
             grade=grade_from(row, scores.get(row.id, ()), modes.get(row.id, ())),
             seen=None if row.seen is None else tuple(row.seen),
             preferences=preferences.get(row.id, {}),

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Select,
+    Table,
     exists,
     func,
     insert,
@@ -203,26 +205,6 @@ class Counts(AskCounts):
         cost_micro = record.cost_micro
         return cls(
             **{record.status.value: 1}, cost_micro=cost_micro, unpriced=int(cost_micro is None)
-        )
-
-    @classmethod
-    def of_status(
-        cls,
-        status: Status,
-        calls: int,
-        *,
-        priced: int,
-        cost_micro: int | None,
-        prompt_tokens: int = 0,
-        completion_tokens: int = 0,
-    ) -> Self:
-        """Return the counts of calls with one status, of which ``priced`` calls have a known cost."""
-        return cls(
-            **{status.value: calls},
-            cost_micro=cost_micro if priced else None,
-            unpriced=calls - priced,
-            prompt_tokens=prompt_tokens,
-            completion_tokens=completion_tokens,
         )
 
     def __add__(self, other: Self) -> Self:
@@ -523,33 +505,44 @@ def runs_since(connection: Connection, since: datetime) -> list[Run]:
     return rows_of(connection, query.order_by(RUN.c.id.desc()))
 
 
+def count_query(steps: Table, key: ColumnElement[Any]) -> Select[Any]:
+    """Return the query for the numbers and costs of steps by a key and status, which `counts_by` reads."""
+    columns = (
+        func.count(),
+        func.count(steps.c.cost_micro),
+        func.sum(steps.c.cost_micro),
+    )
+    return select(key, steps.c.status, *columns).group_by(key, steps.c.status)
+
+
+def counts_by(connection: Connection, query: Select[Any]) -> dict[Any, Counts]:
+    """Return the counts of a `count_query` by key; it may also have the sums of prompt and completion tokens."""
+    counts: dict[Any, Counts] = {}
+    for key, status, calls, priced, cost, *tokens in connection.execute(query):
+        prompt_tokens, completion_tokens = (int(each or 0) for each in tokens or (0, 0))
+        of_status = Counts(
+            **{status.value: calls},
+            cost_micro=int(cost or 0) if priced else None,
+            unpriced=calls - priced,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+        )
+        counts[key] = counts.get(key, Counts()) + of_status
+    return counts
+
+
 def run_counts(
     connection: Connection, run_ids: Collection[int], *, since: datetime | None = None
 ) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` leaves out calls that were stored before."""
     counts = {run_id: Counts() for run_id in run_ids}
     for steps in (JUDGMENT, *STEP_TABLES):
-        keys = steps.c.run_id, steps.c.status
-        of_runs = select(
-            *keys,
-            func.count(),
-            func.count(steps.c.cost_micro),
-            func.sum(steps.c.cost_micro),
-            func.sum(steps.c.prompt_tokens),
-            func.sum(steps.c.completion_tokens),
-        ).where(steps.c.run_id.in_(run_ids))
+        tokens = func.sum(steps.c.prompt_tokens), func.sum(steps.c.completion_tokens)
+        of_runs = count_query(steps, steps.c.run_id).add_columns(*tokens)
+        of_runs = of_runs.where(steps.c.run_id.in_(run_ids))
         of_runs = of_runs if since is None else of_runs.where(steps.c.created_at >= since)
-        for run_id, status, calls, priced, cost, prompt, completion in connection.execute(
-            of_runs.group_by(*keys)
-        ):
-            counts[run_id] += Counts.of_status(
-                status,
-                calls,
-                priced=priced,
-                cost_micro=int(cost or 0),
-                prompt_tokens=int(prompt or 0),
-                completion_tokens=int(completion or 0),
-            )
+        for run_id, of_run in counts_by(connection, of_runs).items():
+            counts[run_id] += of_run
     return counts
 
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, or_, select
 
-from judgeboard.store.runs import Counts
+from judgeboard.store.runs import Counts, count_query, counts_by
 from judgeboard.store.tables import RUN, STEP_TABLES, VERSION
 
 
@@ -18,15 +18,12 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Cou
             RUN.c.kind != "import",
         )
         run_ids = connection.scalars(select(RUN.c.id).where(*running)).all()
-        keys = VERSION.c.name, steps.c.status
-        cost_micro = steps.c.cost_micro
         query = (
-            select(*keys, func.count(), func.count(cost_micro), func.sum(cost_micro))
+            count_query(steps, VERSION.c.name)
             .join_from(steps, RUN, RUN.c.id == steps.c.run_id)
             .join(VERSION, VERSION.c.id == RUN.c.judge_version_id)
             .where(steps.c.run_id.in_(run_ids), steps.c.created_at >= since)
         )
-        for name, status, calls, priced, cost in connection.execute(query.group_by(*keys)):
-            of_status = Counts.of_status(status, calls, priced=priced, cost_micro=int(cost or 0))
-            costs[name] = costs.get(name, Counts()) + of_status
+        for name, of_judge in counts_by(connection, query).items():
+            costs[name] = costs.get(name, Counts()) + of_judge
     return costs

@@ -28,6 +28,7 @@ from judgeboard.store.statements import (
     batches,
     count_rows,
     first_row,
+    grouped,
     record_of,
     rows_with,
     upsert,
@@ -302,14 +303,13 @@ def _of_reviews(what: What) -> Select[Any]:
 
 
 def _judgments(connection: Connection, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
-    scores: dict[int, list[PushScore]] = {}
     of_judgments = rows_with(
         connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, [row.id for row in rows]
     )
-    for score in of_judgments:
-        scores.setdefault(score.judgment_id, []).append(
-            PushScore(score.dimension, score.value, None, score.reasoning)
-        )
+    scores = grouped(
+        (score.judgment_id, PushScore(score.dimension, score.value, None, score.reasoning))
+        for score in of_judgments
+    )
     for row in rows:
         of_verdict = _verdict(row, row.reasoning)
         more = [score for score in scores.get(row.id, ()) if score.value is not None]
@@ -319,11 +319,13 @@ def _judgments(connection: Connection, rows: Sequence[Row[Any]]) -> Iterator[Pus
 
 
 def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
-    scores: dict[int, list[PushScore]] = {}
     ids = [row.id for row in rows]
-    for score in rows_with(connection, select(REVIEW_SCORE), REVIEW_SCORE.c.review_id, ids):
-        if score.value is not None:
-            scores.setdefault(score.review_id, []).append(PushScore(score.dimension, score.value))
+    of_reviews = rows_with(connection, select(REVIEW_SCORE), REVIEW_SCORE.c.review_id, ids)
+    scores = grouped(
+        (score.review_id, PushScore(score.dimension, score.value))
+        for score in of_reviews
+        if score.value is not None
+    )
     modes = modes_of(connection, ids)
     for row in rows:
         of_review = [*_verdict(row, None), *scores.get(row.id, ())]

@@ -35,6 +35,7 @@ from judgeboard.store.statements import (
     columns_of,
     count_rows,
     first_row,
+    grouped,
     insert_or_skip,
     listed,
     record_of,
@@ -87,9 +88,8 @@ def store_spans(connection: Connection, spans: Iterable[NewSpan], owner: str, no
     forgotten trace are not stored.
     """
     unique = {(span.trace_id, span.kind, span.span_id): span for span in spans}
-    by_trace: dict[str, list[NewSpan]] = {}
-    for (trace_id, _, _), span in unique.items():  # of a trace in the order in which they came
-        by_trace.setdefault(trace_id, []).append(span)
+    # The spans of a trace are in the order in which they came.
+    by_trace = grouped((trace_id, span) for (trace_id, _, _), span in unique.items())
     in_order = sorted(by_trace.items())  # so that two processes never wait for each other
     return sum(_store_traces(connection, dict(batch), owner, now) for batch in batches(in_order))
 
@@ -474,11 +474,7 @@ def take_feedback(
         connection.execute(
             delete(WAITING_FEEDBACK).where(waiting.id.in_(listed(connection, taken)))
         )
-    feedback: dict[int, list[Feedback]] = {}
-    for id_ in sorted(taken):
-        response_id, entry = taken[id_]
-        feedback.setdefault(response_id, []).append(entry)
-    return feedback
+    return grouped(taken[id_] for id_ in sorted(taken))
 
 
 def expire_feedback(connection: Connection, before: datetime, now: datetime) -> None:

@@ -31,6 +31,7 @@ from judgeboard.store.statements import (
     Columns,
     TextColumn,
     count_rows,
+    grouped,
     listed,
     read_columns,
     record_of,
@@ -181,7 +182,6 @@ def _query(
 def _read(
     connection: Connection, query: Select[Any], version_ids: Sequence[int]
 ) -> Iterable[tuple[Any, Verdict]]:
-    scores: dict[int, list[DimensionScore]] = {}
     names = ("judgment_id", "dimension", "value", "scale")
     scored = (
         select(*(JUDGMENT_SCORE.c[name] for name in names))
@@ -189,8 +189,8 @@ def _read(
         .where(JUDGMENT.c.judge_version_id.in_(version_ids))
         .order_by(JUDGMENT_SCORE.c.id)
     )
-    for judgment_id, dimension, value, scale in connection.execute(scored):
-        scores.setdefault(judgment_id, []).append(DimensionScore(dimension, value, scale))
+    rows = connection.execute(scored)
+    scores = grouped((judgment_id, DimensionScore(*score)) for judgment_id, *score in rows)
     for row in connection.execute(query):
         yield row, record_of(Verdict, row, scores=tuple(scores.get(row.id, ())))
 
