@@ -42,10 +42,7 @@ def values_of(store: Store, column: Column[Any], *conditions: Any) -> list[Any]:
 def row_count(store: Store, *tables: Table) -> int:
     """Return how many rows these tables have together."""
     with store.reading() as connection:
-        return sum(
-            connection.execute(select(func.count()).select_from(table)).scalar_one()
-            for table in tables
-        )
+        return sum(connection.scalar(select(func.count()).select_from(table)) for table in tables)
 
 
 def read(store: Store, function: Callable[..., Read], *given: object, **options: object) -> Read:

@@ -75,11 +75,7 @@ def computed(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
 def ids_of_refusals(store: Store) -> set[str]:
     with store.reading() as connection:
         ids = right_refusals(connection).tolist()
-        return set(
-            connection.execute(
-                select(RESPONSE.c.external_id).where(RESPONSE.c.id.in_(ids))
-            ).scalars()
-        )
+        return set(connection.scalars(select(RESPONSE.c.external_id).where(RESPONSE.c.id.in_(ids))))
 
 
 def test_facts_are_those_of_the_texts_that_are_stored(store: Store, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_a_worker_with_another_time_judges_everything_and_stores_the_time_of_the
 ) -> None:
     add_rule(postgres_store, "live", judge={"kind": "lexical"}, actor="Mara")
     with postgres_store.reading() as connection:
-        began: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        began: datetime = connection.scalar(select(func.clock_timestamp()))
     fill(postgres_store)
     worker = fork_server().Process(
         target=work_with_other_time, args=(address(postgres_store), ahead), daemon=True
@@ -37,19 +37,15 @@ def test_a_worker_with_another_time_judges_everything_and_stores_the_time_of_the
         worker.terminate()
         worker.join()
     with postgres_store.reading() as connection:
-        ended: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        ended: datetime = connection.scalar(select(func.clock_timestamp()))
         for table in METADATA.sorted_tables:
             for column in table.columns:
                 if isinstance(getattr(column.type, "impl", None), DateTime):
-                    times = (
-                        connection.execute(select(column).where(column.is_not(None)))
-                        .scalars()
-                        .all()
-                    )
+                    times = connection.scalars(select(column).where(column.is_not(None))).all()
                     strange = [time for time in times if not began - _RULE_ADDED <= time <= ended]
                     assert not strange, column
         for table in (EVENT, JUDGMENT, RUN):
-            assert connection.execute(select(func.count()).select_from(table)).scalar_one() > 0
+            assert connection.scalar(select(func.count()).select_from(table)) > 0
 
 
 _RULE_ADDED = timedelta(seconds=30)  # what the test stored before it read the clock
@@ -57,7 +53,7 @@ _RULE_ADDED = timedelta(seconds=30)  # what the test stored before it read the c
 
 def _states(store: Store) -> list[str]:
     with store.reading() as connection:
-        return [str(state) for state in connection.execute(select(RUN.c.state)).scalars()]
+        return [str(state) for state in connection.scalars(select(RUN.c.state))]
 
 
 def test_setting_the_time_of_the_machine_changes_nothing_once_the_database_told_its_time() -> None:

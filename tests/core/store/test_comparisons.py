@@ -54,21 +54,20 @@ def loaded(case, *versions, **which: Any):
     return read(case.store, load_comparisons, [version.id for version in versions], **which)
 
 
-def test_both_orders_stand_side_by_side(case, pairs) -> None:
+def test_both_orders_stand_side_by_side_and_an_unusable_one_is_not_one_that_was_not_asked(
+    case, pairs
+) -> None:
     version = case.version()
+    add(case, version, said(pairs[0], AB, overall=B), said(pairs[0], BA), said(pairs[2], AB))
     add(case, version, said(pairs[1], AB, overall=A), said(pairs[1], BA, overall=TIE))
-    (row,) = loaded(case, version)
-    assert (row.pair_id, row.query_type, row.aspect, row.gold) == (pairs[1], "t", "overall", A)
-    assert (row.ab, row.ba, row.asked_ab, row.asked_ba) == (A, TIE, True, True)
-
-
-def test_an_unusable_order_is_told_from_one_that_was_not_asked(case, pairs) -> None:
-    version = case.version()
-    add(case, version, said(pairs[0], AB, overall=B), said(pairs[0], BA), said(pairs[1], AB))
-    assert [(row.ab, row.ba, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [
+    rows = loaded(case, version)
+    assert [(row.ab, row.ba, row.asked_ab, row.asked_ba) for row in rows] == [
         (B, None, True, True),
+        (A, TIE, True, True),
         (None, None, True, False),
     ]
+    row = rows[1]
+    assert (row.pair_id, row.query_type, row.aspect, row.gold) == (pairs[1], "t", "overall", A)
 
 
 def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pairs) -> None:

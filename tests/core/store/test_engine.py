@@ -38,7 +38,7 @@ def in_copy(file: Path, statement: object) -> int:
     shutil.copyfile(file, copy)
     store = open_store(copy)
     with store.reading() as connection:
-        number = connection.execute(statement).scalar_one()  # type: ignore[call-overload]
+        number = connection.scalar(statement)  # type: ignore[call-overload]
     store.close()
     return int(number)
 
@@ -123,7 +123,7 @@ def test_a_reader_that_does_not_end_is_not_waited_for(
         sqlite_store.close()
         assert reader.execute(count).fetchone() == (0,)
     with sqlite_store.reading() as connection:
-        assert connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one() == 1
+        assert connection.scalar(select(func.count()).select_from(RESPONSE)) == 1
 
 
 SECRET = "the name of the patient is Alma"

@@ -90,9 +90,7 @@ class Case:
     def first(self, table: Any) -> int:
         """The first row of a table."""
         with self.store.reading() as connection:
-            return int(
-                connection.execute(select(table.c.id).order_by(table.c.id).limit(1)).scalar_one()
-            )
+            return int(connection.scalar(select(table.c.id).order_by(table.c.id).limit(1)))
 
     def file(self, text: str) -> Path:
         path = self.folder / "rows.jsonl"
@@ -144,11 +142,7 @@ def case(filled: Path, tmp_path: Path) -> Case:
 
 def flag_that_waits(case: Case) -> int:
     with case.store.reading() as connection:
-        return int(
-            connection.execute(
-                select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)
-            ).scalar_one()
-        )
+        return int(connection.scalar(select(FLAG.c.id).where(FLAG.c.state == "open").limit(1)))
 
 
 def decide(case: Case) -> None:
@@ -330,7 +324,7 @@ SUITE = "a suite"
 @pytest.mark.parametrize("kind", [*CHANGES, SUITE])
 def test_a_change_leaves_an_event_that_names_who_made_it(case: Case, kind: str) -> None:
     with case.store.reading() as connection:
-        before = set(connection.execute(select(EVENT.c.id)).scalars())
+        before = set(connection.scalars(select(EVENT.c.id)))
     with written_tables(case.store) as transactions:
         CHANGES.get(kind, run_suite)(case)
     with case.store.reading() as connection:
@@ -356,7 +350,7 @@ def test_a_worker_says_when_it_comes_and_goes(case: Case) -> None:
 
 def test_no_event_holds_a_text_of_the_log(case: Case) -> None:
     with case.store.reading() as connection:
-        kept = connection.execute(select(EVENT.c.details)).scalars().all()
+        kept = connection.scalars(select(EVENT.c.details)).all()
         texts = {row[0] for row in connection.exec_driver_sql("SELECT answer FROM response")}
     case.store.close()
     assert texts

@@ -36,8 +36,10 @@ from judgeboard.store.tables import (
 )
 from judgeboard.store.verdicts import graded_answers, read_verdicts
 from query_plans import QUERIES, each_statement, statements_of, steps_of
+from stored_rows import made_row
 
 ROWS = 20_000
+MADE = {table: made_row(table, {}) for table in (RESPONSE, JUDGMENT, FLAG)}
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -203,34 +205,22 @@ def _day(number: int) -> int | None:
 
 
 def _response(number: int) -> dict[str, object]:
-    return {
+    return MADE[RESPONSE] | {
         "id": number,
-        "kind": "log",
-        "source": "log",
         "external_id": f"a{number}",
         "query_type": _type(number),
         "query": "q",
         "passages": [],
         "answer": "a",
         "asked_day": _day(number),
-        "extra": {},
-        "content_hash": "",
         "evidence_group": number // 2,
-        "imported_at": NOW,
     }
 
 
 def _judgment(number: int, version_id: int) -> dict[str, object]:
     scores = {"groundedness": number % 100 / 100, "quality": 1 + number % 4}
-    return {
-        "id": number,
-        "response_id": number,
-        "judge_version_id": version_id,
-        "ask": 0,
-        "repeat": 0,
-        "status": "ok",
-        "created_at": NOW,
-    } | scores
+    ids = {"id": number, "response_id": number, "judge_version_id": version_id}
+    return MADE[JUDGMENT] | ids | scores
 
 
 def _current(number: int, version_id: int) -> dict[str, object]:
@@ -252,20 +242,13 @@ def _current(number: int, version_id: int) -> dict[str, object]:
 
 
 def _flag(number: int) -> dict[str, object]:
-    return {
+    return MADE[FLAG] | {
         "id": number,
         "response_id": number,
         "query_type": _type(number),
-        "source": "log",
         "asked_day": _day(number),
         "rule": ("low_groundedness", "random_sample")[number % 7 == 0],
-        "raise_key": "x",
-        "params": {},
-        "details": {},
-        "severity": 0.5,
-        "inclusion_probability": 1.0,
         "state": ("open", "confirmed")[number % 5 == 0],
-        "created_at": NOW,
     }
 
 

@@ -129,11 +129,6 @@ def test_a_condition_that_cannot_be_used_says_why(condition: str, said: str) -> 
         parse_where([condition])
 
 
-def test_a_bound_that_no_float_can_hold_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"1\.00e\+400"):
-        RowFilter(max_score=10**400)
-
-
 def test_a_single_value_cannot_be_given_twice() -> None:
     with pytest.raises(BadInput, match="once"):
         parse_where(["judge=rag", "judge=nli"])
@@ -142,7 +137,12 @@ def test_a_single_value_cannot_be_given_twice() -> None:
 
 @pytest.mark.parametrize(
     "contradiction",
-    [{"min_score": 0.8, "max_score": 0.2}, {"day_from": 9, "day_to": 8}, {"min_quality": 0}],
+    [
+        {"min_score": 0.8, "max_score": 0.2},
+        {"day_from": 9, "day_to": 8},
+        {"min_quality": 0},
+        {"max_score": 10**400},
+    ],
 )
 def test_a_filter_that_nothing_can_pass_is_refused(contradiction) -> None:
     with pytest.raises(BadInput):

@@ -100,7 +100,7 @@ class Story:
         )
         judgment = select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == response_id)
         audit = {
-            "judgment_id": connection.execute(judgment).scalar_one(),
+            "judgment_id": connection.scalar(judgment),
             "judge_version_id": self.version.id,
             "ask": 0,
             "correct": True,

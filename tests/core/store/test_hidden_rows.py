@@ -165,7 +165,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         )
         run = get_run(connection, answer.run_id)
         judgments = tuple(
-            connection.execute(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one)).scalars()
+            connection.scalars(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one))
         )
     rag, nli = answer.versions["rag"], answer.versions["nli"]
     new_rule = JudgingRule(

@@ -35,7 +35,7 @@ def ensure(store, version: JudgeVersion):
 
 
 @on_sqlite
-def test_the_same_content_is_one_version(store) -> None:
+def test_the_same_content_is_one_version_and_versions_count_within_their_name(store) -> None:
     first = ensure(store, RAG)
     assert (
         ensure(store, JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")) == first
@@ -47,19 +47,13 @@ def test_the_same_content_is_one_version(store) -> None:
     )
     assert (first.prompt, first.model, first.created_at.tzinfo) == ("Judge this.", "m-1", UTC)
 
-
-@on_sqlite
-def test_versions_count_within_their_name(store) -> None:
-    titles = [
-        ensure(store, version).title
-        for version in (
-            RAG,
-            JudgeVersion("nli", "nli"),
-            JudgeVersion("rag", "rag", "m-1", {"temperature": 1}, "Judge this."),
-            JudgeVersion("rag", "rag", "m-2", {"temperature": 0}, "Judge this."),
-        )
-    ]
-    assert titles == ["rag v1", "nli v1", "rag v2", "rag v3"]
+    others = (
+        JudgeVersion("nli", "nli"),
+        JudgeVersion("rag", "rag", "m-1", {"temperature": 1}, "Judge this."),
+        JudgeVersion("rag", "rag", "m-2", {"temperature": 0}, "Judge this."),
+    )
+    titles = [ensure(store, version).title for version in others]
+    assert titles == ["nli v1", "rag v2", "rag v3"]
     assert [version.title for version in read(store, list_versions)] == [
         "nli v1",
         "rag v1",

@@ -52,7 +52,7 @@ from released_database import (
     rows_of_tables,
     unpack,
 )
-from stored_rows import read, write_to
+from stored_rows import made_row, read, write_to
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 RELEASED = {
@@ -94,12 +94,13 @@ def test_a_database_keeps_its_rows_when_it_is_brought_up_again(empty: Store) -> 
         connection.execute(insert(RESPONSE), [a_response("a"), a_response("b")])
     assert upgrade(empty) == HEAD
     with empty.reading() as connection:
-        assert list(
-            connection.execute(select(RESPONSE.c.external_id).order_by(RESPONSE.c.id)).scalars()
-        ) == ["a", "b"]
+        assert list(connection.scalars(select(RESPONSE.c.external_id).order_by(RESPONSE.c.id))) == [
+            "a",
+            "b",
+        ]
         if empty.is_sqlite:
             found = text("SELECT rowid FROM response_search WHERE response_search MATCH 'climb'")
-            assert list(connection.execute(found).scalars()) == [1, 2]
+            assert list(connection.scalars(found)) == [1, 2]
 
 
 @pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005"])
@@ -368,27 +369,16 @@ def drop_everything(connection: Connection) -> None:
         return
     connection.execute(text("PRAGMA defer_foreign_keys = ON"))
     for kind in ("trigger", "table"):
-        names = connection.execute(
+        names = connection.scalars(
             text("SELECT name FROM sqlite_master WHERE type = :kind"), {"kind": kind}
-        ).scalars()
+        )
         for name in list(names):
             if not name.startswith("response_search_"):  # these go with their virtual table
                 connection.execute(text(f'DROP {kind} "{name}"'))
 
 
 def a_response(external_id: str) -> dict[str, Any]:
-    return {
-        "kind": "log",
-        "source": "log",
-        "external_id": external_id,
-        "query_type": "QA",
-        "query": "how to climb",
-        "answer": "slowly",
-        "extra": {},
-        "content_hash": "h",
-        "evidence_group": 1,
-        "imported_at": datetime(2026, 3, 1, tzinfo=UTC),
-    }
+    return made_row(RESPONSE, {}) | {"external_id": external_id, "query": "how to climb"}
 
 
 @pytest.fixture
@@ -523,7 +513,7 @@ def with_statistics(figures: dict[str, Any]) -> dict[str, Any]:
 def blind_queues_of_everybody(store: Store) -> list[str]:
     blind = or_(QUEUE.c.blind_people.is_(True), QUEUE.c.blind_judge.is_(True))
     with store.reading() as connection:
-        return list(connection.execute(select(QUEUE.c.name).where(blind)).scalars())
+        return list(connection.scalars(select(QUEUE.c.name).where(blind)))
 
 
 @pytest.mark.parametrize("revision", RELEASED)

@@ -26,7 +26,7 @@ from judgeboard.store.overview import count_log, overview, quadrant, signal_coun
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
 from reviewed_log import made_log
-from stored_rows import read, write_to
+from stored_rows import made_row, read, write_to
 
 TODAY = date(2026, 3, 9)
 
@@ -39,18 +39,8 @@ def flag(case, days_ago: int, state: str = "open", rule: str = "low_quality") ->
     """A flag raised so many days ago, on an answer of its own."""
     number = len(case.answers)
     response_id = case.answer(f"answer {number}")
-    row = {
-        "response_id": response_id,
-        "query_type": "QA",
-        "source": "log",
-        "rule": rule,
-        "raise_key": f"{rule}:x",
-        "severity": 0.5,
-        "params": {},
-        "details": {},
-        "state": state,
-        "created_at": at(days_ago),
-    }
+    own = {"rule": rule, "state": state, "created_at": at(days_ago)}
+    row = made_row(FLAG, {"response": response_id}) | own
     with case.store.writing() as connection:
         inserted = connection.execute(insert(FLAG).returning(FLAG.c.id), row)
         return inserted.scalar_one()

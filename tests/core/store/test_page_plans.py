@@ -35,7 +35,7 @@ from judgeboard.store.verdicts import count_verdicts
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
-from stored_rows import read
+from stored_rows import made_row, read
 
 ROWS = 20_000
 LARGE = ("response", "judgment", "current_judgment", "flag", "review", "user_feedback")
@@ -236,14 +236,7 @@ def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(
         assert all("INDEX ix_trace_source (source=?" in plan for plan in plans)
         assert not any(SORTED in plan for plan in plans)
     monday = datetime(2026, 11, 2, tzinfo=UTC)
-    trace = {
-        "external_id": "t",
-        "owner": "",
-        "source": "shop",
-        "state": "none",
-        "first_at": monday,
-        "last_at": monday,
-    }
+    trace = made_row(TRACE, {}) | {"source": "shop", "state": "none", "last_at": monday}
     with sqlite_store.writing() as connection:
         connection.execute(insert(TRACE), trace)
     with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:

@@ -115,7 +115,7 @@ def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(ca
         query = select(RESPONSE.c.derived_from).where(
             RESPONSE.c.id.in_([one.response_a_id, one.response_b_id])
         )
-        assert list(connection.execute(query.order_by(RESPONSE.c.id)).scalars()) == [logged, None]
+        assert list(connection.scalars(query.order_by(RESPONSE.c.id))) == [logged, None]
 
 
 @on_sqlite

@@ -91,16 +91,9 @@ class Log:
 
     def review(self, external_id: str) -> None:
         with self.store.writing() as connection:
-            known = connection.execute(
-                select(REVIEWER.c.id).where(REVIEWER.c.name == "Mara")
-            ).scalar()
+            known = connection.scalar(select(REVIEWER.c.id).where(REVIEWER.c.name == "Mara"))
             person = {"origin": "page", "name": "Mara", "created_at": NOW}
-            reviewer = (
-                known
-                or connection.execute(
-                    insert(REVIEWER).returning(REVIEWER.c.id), person
-                ).scalar_one()
-            )
+            reviewer = known or connection.scalar(insert(REVIEWER).returning(REVIEWER.c.id), person)
             row = {
                 "response_id": self.id_of(external_id),
                 "reviewer_id": reviewer,
@@ -128,7 +121,7 @@ class Log:
             if not self.store.is_sqlite:
                 return 0
             found = text("SELECT count(*) FROM response_search WHERE response_search MATCH :words")
-            return int(connection.execute(found, {"words": words}).scalar_one())
+            return int(connection.scalar(found, {"words": words}))
 
 
 def about_answers() -> Iterator[Table]:
@@ -149,9 +142,9 @@ def filled(store: Store, tables: Iterator[Table], ids: dict[str, int]) -> None:
         with store.writing() as connection:
             connection.execute(insert(table), made_row(table, ids))
             if "id" in table.c and table.name != "job":
-                ids[table.name] = connection.execute(
+                ids[table.name] = connection.scalar(
                     select(table.c.id).order_by(table.c.id.desc()).limit(1)
-                ).scalar_one()
+                )
 
 
 def test_nothing_that_was_derived_from_the_answers_is_left(logged: Log) -> None:
@@ -270,9 +263,7 @@ def test_what_an_import_added_to_stored_answers_is_taken_back_alone(
 def test_a_verdict_that_a_reviewer_saw_stays(logged: Log) -> None:
     logged.imported(VERDICTS, "verdicts")
     with logged.store.writing() as connection:
-        seen = connection.execute(
-            select(JUDGMENT.c.id).order_by(JUDGMENT.c.id.desc()).limit(1)
-        ).scalar_one()
+        seen = connection.scalar(select(JUDGMENT.c.id).order_by(JUDGMENT.c.id.desc()).limit(1))
         row = {
             "response_id": logged.id_of("e2"),
             "reviewer_id": 1,
