@@ -29,7 +29,6 @@ from servers import JUDGEBOARD, free_port, served, usage
 
 MOST_MB, MOST_SECONDS, MOST_WAIT = 60, 2.0, 1.0
 AT_ONCE = 3
-RUN_ID = "0198f2a1-0000-7000-8000-000000000001"
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 SERVICES = {
@@ -79,7 +78,6 @@ RECORDS: Mapping[str, bytes] = {
     "/api/public/scores": b'{"traceId":"%s","name":"a","value":1}' % TRACE_ID.encode(),
     "/api/public/ingestion": b'{"type":"score-create","body":{"traceId":"%s","name":"a","value":1}}'
     % TRACE_ID.encode(),
-    "/feedback": b'{"run_id":"%s","key":"a","score":1}' % RUN_ID.encode(),
     "/api/reviews": b'{"reviewer":"a","flag":1}',
 }
 AROUND: Mapping[str, bytes] = {
@@ -91,7 +89,6 @@ FIELDS: Mapping[str, bytes] = {
     "/api/feedback": b'{"response_id":"a","thumbs":"up","feedback":%s}',
     "/api/public/scores": b'{"traceId":"0af7651916cd43dd8448eb211c80319c","name":"a","value":1,"metadata":%s}',
     "/api/public/ingestion": b'{"batch":[{"type":"score-create","body":{"name":"a","metadata":%s}}]}',
-    "/feedback": b'{"run_id":"0198f2a1-0000-7000-8000-000000000001","key":"a","score":1,"extra":%s}',
     "/api/reviews": b'{"reviewer":"a","flag":1,"scores":%s}',
     "/v1/traces": b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":%s}]}]}]}',
     "/v1/logs": b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":%s}]}]}]}',

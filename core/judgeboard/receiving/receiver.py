@@ -35,7 +35,6 @@ from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, UNKNOWN, USED, Door, Sender
 from judgeboard.receiving.limits import LARGE_BYTES, Body, Memory, Refused
-from judgeboard.receiving.scores import store_records_of_traces
 from judgeboard.receiving.writing import BATCH, PATIENCE_SECONDS, Writer
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
@@ -43,7 +42,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.statements import batches
-from judgeboard.store.traces import NewSpan
+from judgeboard.store.traces import NewSpan, store_spans
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
@@ -217,7 +216,7 @@ class Receiver:
         """
         spans, reply = await self.decoded(partial(_new_spans, read, delivery.sender), delivery)
         if spans:
-            write = partial(store_records_of_traces, owner=delivery.sender.owner, now=utc_now())
+            write = partial(store_spans, owner=delivery.sender.owner, now=utc_now())
             await self.stored(write, sorted(spans, key=lambda span: span.trace_id))
             self._gatherer.wake()
         return reply

@@ -1,13 +1,12 @@
 """Scores of other evaluators that come beside the spans of a trace, and what they become.
 
-Results of evaluations (OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records
-of their trace, and wait with it. When the trace has an answer, thumbs become its feedback, and
+Results of evaluations (OpenTelemetry) and scores of Langfuse are log records of their trace, and
+wait with it. When the trace has an answer, thumbs become its feedback, and
 other scores a verdict of the evaluator.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection, select
@@ -20,28 +19,9 @@ from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import feedback_in
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
-from judgeboard.store.traces import NewSpan, store_spans, traces_of_spans
 from judgeboard.traces.answers import time_at
 
 ACTOR = "receiver"
-
-
-def store_records_of_traces(
-    connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime
-) -> None:
-    """Store spans and log records with their traces. A score of a run may not name its trace, but the run."""
-    runs = ["" if record.kind == "span" else record.span_id.partition(":")[0] for record in records]
-    of_root = {
-        run
-        for record, run in zip(records, runs, strict=True)
-        if run and record.trace_id.endswith(run)
-    }
-    known = traces_of_spans(connection, of_root, owner) if of_root else {}
-    placed = [
-        replace(record, trace_id=known[run]) if run in known else record
-        for record, run in zip(records, runs, strict=True)
-    ]
-    store_spans(connection, placed, owner, now)
 
 
 def store_scores(

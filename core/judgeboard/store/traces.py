@@ -149,19 +149,6 @@ def _store_traces(
     return sum(new.values())
 
 
-def traces_of_spans(
-    connection: Connection, span_ids: Collection[str], owner: str
-) -> dict[str, str]:
-    """Return the ids of the traces that have these spans, by the id of the span; both are those of the sender."""
-    query = select(SPAN.c.external_id, TRACE.c.external_id).join(
-        TRACE, TRACE.c.id == SPAN.c.trace_id
-    )
-    rows = connection.execute(
-        query.where(SPAN.c.external_id.in_(span_ids), TRACE.c.owner == owner)
-    ).all()
-    return {row[0]: row[1] for row in rows}
-
-
 _RULES = "trace_rules:"  # with the source, the key of a setting
 
 

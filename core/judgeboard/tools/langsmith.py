@@ -4,11 +4,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 import orjson
-from pydantic import Field
 
 from judgeboard.domain import GRADE_TEXTS
 from judgeboard.errors import BadInput, NotFound
@@ -21,11 +20,9 @@ from judgeboard.imports.exports.traced import (
     each_score,
     each_span,
     is_own,
-    log_record,
     nanoseconds,
     number_in,
 )
-from judgeboard.imports.fields import fault_in
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.store.tools import PushItem
@@ -65,7 +62,6 @@ from judgeboard.traces.attributes import (
     under,
 )
 from judgeboard.traces.content import contents
-from judgeboard.traces.sdk_requests import RequestBody, SdkRequest, json_in_body
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 _OWN = "langsmith."  # how the names of its attributes begin
@@ -123,13 +119,6 @@ def _inside(value: Any, names: tuple[str, ...], depth: int) -> Any:
     )
 
 
-def _uuid(value: Any) -> UUID:
-    try:
-        return UUID(str(value))
-    except ValueError:
-        raise BadInput(f"a run of LangSmith has no id: {str(value)[:60]!r}") from None
-
-
 # Its exports
 
 
@@ -168,8 +157,8 @@ def read_runs(row: Row) -> Trace | None:
 
 def _as_received(trace_id: str) -> str:
     """Return the id of a trace as the receiver writes it: without hyphens."""
-    with suppress(BadInput):
-        return _uuid(trace_id).hex
+    with suppress(ValueError):
+        return UUID(trace_id).hex
     return trace_id
 
 
@@ -446,67 +435,9 @@ class LangsmithHistory(History):
                     break
 
 
-# What its SDKs post: feedback on runs
-
-
-class SentRunFeedback(RequestBody):
-    """Feedback on a run, as the SDK of LangSmith sends it. It needs ``run_id`` or ``trace_id``."""
-
-    example: ClassVar[Mapping[str, Any]] = {
-        "run_id": "0198f2a1-0000-7000-8000-000000000001",
-        "key": "groundedness",
-        "score": 0.4,
-    }
-
-    run_id: str | None = Field(None, description="Id of the run, a UUID.")
-    trace_id: str | None = Field(None, description="Id of the trace, a UUID.")
-    key: str = Field(description="Name of the feedback.")
-    score: float | bool | None = None
-    value: float | str | bool | dict[str, Any] | None = None
-    comment: str | None = Field(None, description="The reasoning.")
-    id: str | None = Field(None, description="Id of the feedback, which the reply repeats.")
-
-
-def read_posted_feedback(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
-    """Return the log record of the feedback in a body, and the reply. Raises BadInput."""
-    content = json_in_body(body)
-    if not isinstance(content, dict):
-        raise BadInput("the body is no feedback of LangSmith")
-    return [_log_record(content)], {"id": content.get("id")}
-
-
-def _log_record(feedback: Mapping[str, Any]) -> LogRecord:
-    if fault := fault_in(dict(feedback)):
-        raise BadInput(f"{fault[0]}: {fault[1]}")
-    if not isinstance(feedback.get("key"), str) or not feedback["key"]:
-        raise BadInput("a feedback needs a key")
-    read = score_of(feedback)
-    if read.human:
-        raise BadInput(
-            "annotations of people are not taken here: import them with `judgeboard pull langsmith`"
-        )
-    source = parsed_object(feedback.get("feedback_source"))
-    own = feedback.get("id") if is_own(source.get("metadata")) else None
-    # The ids of the trace and the span that a feedback is on; without a trace, its run is the root.
-    # Raises BadInput if it names no run and no trace.
-    trace, run = feedback.get("trace_id"), feedback.get("run_id")
-    if trace is None and run is None:
-        raise BadInput("a feedback needs run_id or trace_id: feedback on projects is not stored")
-    return log_record(read, _uuid(trace or run).hex, _uuid(run or trace).hex[16:], own)
-
-
 TOOL = Tool(
     exports=(_RUNS, _FEEDBACK),
     spans=read_span,
     history=LangsmithHistory,
     target=LANGSMITH,
-    receives=(
-        SdkRequest(
-            path="/feedback",
-            summary="Send feedback (LangSmith)",
-            content="Feedback on a run",
-            body=SentRunFeedback,
-            read=read_posted_feedback,
-        ),
-    ),
 )

@@ -4,13 +4,12 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import select
 
 from judgeboard.errors import BadInput
-from judgeboard.imports.exports.traced import OWN, SENT_BY
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import (
     FEEDBACK,
@@ -22,7 +21,7 @@ from judgeboard.store.tables import (
     VERSION,
 )
 from judgeboard.store.traces import set_rules
-from sent_traces import JSON, PROTOBUF, Sent, gathered, receiving, send_spans, trace
+from sent_traces import JSON, PROTOBUF, gathered, receiving, send_spans, trace
 from stored_rows import row_count, values_of
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
@@ -116,10 +115,6 @@ def _langfuse_batch(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
     return "/api/public/ingestion", {"batch": [{"id": "e", "type": "score-create", "body": score}]}
 
 
-def _langsmith(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
-    return "/feedback", {"trace_id": trace_id, "key": name, "score": value, "comment": WORDS}
-
-
 def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
     attributes = [
         {"key": "gen_ai.evaluation.name", "value": {"stringValue": name}},
@@ -134,7 +129,7 @@ def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
     return "/v1/logs", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
 
 
-@pytest.mark.parametrize("send", [_langfuse, _langfuse_batch, _langsmith, _open_telemetry])
+@pytest.mark.parametrize("send", [_langfuse, _langfuse_batch, _open_telemetry])
 def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send: Any) -> None:
     trace_id, seconds = trace(1)[0].trace_id, 0
     with receiving(store) as http:
@@ -268,52 +263,6 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
         "people are not used: tone.",
     ):
         assert words in reason
-
-
-def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: Store) -> None:
-    trace_id = Sent(1).trace_id
-    root, child = str(UUID(trace_id)), str(UUID("0" * 16 + Sent(1, 1).span_id))
-
-    def sent(
-        key: str, score: Any, run: str | None = root, kind: str = "api", **more: Any
-    ) -> dict[str, Any]:
-        about = {
-            "created_at": "2026-11-21T04:00:00+00:00",
-            "feedback_source": {"type": kind, "metadata": {}},
-        }
-        return {
-            "id": str(uuid4()),
-            "run_id": run,
-            "key": key,
-            "score": score,
-            "value": None,
-            **about,
-            **more,
-        }
-
-    first, of_child = (
-        sent("user_feedback", 0),
-        sent("groundedness", 0.3, child, "model", comment="one claim is new"),
-    )
-    stars = sent("star_rating", 4, None, trace_id=root)
-    pushed = sent("quality", 1, feedback_source={"type": "api", "metadata": {SENT_BY: OWN}})
-    with receiving(store) as http:
-        for _ in range(2):  # the first feedback comes before its run; the second time, all is known
-            assert http.post("/feedback", json=first).json() == {"id": first["id"]}
-            assert send_spans(http, trace(1)).status_code == 200
-            for each in (of_child, pushed, stars):
-                assert http.post("/feedback", json=each).status_code == 200
-            gathered(store, after=100)
-            assert sorted(feedback(store)) == [(trace_id, "stars", 4.0), (trace_id, "thumbs", 0.0)]
-            assert verdicts(store) == [(trace_id, "LangSmith", 0.3, None)]
-        for wrong in (
-            [1],
-            sent("note", 1, None),
-            sent("note", 1, "no id"),
-            sent("", 1),
-            sent("x", 1, kind="app"),
-        ):
-            assert http.post("/feedback", json=wrong).status_code == 400
 
 
 def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(
