@@ -228,8 +228,22 @@ def import_file(
             rows.flush()
             rows.finish(whole=batch is None)
             summary.number = opened.id
-            if summary.new and not dry_run and reading.mapping is not None:
-                _remember(store, reading.kind_name, request)
+            remembered: dict[str, Any] = {
+                name: value for name in _MAPPING if (value := request.get(name))
+            }
+            if (
+                summary.new
+                and not dry_run
+                and reading.mapping is not None
+                and "mapping" in remembered
+            ):
+                with store.writing() as connection:
+                    remember_mapping(
+                        connection,
+                        _source(request),
+                        remembered | {"kind": reading.kind_name},
+                        actor_name(request.get("actor", "library")),
+                    )
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
         summary.messages = tuple(reading.messages())
@@ -298,18 +312,6 @@ def _opened(
                 file.seek(start or 0)
             return clear_records(file, {**request, **remembered}, note)  # type: ignore[typeddict-item]  # from JSON
         raise
-
-
-def _remember(store: Store, kind: str, request: ImportRequest) -> None:
-    mapping: dict[str, Any] = {name: value for name in _MAPPING if (value := request.get(name))}
-    if "mapping" in mapping:
-        with store.writing() as connection:
-            remember_mapping(
-                connection,
-                _source(request),
-                mapping | {"kind": kind},
-                actor_name(request.get("actor", "library")),
-            )
 
 
 def _source(request: ImportRequest) -> str:

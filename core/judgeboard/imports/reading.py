@@ -301,7 +301,16 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         )
         source = request.get("source") or DEFAULT_SOURCE
         self._answer_kind = None if self.kind_name == answers else ResponseImport(source)
-        self.kind = _kind(self.kind_name, request)
+        # What builds and stores the rows.
+        kind_of_rows, label_set = kind_class(self.kind_name), request.get("label_set")
+        if label_set is not None and self.kind_name not in LABELLED:
+            raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
+        given = request.get("source") or (DEFAULT_SOURCE if kind_of_rows.brings_answers else None)
+        self.kind: ImportKind[Any] = kind_of_rows(
+            given, actor_name(request.get("actor", "library"))
+        )
+        self.kind.labels.label_set = label_set
+        self.kind.newer_counts = request.get("newer_counts", False)
         cells = [self._cells(Row(0, row)) for row in first] if has_columns else []
         if self._answer_kind is None:
             self.kind.look(cells)
@@ -403,19 +412,6 @@ class Unread:
     ours: str
     reason: str
     times: int = 0
-
-
-def _kind(name: str, request: ImportRequest) -> ImportKind[Any]:
-    """Return what builds and stores the rows of a kind."""
-    class_, source, label_set = kind_class(name), request.get("source"), request.get("label_set")
-    if source is None and class_.brings_answers:
-        source = DEFAULT_SOURCE
-    if label_set is not None and name not in LABELLED:
-        raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
-    kind = class_(source, actor_name(request.get("actor", "library")))
-    kind.labels.label_set = label_set
-    kind.newer_counts = request.get("newer_counts", False)
-    return kind
 
 
 def read_records(

@@ -170,9 +170,12 @@ def _taken(
     source = trace.owner or made or Sender().source_of(first.resource)
     try:
         taken = answer_of(spans, logs, rules.get(source, ()), source)
-        taken = (
-            taken if trace.spans <= MOST_RECORDS else replace(taken, reason=_partial(trace, taken))
-        )
+        if trace.spans > MOST_RECORDS:
+            half, all_ = f"{MOST_RECORDS // 2:,}", f"{trace.spans:,}"
+            partial = (
+                f"Only the first and the last {half} of {all_} spans and log records were read."
+            )
+            taken = replace(taken, reason=" ".join(filter(None, (taken.reason, partial))))
         scales = scales_of(rules.get(source, ()))
         scores = [replace(score, scale=scales.get(score.name)) for score in scores_of(spans, logs)]
         return _Read(source, taken, scores)
@@ -181,11 +184,6 @@ def _taken(
         return _Read(
             source, Taken(None, "The trace cannot be read; the server's log has the details.")
         )
-
-
-def _partial(trace: Trace, taken: Taken) -> str:
-    read = f"Only the first and the last {MOST_RECORDS // 2:,} of {trace.spans:,} spans and log records were read."
-    return f"{taken.reason} {read}" if taken.reason else read
 
 
 def _starts(record: Span | LogRecord) -> tuple[bool, int]:
