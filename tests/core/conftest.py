@@ -12,12 +12,19 @@ from typing import Any
 
 import pytest
 
+from command_lines import Shell
 from graded_log import GradedLog
 from judgeboard.domain import Rejected
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    """A shell in which commands are typed."""
+    return Shell(capsys)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from command_lines import Shell, run_line
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.formats.label_schema import schema_in
@@ -29,9 +30,7 @@ def graded(sqlite_log: GradedLog) -> str:
     return address(log.store)
 
 
-def test_a_person_with_few_answers_is_tested_by_ranks(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_person_with_few_answers_is_tested_by_ranks(sqlite_log: GradedLog, shell: Shell) -> None:
     labels = {
         each: {"label": BAD if place % 4 == 0 else GOOD}
         for place, each in enumerate(sqlite_log.answers(20))
@@ -39,68 +38,15 @@ def test_a_person_with_few_answers_is_tested_by_ranks(
     sqlite_log.say(sqlite_log.version(), labels)
     for reviewer in ("mara", "jon"):
         sqlite_log.reviews(labels, reviewer)
-    words = ["agreement", "--db", address(sqlite_log.store), "--alt-test", "--json"]
-    assert run(words) == 0
-    assert [each["p"] for each in json.loads(capsys.readouterr().out)["alt_test"]["people"]] == [
+    words = f"agreement --db {address(sqlite_log.store)} --alt-test --json"
+    assert [each["p"] for each in json.loads(shell(words))["alt_test"]["people"]] == [
         None,
         None,
     ]
-    assert run([*words, "--small", "wilcoxon"]) == 0
-    people = json.loads(capsys.readouterr().out)["alt_test"]["people"]
+    people = json.loads(shell(f"{words} --small wilcoxon"))["alt_test"]["people"]
     assert all(
         (each["test"], each["rejected"]) == ("Wilcoxon", True) and each["p"] < 0.05
         for each in people
-    )
-
-
-def test_it_says_in_words_what_the_json_holds(
-    graded: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["agreement", "--db", graded, "--by", "query_type", "--alt-test", "--epsilon", "0.1"]
-    assert run(words) == 0
-    printed = capsys.readouterr().out
-    for line in (
-        "Judge and people · rag v1 · label",
-        "On all 40 judged answers, kappa is ",
-        "Compared with: gold label, else majority of people.",
-        "Cohen's kappa",
-        "By query type",
-        "That alone is not enough",
-        "With ε = 0.1",
-        "10 of 40 labels",
-    ):
-        assert line in printed, line
-    assert "None" not in printed
-    assert run([*words, "--json"]) == 0
-    output = json.loads(capsys.readouterr().out)
-    assert output["confusion"] == {
-        "categories": ["hallucinated", "grounded"],
-        "counts": [[9, 1], [0, 30]],
-        "row_shares": [[0.9, 0.1], [0, 1]],
-    }
-    about, rows = (
-        output["about"],
-        {row["figure"]: row for row in output["rows"] if row["slice"] is None},
-    )
-    assert (rows["n"]["value"], about["left_out"], output["of"], about["by"]) == (
-        40,
-        {},
-        "judge",
-        "query_type",
-    )
-    assert output["alt_test"]["epsilon"] == 0.1
-    assert {"code", "text", "values"} == set(output["caveats"][0])
-
-
-def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["agreement", "--of", "people", "--db", graded]) == 0
-    printed, suggested = capsys.readouterr()
-    assert suggested.endswith(f" --of people --db {graded} --report agreement.html\n")
-    assert "Krippendorff's alpha: 1.00" in printed
-    assert "Alpha, nominal" not in printed  # it is that one
-    assert any(
-        line.split()[:4] in (["mara", "/", "jon", "40"], ["jon", "/", "mara", "40"])
-        for line in printed.splitlines()
     )
 
 
@@ -111,7 +57,7 @@ def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     sqlite_log.review_all(ids[:2], label=GOOD)
     db = str(sqlite_log.store.engine.url.database)
-    assert run(["agreement", "--where", "source=log", "--db", db]) == 0
+    assert run_line(f"agreement --where source=log --db {db}") == 0
     printed, suggested = capsys.readouterr()
     assert "2 graded answers" in printed
     assert "too few" not in printed
@@ -119,7 +65,7 @@ def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
     assert suggested == f"next: {command} --db {db}\n"
     # The command works as it is printed.
     assert run([*shlex.split(command)[1:], "--db", db]) == 0
-    assert run(["agreement", "--of", "people", "--db", db]) == 0
+    assert run_line(f"agreement --of people --db {db}") == 0
     assert "--n 10 --needed 2" in capsys.readouterr().err
 
 
@@ -140,15 +86,15 @@ def test_where_no_judge_is_named_the_others_are(
 
 
 def test_the_report_is_written_beside_what_is_said(
-    graded: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    graded: str, tmp_path: Path, shell: Shell
 ) -> None:
     report = tmp_path / "agreement.html"
-    assert run(["agreement", "--db", graded, "--report", str(report)]) == 0
-    assert f"written to {report}" in capsys.readouterr().out
+    assert f"written to {report}" in shell(f"agreement --db {graded} --report {report}")
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert run(["agreement", "--db", graded, "--report", str(tmp_path / "judgeboard.db")]) == 2
-    assert "SQLite database" in capsys.readouterr().err
-    assert run(["agreement", "--db", graded]) == 0
+    assert "SQLite database" in shell(
+        f"agreement --db {graded} --report {tmp_path / 'judgeboard.db'}", code=2
+    )
+    shell(f"agreement --db {graded}")
 
 
 def test_the_command_in_the_sentence_has_the_filter(
@@ -167,48 +113,44 @@ def test_the_command_in_the_sentence_has_the_filter(
         }
     )
     db = address(sqlite_log.store)
-    assert run(["agreement", "--where", "query_type=sql", "--db", db]) == 0
+    assert run_line(f"agreement --where query_type=sql --db {db}") == 0
     command = capsys.readouterr().err.removeprefix("next: ")
     assert "--where query_type=sql" in command
     # The command works as it is printed.
     assert run(shlex.split(command)[1:]) == 0
 
 
-def test_tied_answers_alone_are_said_to_be_tied(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, shell: Shell) -> None:
     ids = sqlite_log.answers(12)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     for reviewer, label in (("mara", GOOD), ("jon", BAD)):
         sqlite_log.reviews({each: {"label": label} for each in ids}, reviewer)
-    assert run(["agreement", "--db", address(sqlite_log.store)]) == 2
-    error = capsys.readouterr().err
+    error = shell(f"agreement --db {address(sqlite_log.store)}", code=2)
     assert "page Conflicts" in error
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--epsilon", "0.2"], "--epsilon needs --alt-test"),
-        (["--small", "wilcoxon"], "--small needs --alt-test"),
-        (["--judge-version", "nobody"], "no judge version 'nobody'"),
-        (["--grade", "style"], "there is no grade 'style'"),
-        (["--unit", "pairs"], "no judge version has a verdict on pairs that people graded"),
-        (["--of", "repeats"], "no judge has repeats"),
-        (["--schema", "support", "--by", "source", "--of", "people"], "remove --of, --by"),
+        ("--epsilon 0.2", "--epsilon needs --alt-test"),
+        ("--small wilcoxon", "--small needs --alt-test"),
+        ("--judge-version nobody", "no judge version 'nobody'"),
+        ("--grade style", "there is no grade 'style'"),
+        ("--unit pairs", "no judge version has a verdict on pairs that people graded"),
+        ("--of repeats", "no judge has repeats"),
+        ("--schema support --by source --of people", "remove --of, --by"),
     ],
 )
 def test_what_cannot_be_measured_is_one_line_and_exit_code_2(
-    graded: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    graded: str, words: str, said: str, shell: Shell
 ) -> None:
-    assert run(["agreement", "--db", graded, *words]) == 2
-    error = capsys.readouterr().err
+    error = shell(f"agreement --db {graded} {words}", code=2)
     assert said in error
     assert error.count("\n") == 1
 
 
 def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, shell: Shell
 ) -> None:
     case = queue_case(sqlite_store)
     case.flagged(0.1, 0.1)
@@ -226,19 +168,9 @@ def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
     )
     for who in (case.mara, case.jon) * 3:
         case.say(case.lease(who), who, CONFIRM, choices={"safe": True})
-    words = [
-        "agreement",
-        "--db",
-        address(sqlite_store),
-        "--schema",
-        "s",
-        "--where",
-        "query_type=QA",
-    ]
-    assert run(words) == 0
-    assert capsys.readouterr().out.startswith("Filter: QA.")
-    assert run([*words, "--json"]) == 0
-    output = json.loads(capsys.readouterr().out)
+    words = f"agreement --db {address(sqlite_store)} --schema s --where query_type=QA"
+    assert shell(words).startswith("Filter: QA.")
+    output = json.loads(shell(f"{words} --json"))
     assert (output["where"], [each["n"] for each in output["fields"]]) == (
         {"query_types": ["QA"]},
         [2],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from judgeboard.cli.app import run
+from command_lines import Shell, run_line
 from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.measure.trend import trend
@@ -38,7 +38,7 @@ def test_an_export_leaves_out_what_its_user_reviews_blind_and_says_how_many(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     db = blind_case(sqlite_store)
-    assert run(["export", "all", "-o", str(tmp_path / "out"), "--db", db]) == 0
+    assert run_line(f"export all -o {tmp_path / 'out'} --db {db}") == 0
     assert "hidden: 1 answer " in capsys.readouterr().err
     files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
     assert [name for name, text in files.items() if "mark-" in text] == []
@@ -53,51 +53,38 @@ def test_a_push_sends_nothing_that_its_user_reviews_blind(
     with FakeLangfuse() as tool:
         for name, key in tool.environment.items():
             monkeypatch.setenv(name, key)
-        assert run(["push", "langfuse", "--with-notes", "--url", tool.address, "--db", db]) == 0
+        assert run_line(f"push langfuse --with-notes --url {tool.address} --db {db}") == 0
         sent = json.dumps([request.body for request in tool.requests])
     assert "plain-reasoning" in sent
     assert "mark-" not in sent
     assert "hidden: 1 answer" in capsys.readouterr().err
 
 
-def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_count_the_others(sqlite_store: Store, shell: Shell) -> None:
     db = blind_case(sqlite_store)
-    assert run(["stats", "--json", "--db", db]) == 0
-    assert json.loads(capsys.readouterr().out)["responses"] == 1
+    assert json.loads(shell(f"stats --json --db {db}"))["responses"] == 1
 
 
-def test_no_change_is_named_where_answers_are_hidden(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_change_is_named_where_answers_are_hidden(sqlite_store: Store, shell: Shell) -> None:
     db = blind_case(sqlite_store)
     with sqlite_store.reading() as connection:
         sentence = trend(connection).changes.sentence
-    assert run(["trends", "--db", db]) == 0
-    assert sentence not in capsys.readouterr().out
+    assert sentence not in shell(f"trends --db {db}")
     with sqlite_store.writing() as connection:
         connection.execute(update(QUEUE).values(state="closed"))
-    assert run(["trends", "--db", db]) == 0
-    assert sentence in capsys.readouterr().out
+    assert sentence in shell(f"trends --db {db}")
 
 
-READING = {
-    "events": ["db", "events", "--json"],
-    "events of one": ["db", "events", "--response", "marked"],
-    "stats": ["stats", "--json"],
-    "doctor": ["doctor"],
-    "agreement of the judge": [
-        "agreement",
-        "--of",
-        "judge",
-        "--grade",
-        "quality",
-        "--judge-version",
-        "rag",
-    ],
-    "agreement of people": ["agreement", "--of", "people"],
-    "health": ["test", "health", "rag", "--json"],
-    "pairs": ["compare", "--recorded", "--judge-version", "two"],
-}
+READING = (
+    "db events --json",
+    "db events --response marked",
+    "stats --json",
+    "doctor",
+    "agreement --of judge --grade quality --judge-version rag",
+    "agreement --of people",
+    "test health rag --json",
+    "compare --recorded --judge-version two",
+)
 
 
 @pytest.mark.parametrize("command", READING)
@@ -105,10 +92,9 @@ def test_what_reads_tells_as_much_whatever_was_said_of_the_hidden_answer_and_say
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     db = blind_case(sqlite_store)
-    asked = [*READING[command], "--db", db]
 
     def told() -> tuple[int, str, str]:
-        code = run(asked)
+        code = run_line(f"{command} --db {db}")
         said = capsys.readouterr()
         return (
             code,

@@ -1,16 +1,18 @@
 """`judgeboard compare`, as a person types it: which pairs, what it says, and being killed in the middle."""
 
 import json
+import shlex
 import signal
 from pathlib import Path
 
 import pytest
 
+from command_lines import Shell, run_line
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, failure
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
@@ -28,16 +30,8 @@ def compare(store: Store, script: Script, *more: str) -> tuple[int, RecordingEnd
 
 
 def words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
-    asking = [
-        "--model",
-        "scripted",
-        "--base-url",
-        endpoint.base_url,
-        "--concurrency",
-        str(AT_ONCE),
-        "--yes",
-    ]
-    return ["compare", *asking, "--db", address(store), *more]
+    options = f"--model scripted --base-url {endpoint.base_url} --concurrency {AT_ONCE} --yes"
+    return shlex.split(f"compare {options} --db {address(store)} {' '.join(more)}")
 
 
 def pairs_file(folder: Path, count: int) -> Path:
@@ -68,7 +62,7 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(pairs_file(tmp_path, 5))
-    code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
+    code, endpoint = compare(sqlite_store, always(said("first")), f"--pairs {file} --json")
     content = json.loads(capsys.readouterr().out)
     # Two calls per pair.
     assert (code, len(endpoint.requests)) == (0, 10)
@@ -77,7 +71,7 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     (group,) = content["aspects"]
     rows = {row["figure"]: row["value"] for row in group["rows"]}
     assert (rows["flips"], rows["self_consistency"], rows["first_position"]) == (5, 0.0, 1.0)
-    code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
+    code, endpoint = compare(sqlite_store, always(said("first")), f"--pairs {file} --json")
     content = json.loads(capsys.readouterr().out)
     assert (code, endpoint.requests, content["account"]["asked"], content["account"]["run_id"]) == (
         0,
@@ -108,7 +102,7 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
         ("four?", "right-4", None),
     )
     script = by_pair({(1, "ab"): said("first"), (1, "ba"): said("second")})
-    code, endpoint = compare(sqlite_store, script, "--a", "old", "--b", "new", "--json")
+    code, endpoint = compare(sqlite_store, script, "--a old --b new --json")
     content = json.loads(capsys.readouterr().out)
     assert (code, content["pairs"], content["left_out"]) == (0, 2, 3)
     assert set(asked(endpoint)) == {(number, order) for number in (1, 3) for order in ("ab", "ba")}
@@ -133,7 +127,7 @@ def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store: S
         ("one?", "right-2", None),
         ("one?", "right-3", None),
     )
-    compare(sqlite_store, always(said("tie")), "--a", "old", "--b", "new")
+    compare(sqlite_store, always(said("tie")), "--a old --b new")
     assert [
         (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)
     ] == [(1, 3), (2, 4)]
@@ -143,7 +137,7 @@ def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Pa
     script = always(said("first", "style", "truth"))
     file = str(pairs_file(tmp_path, 2))
     _, endpoint = compare(
-        sqlite_store, script, "--pairs", file, "--aspect", "style", "--aspect", "truth", "--json"
+        sqlite_store, script, f"--pairs {file} --aspect style --aspect truth --json"
     )
     assert [each["about"]["grade"] for each in json.loads(capsys.readouterr().out)["aspects"]] == [
         "style",
@@ -152,81 +146,40 @@ def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Pa
     assert len(endpoint.requests) == 4
 
 
-def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Store, capsys) -> None:
+def test_a_recording_is_read_without_asking_and_said_in_words(
+    sqlite_store: Store, shell: Shell
+) -> None:
     record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aabt", "ba": "aaba"}, name="old judge")
-    assert (
-        run(
-            ["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]
-        )
-        == 0
-    )
-    out = capsys.readouterr().out
+    out = shell(f"compare --recorded --judge-version 'old judge' --db {address(sqlite_store)}")
     assert "old judge v1" in out
     # The same preference in both orders.
     assert "75 %" in out
 
 
-def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, capsys) -> None:
-    code, _ = compare(
-        sqlite_store,
-        always(failure(401, "no such key")),
-        "--pairs",
-        str(pairs_file(tmp_path, 3)),
-        "--json",
-    )
-    content = json.loads(capsys.readouterr().out)
-    assert (code, content["account"]["state"], content["account"]["asked"], content["aspects"]) == (
-        2,
-        "stopped",
-        0,
-        [],
-    )
-    assert "401" in content["account"]["why_stopped"]
-
-
-def test_an_order_that_failed_is_1_and_asked_again_on_request(
-    sqlite_store: Store, tmp_path: Path, capsys
-) -> None:
-    file = str(pairs_file(tmp_path, 3))
-    too_long = failure(400, "maximum context length is 10 tokens", code="context_length_exceeded")
-    code, _ = compare(sqlite_store, by_pair({(1, "ba"): too_long}), "--pairs", file)
-    assert code == 1
-    assert "+ 1 error" in capsys.readouterr().out
-    code, endpoint = compare(
-        sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json"
-    )
-    assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
-    rows = {
-        row["figure"]: row["value"]
-        for row in json.loads(capsys.readouterr().out)["aspects"][0]["rows"]
-    }
-    assert rows["unmeasured"] == 0
-
-
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ([], "choose the pairs"),
-        (["--a", "x"], "choose the pairs"),
-        (["--a", "x", "--b", "y", "--recorded"], "choose the pairs"),
-        (["--recorded"], "judgeboard import --kind pairs"),
-        (["--a", "x", "--b", "y", "--judge-version", "j"], "needs --recorded"),
-        (["--recorded", "--judge-version", "j", "--model", "m"], "remove --model"),
-        (["--recorded", "--judge-version", "nobody"], "no judge version 'nobody'"),
+        ("", "choose the pairs"),
+        ("--a x", "choose the pairs"),
+        ("--a x --b y --recorded", "choose the pairs"),
+        ("--recorded", "judgeboard import --kind pairs"),
+        ("--a x --b y --judge-version j", "needs --recorded"),
+        ("--recorded --judge-version j --model m", "remove --model"),
+        ("--recorded --judge-version nobody", "no judge version 'nobody'"),
         (
-            ["--a", "x", "--b", "x", "--model", "m", "--base-url", "http://localhost:1/v1"],
+            "--a x --b x --model m --base-url http://localhost:1/v1",
             "different sources",
         ),
         (
-            ["--a", "x", "--b", "y", "--model", "m", "--base-url", "http://localhost:1/v1"],
+            "--a x --b y --model m --base-url http://localhost:1/v1",
             "no answers with source 'x'",
         ),
     ],
 )
 def test_a_command_that_cannot_be_meant_says_why(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: list[str], why: str
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: str, why: str
 ) -> None:
-    assert run(["compare", "--db", address(sqlite_store), *options]) == 2
+    assert run_line(f"compare --db {address(sqlite_store)} {options}") == 2
     captured = capsys.readouterr()
     assert why in captured.err
     assert captured.out == ""
@@ -247,7 +200,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
     with held_endpoint() as endpoint:
         endpoint.reply = said("first")
         endpoint.hold_after(11)
-        command = words(sqlite_store, endpoint.server, "--pairs", file)
+        command = words(sqlite_store, endpoint.server, f"--pairs {file}")
         with ReadCommand(*command) as first:
             until(
                 lambda: (
@@ -276,7 +229,7 @@ def test_a_second_command_with_the_same_run_says_which_process_makes_it(
     with held_endpoint() as endpoint:
         endpoint.reply = said("first")
         endpoint.hold_after(11)
-        command = words(store, endpoint.server, "--pairs", str(pairs_file(tmp_path, 15)))
+        command = words(store, endpoint.server, f"--pairs {pairs_file(tmp_path, 15)}")
         with ReadCommand(*command) as first:
             until(lambda: len(stored(store)) == 11, "11 stored")
             assert run(command) == 2

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from judgeboard.cli.app import run
+from command_lines import Shell
 from judgeboard.cli.demo import fill
 from judgeboard.formats.output import to_json
 from judgeboard.health.record import State
@@ -148,12 +148,11 @@ def test_both_engines_give_the_same_numbers_to_the_byte(
 
 
 def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
-    sqlite_store: Store, filled: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, filled: Any, tmp_path: Path, shell: Shell
 ) -> None:
     filled(sqlite_store)
     database = shutil.copyfile(str(sqlite_store.engine.url.database), str(tmp_path / "my demo.db"))
-    assert run(["quickstart", "--no-serve", "--db", database]) == 0
-    *_, last = capsys.readouterr().out.splitlines()
+    *_, last = shell(f"quickstart --no-serve --db '{database}'").splitlines()
     assert shlex.split(last.partition(": ")[2]) == ["judgeboard", "serve", "--db", database]
 
 
@@ -162,7 +161,7 @@ def test_the_project_file_of_the_folder_is_not_about_the_sample_data(
     filled: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
 ) -> None:
     """Without the primary judge of the sample, the demo would have no flags for low scores; and 7 is no threshold."""
     filled(sqlite_store)
@@ -170,8 +169,7 @@ def test_the_project_file_of_the_folder_is_not_about_the_sample_data(
     project.write_text('primary_judge = "rag"\nlow_quality = 7\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JUDGEBOARD_CONFIG", raising=False)
-    assert run(["quickstart", "--no-serve", "--db", "demo.db"]) == 0
-    first, *_, last = capsys.readouterr().out.splitlines()
+    first, *_, last = shell("quickstart --no-serve --db demo.db").splitlines()
     assert first.startswith(f"{project} ")
     command = ["judgeboard", "serve", "--db", "demo.db", "--config", os.devnull]
     assert shlex.split(last.partition(": ")[2]) == command

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url, text
 
+from command_lines import Shell, run_line
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
@@ -59,14 +60,6 @@ def test_a_database_that_everybody_can_read_is_said_with_the_command(
         assert (f"chmod o-rwx {file}*" in capsys.readouterr().out) == warns
 
 
-def test_without_a_model_the_offline_judge_is_named(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store_answers(sqlite_store, 1)
-    assert doctor(address(sqlite_store)) == 0
-    assert "--judge lexical" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("reply", "fix"),
     [
@@ -86,32 +79,27 @@ def test_what_is_wrong_with_an_endpoint_is_1_with_the_fix(
     assert len(wrong) == 1
 
 
-def test_an_address_where_nobody_answers_is_said(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_where_nobody_answers_is_said(sqlite_store: Store, shell: Shell) -> None:
     store_answers(sqlite_store, 1)
     with RecordingEndpoint() as gone:
         pass
-    assert (
-        run(["doctor", "--model", "m", "--base-url", gone.base_url, "--db", address(sqlite_store)])
-        == 1
+    assert "nothing answers" in shell(
+        f"doctor --model m --base-url {gone.base_url} --db {address(sqlite_store)}", code=1
     )
-    assert "nothing answers" in capsys.readouterr().out
 
 
-def test_a_missing_key_is_said_before_anything_is_sent(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store: Store, shell: Shell) -> None:
     store_answers(sqlite_store, 1)
-    assert run(["doctor", "--model", "gpt-4o-mini", "--db", address(sqlite_store)]) == 1
-    assert "OPENAI_API_KEY" in capsys.readouterr().out
+    assert "OPENAI_API_KEY" in shell(
+        f"doctor --model gpt-4o-mini --db {address(sqlite_store)}", code=1
+    )
 
 
 def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
     sqlite_store: Store,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
 ) -> None:
     store_answers(sqlite_store, 3)
     theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
@@ -128,43 +116,31 @@ def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
 
     with serving(database, JUDGEBOARD_CONFIG=str(theirs)):
         until(lambda: recorded() == 1, "the settings of the server")
-        assert run(["doctor", "--db", database]) == 1
-        assert ": judges, random_share\n" in capsys.readouterr().out
+        assert ": judges, random_share\n" in shell(f"doctor --db {database}", code=1)
         monkeypatch.setenv("JUDGEBOARD_CONFIG", str(ours))
         # Equal contents in different folders.
-        assert run(["doctor", "--db", database]) == 0
-        assert ": equal\n" in capsys.readouterr().out
+        assert ": equal\n" in shell(f"doctor --db {database}")
         theirs.write_text(theirs.read_text().replace("0.5", "0.25"))
         until(lambda: recorded() == 2, "the settings that the running server reads now")
-        assert run(["doctor", "--db", database]) == 1
-        assert ": random_share\n" in capsys.readouterr().out
+        assert ": random_share\n" in shell(f"doctor --db {database}", code=1)
     # The server has ended.
-    assert run(["doctor", "--db", database]) == 0
+    shell(f"doctor --db {database}")
 
 
-def test_a_missing_database_names_the_command_that_makes_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_database_names_the_command_that_makes_one(tmp_path: Path, shell: Shell) -> None:
     missing = tmp_path / "none.db"
-    assert run(["doctor", "--db", str(missing)]) == 1
-    assert "judgeboard quickstart" in capsys.readouterr().out
+    assert "judgeboard quickstart" in shell(f"doctor --db {missing}", code=1)
     assert not missing.exists()
 
 
-def test_an_empty_database_names_the_import(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["doctor", "--db", address(sqlite_store)]) == 1
-    assert "judgeboard import FILE" in capsys.readouterr().out
+def test_an_empty_database_names_the_import(sqlite_store: Store, shell: Shell) -> None:
+    assert "judgeboard import FILE" in shell(f"doctor --db {address(sqlite_store)}", code=1)
 
 
-def test_a_database_of_an_older_revision_names_export(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_of_an_older_revision_names_export(sqlite_store: Store, shell: Shell) -> None:
     with sqlite_store.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    assert run(["doctor", "--db", address(sqlite_store)]) == 1
-    assert "judgeboard export all" in capsys.readouterr().out
+    assert "judgeboard export all" in shell(f"doctor --db {address(sqlite_store)}", code=1)
 
 
 @pytest.mark.parametrize("command", ["config", "doctor"])
@@ -179,7 +155,7 @@ def test_no_secret_reaches_the_screen(
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url.replace("://", "://user:s3cret@"))
         monkeypatch.setenv("JUDGEBOARD_MODEL", "scripted")
-        run([command, "--db", address(sqlite_store)])
+        run_line(f"{command} --db {address(sqlite_store)}")
     printed = capsys.readouterr()
     for secret in (KEY, "s3cret"):
         assert secret not in printed.out + printed.err
@@ -187,11 +163,10 @@ def test_no_secret_reaches_the_screen(
 
 
 def test_config_says_which_settings_come_from_where(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", "0.6")
-    assert run(["config", "--db", address(sqlite_store)]) == 0
-    out = capsys.readouterr().out
+    out = shell(f"config --db {address(sqlite_store)}")
     lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines()}
     assert lines["low_groundedness"] == "0.6  (JUDGEBOARD_LOW_GROUNDEDNESS)"
     assert lines["low_quality"] == "2  (default)"
@@ -201,15 +176,14 @@ def test_config_says_which_settings_come_from_where(
 def test_config_fails_where_the_database_cannot_be_opened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["config", "--db", str(tmp_path)]) == 2
+    assert run_line(f"config --db {tmp_path}") == 2
     assert "is a folder" in capsys.readouterr().out
 
 
 def test_config_without_a_database_still_shows_the_environment(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, shell: Shell
 ) -> None:
-    assert run(["config", "--db", str(tmp_path / "none.db")]) == 0
-    out = capsys.readouterr().out
+    out = shell(f"config --db {tmp_path / 'none.db'}")
     assert [line.split()[-1] for line in out.splitlines() if line.startswith("db  ")] == [
         "(default)"
     ]
@@ -297,7 +271,7 @@ def test_a_damaged_file_is_never_called_ok(
     assert "fix  " in printed.out
     assert all(line.startswith("hidden: ") for line in printed.err.splitlines()), "no traceback"
     for command in ("stats", "agreement", "trends"):
-        code = run([command, "--db", str(file)])
+        code = run_line(f"{command} --db {file}")
         error = capsys.readouterr().err
         assert code == 0 or f"{file} is damaged" in error or f"no database at {file}" in error
         assert "Error" not in error

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cli_commands import every_command
+from command_lines import Shell, run_line
 from judgeboard.cli.app import root, run
 from judgeboard.domain import JudgeVersion, Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
@@ -29,101 +30,94 @@ def last_command(text: str) -> list[str]:
     return shlex.split(command)[1:]
 
 
-@pytest.mark.parametrize("command", [["judge"], ["rule", "add", "judge", "live"]])
+@pytest.mark.parametrize("command", ["judge", "rule add judge live"])
 def test_a_model_without_a_kind_of_judge_means_the_rag_judge(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: list[str]
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     store_answers(sqlite_store, 2)
     with RecordingEndpoint(always(verdict())) as endpoint:
-        words = [
-            "--model",
-            "m1",
-            "--base-url",
-            endpoint.base_url,
-            "--db",
-            address(sqlite_store),
-            "--json",
-        ]
-        assert run([*command, *words]) == 0
+        words = f"--model m1 --base-url {endpoint.base_url} --db {address(sqlite_store)} --json"
+        assert run_line(f"{command} {words}") == 0
     assert json.loads(capsys.readouterr().out)["judge"] == "rag v1"
 
 
 @pytest.mark.parametrize(
     ("words", "command"),
     [
-        (["judge"], ["judge", "--judge", "lexical"]),
-        (["judge", "--judge", "lexicl"], ["judge", "--judge", "lexical"]),
-        (["judge", "--judge=lexicl"], ["judge", "--judge=lexical"]),
-        (["rule", "add", "judge", "live"], ["rule", "add", "judge", "live", "--judge", "lexical"]),
-        (["judge", "--claims"], ["judge", "--claims", "--model", "gpt-4o-mini"]),
+        ("judge", "judge --judge lexical"),
+        ("judge --judge lexicl", "judge --judge lexical"),
+        ("judge --judge=lexicl", "judge --judge=lexical"),
+        ("rule add judge live", "rule add judge live --judge lexical"),
+        ("judge --claims", "judge --claims --model gpt-4o-mini"),
     ],
 )
 def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], words: list[str], command: list[str]
+    sqlite_store: Store, shell: Shell, words: str, command: str
 ) -> None:
-    db = ["--db", address(sqlite_store)]
-    assert run([*words[:1], *db, *words[1:]] if len(words) == 1 else [*words, *db]) == 2
-    suggested = last_command(capsys.readouterr().err)
-    assert sorted(suggested) == sorted([*command, *db])
-    if "lexical" in str(command):
+    db = f" --db {address(sqlite_store)}"
+    suggested = last_command(shell(words + db, code=2))
+    assert sorted(suggested) == sorted((command + db).split())
+    if "lexical" in command:
         store_answers(sqlite_store, 1)
         assert run(suggested) == 0
 
 
 def two_judges_and_a_queue(store: Store) -> None:
     store_answers(store, 2)
-    db = ["--db", address(store)]
+    db = f"--db {address(store)}"
     for name in ("lexical", "other"):
-        assert run(["judge", name, "--judge", "lexical", *db]) == 0
-    assert run(["queue", "create", "legal", *db]) == 0
+        assert run_line(f"judge {name} --judge lexical {db}") == 0
+    assert run_line(f"queue create legal {db}") == 0
 
 
 @pytest.mark.parametrize(
     ("words", "command"),
     [
-        (["test", "health", "lexicl"], ["test", "health", "lexical"]),
-        (["test", "repeats"], ["judge", "--judge", "lexical", "--repeats", "3"]),
-        (["export"], ["export", "responses", "-o", "responses.jsonl"]),
-        (["export", "flags"], ["export", "flags", "-o", "flags.jsonl"]),
-        (["labels", "threshold"], ["labels", "threshold", "--recall", "0.9"]),
+        ("test health lexicl", "test health lexical"),
+        ("test repeats", "judge --judge lexical --repeats 3"),
+        ("export", "export responses -o responses.jsonl"),
+        ("export flags", "export flags -o flags.jsonl"),
+        ("labels threshold", "labels threshold --recall 0.9"),
         (
-            ["export", "issues", "-o", "-", "--where", "text=a"],
-            ["export", "issues", "-o", "-"],
+            "export issues -o - --where text=a",
+            "export issues -o -",
         ),
         (
-            ["queue", "create", "q", "--plan", "rate"],
-            ["queue", "create", "q", "--plan", "rate", "--n", "200"],
+            "queue create q --plan rate",
+            "queue create q --plan rate --n 200",
         ),
         (
-            ["queue", "create", "q", "--all-answers"],
-            ["queue", "create", "q", "--all-answers", "--limit", "200"],
+            "queue create q --all-answers",
+            "queue create q --all-answers --limit 200",
         ),
-        (["judge", "--judge", "rag"], ["judge", "--judge", "rag", "--model", "gpt-4o-mini"]),
+        ("judge --judge rag", "judge --judge rag --model gpt-4o-mini"),
         (
-            ["judge", "--model", "m"],
-            ["judge", "--model", "m", "--base-url", "http://localhost:8000/v1"],
+            "judge --model m",
+            "judge --model m --base-url http://localhost:8000/v1",
         ),
-        (["test", "audit", "lexical"], ["test", "audit", "lexical", "--model", "gpt-4o"]),
+        ("test audit lexical", "test audit lexical --model gpt-4o"),
     ],
 )
 def test_a_refusal_ends_with_the_command_of_this_database(
     sqlite_store: Store,
     fill_once: Any,
-    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    command: list[str],
+    words: str,
+    command: str,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     fill_once("two judges and a queue", sqlite_store, two_judges_and_a_queue)
-    db = ["--db", address(sqlite_store)]
-    capsys.readouterr()
-    assert run([*words, *db]) == 2
-    assert sorted(last_command(capsys.readouterr().err)) == sorted([*command, *db])
+    db = f" --db {address(sqlite_store)}"
+    suggested = last_command(shell(words + db, code=2))
+    assert sorted(suggested) == sorted((command + db).split())
 
 
 def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    sqlite_store: Store,
+    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     question, passages = "How long is a rope? " * 20, ("A rope is 60 m long.",)
     answers = [
@@ -138,11 +132,10 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     ]
     with sqlite_store.writing() as connection:
         store_responses(connection, answers)
-    db = ["--db", address(sqlite_store)]
-    assert run(["judge", "--judge", "lexical", *db]) == 0
+    db = f"--db {address(sqlite_store)}"
+    assert run_line(f"judge --judge lexical {db}") == 0
     capsys.readouterr()
-    assert run(["flags", "apply", *db]) == 0
-    shown = capsys.readouterr().out
+    shown = shell(f"flags apply {db}")
     with sqlite_store.reading() as connection:
         assert f" {count_open_flags(connection):,} open\n" in shown
     monkeypatch.setenv("COLUMNS", "60")
@@ -155,68 +148,44 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     assert "(threshold 0.5)" in lines[1]
     assert (lines[2].partition("?flag=")[0].strip(), len(lines)) == ("http://pages.example/item", 6)
     assert output.err.endswith("--limit 3\n")
-    assert run(["flags", "list", "--where", "id=a1", "--json", *db]) == 0
-    listed = json.loads(capsys.readouterr().out)
+    listed = json.loads(shell(f"flags list --where id=a1 --json {db}"))
     assert [(flag["external_id"], listed["total"]) for flag in listed["flags"]] == [("a1", 1)]
 
 
 def test_versions_alone_lists_them_and_the_version_names_the_program(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, shell: Shell
 ) -> None:
     store_answers(sqlite_store, 1)
-    db = ["--db", address(sqlite_store)]
-    assert run(["judge", "--judge", "lexical", *db]) == 0
-    capsys.readouterr()
-    assert run(["versions", *db]) == 0
-    assert capsys.readouterr().out.startswith("lexical v1  lexical")
-    assert run(["versions", "--json", *db]) == 0
-    assert [version["name"] for version in json.loads(capsys.readouterr().out)["versions"]] == [
-        "lexical"
-    ]
-    assert run(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("judgeboard, version ")
-
-
-def test_no_refusal_suggests_a_command_that_deletes(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["db", "forget"], ["db", "forget", "--al"], ["forgett"]):
-        run(words)
-        assert "Did you mean" not in capsys.readouterr().err
+    db = f"--db {address(sqlite_store)}"
+    shell(f"judge --judge lexical {db}")
+    assert shell(f"versions {db}").startswith("lexical v1  lexical")
+    assert [
+        version["name"] for version in json.loads(shell(f"versions --json {db}"))["versions"]
+    ] == ["lexical"]
+    assert shell("--version").startswith("judgeboard, version ")
 
 
 def test_every_command_that_selects_answers_takes_since_and_until(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     for day in (1, 2, 3, 4):
         store_answers(
             sqlite_store, 1, first=day, asked_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC)
         )
-    db, output = ["--db", address(sqlite_store)], tmp_path / "answers.jsonl"
-    days = ["--since", "2026-05-02", "--until", "2026-05-03"]
-    assert run(["export", "responses", "-o", str(output), *days, *db]) == 0
+    db, output = f"--db {address(sqlite_store)}", tmp_path / "answers.jsonl"
+    days = "--since 2026-05-02 --until 2026-05-03"
+    assert run_line(f"export responses -o {output} {days} {db}") == 0
     exported = [json.loads(line)["asked_at"][:10] for line in output.read_text().splitlines()]
     assert exported == ["2026-05-02", "2026-05-03"]
     capsys.readouterr()
-    assert run(["judge", "--judge", "lexical", *days, *db]) == 0
-    assert "2 asked" in capsys.readouterr().out
-    assert (
-        run(
-            [
-                "judge",
-                "--judge",
-                "lexical",
-                "--where",
-                "from=2026-05-04",
-                "--since",
-                "2026-05-03",
-                *db,
-            ]
-        )
-        == 2
+    assert "2 asked" in shell(f"judge --judge lexical {days} {db}")
+    assert "given once" in shell(
+        f"judge --judge lexical --where from=2026-05-04 --since 2026-05-03 {db}", code=2
     )
-    assert "given once" in capsys.readouterr().err
     for wrong in ("2026-05", "yesterday", "2026-05-02T10:00"):
-        assert run(["agreement", "--until", wrong, *db]) == 2
-        assert capsys.readouterr().err.startswith(f"judgeboard: --until {wrong}: ")
+        assert shell(f"agreement --until {wrong} {db}", code=2).startswith(
+            f"judgeboard: --until {wrong}: "
+        )
     for path in every_command(root):
         assert run([*path, "--help"]) == 0
         text = capsys.readouterr().out
@@ -226,63 +195,54 @@ def test_every_command_that_selects_answers_takes_since_and_until(
 
 
 def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, shell: Shell
 ) -> None:
-    rule, db = ("--where", "rule=judges_differ"), ["--db", address(sqlite_store)]
-    commands = [
-        ["flags", "list", *rule],
-        ["export", "responses", "-o", "-", *rule],
-        ["judge", "lexical", *rule],
-        ["labels", "rate", *rule],
-        ["labels", "rate", "--labels-from", rule[1]],
-        ["agreement", *rule],
-        ["queue", "create", "q", *rule],
-        ["rule", "add", "judge", "live", "--judge", "lexical", *rule],
-    ]
-    for words in commands:
-        assert run([*words, *db]) == 2, words
-        assert "'judges_differ'; rules: low_groundedness, " in capsys.readouterr().err, words
-    assert run(["judge", "lexical", *rule, "--db", "none.db"]) == 2
-    assert "rules: low_groundedness, " in capsys.readouterr().err
+    rule = "--where rule=judges_differ"
+    commands = (
+        f"flags list {rule}",
+        f"export responses -o - {rule}",
+        f"judge lexical {rule}",
+        f"labels rate {rule}",
+        "labels rate --labels-from rule=judges_differ",
+        f"agreement {rule}",
+        f"queue create q {rule}",
+        f"rule add judge live --judge lexical {rule}",
+    )
+    for line in commands:
+        error = shell(f"{line} --db {address(sqlite_store)}", code=2)
+        assert "'judges_differ'; rules: low_groundedness, " in error, line
+    assert "rules: low_groundedness, " in shell(f"judge lexical {rule} --db none.db", code=2)
     with sqlite_store.reading() as connection:
         assert not list_versions(connection)
-    assert run(["flags", "list", "--where", "state=confirmed", "--db", address(sqlite_store)]) == 2
-    assert "leave out state=confirmed" in capsys.readouterr().err
+    assert "leave out state=confirmed" in shell(
+        f"flags list --where state=confirmed --db {address(sqlite_store)}", code=2
+    )
 
 
-def test_a_job_is_cancelled_from_a_terminal(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    db = ["--db", address(sqlite_store)]
+def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, shell: Shell) -> None:
+    db = f"--db {address(sqlite_store)}"
     store_answers(sqlite_store, 3)
     # It starts no worker.
-    assert run(["worker", *db, "cancel"]) == 2
-    assert "judgeboard worker cancel" in capsys.readouterr().err
-    assert run(["worker", "cancl", *db]) == 2
-    assert "subcommands: cancel" in capsys.readouterr().err
-    assert run(["worker", "cancel", *db]) == 2
+    assert "judgeboard worker cancel" in shell(f"worker {db} cancel", code=2)
+    assert "subcommands: cancel" in shell(f"worker cancl {db}", code=2)
     # A command in another terminal is stopped there.
-    assert "Ctrl-C" in capsys.readouterr().err
+    assert "Ctrl-C" in shell(f"worker cancel {db}", code=2)
     job = request_rejudge(sqlite_store, judge={"kind": "lexical"}, mode="plain", actor="cli:mara")
-    assert run(["worker", "cancel", *db]) == 0
-    capsys.readouterr()
+    shell(f"worker cancel {db}")
     assert job_progress(sqlite_store, job).state == "cancelled"
-    assert run(["judge", "--judge", "lexical", *db]) == 0
-    capsys.readouterr()
-    assert run(["worker", "cancel", "1", *db]) == 2
-    assert "job 1: " in capsys.readouterr().err
+    shell(f"judge --judge lexical {db}")
+    assert "job 1: " in shell(f"worker cancel 1 {db}", code=2)
     first, second = (
         request_rejudge(
             sqlite_store, judge={"kind": "lexical", "name": name}, mode="all", actor="cli:mara"
         )
         for name in ("one", "two")
     )
-    assert run(["worker", "cancel", *db]) == 2
-    listed = capsys.readouterr().err
+    listed = shell(f"worker cancel {db}", code=2)
     # A job that waits has no run, so its id names it.
     assert first in listed
     assert second in listed
-    assert run(["worker", "cancel", first, *db]) == 0
+    shell(f"worker cancel {first} {db}")
     assert [job_progress(sqlite_store, each).state for each in (first, second)] == [
         "cancelled",
         "waiting",
@@ -293,9 +253,7 @@ def test_a_job_is_cancelled_from_a_terminal(
             connection, version, mode="all", where=None, limit=None, actor="cli:mara"
         )
         set_run(connection, second, begun.id)
-    capsys.readouterr()
     # The id of a job names it also after its run has begun.
-    assert run(["worker", "cancel", second, *db]) == 0
-    assert "0 of 3" in capsys.readouterr().out
+    assert "0 of 3" in shell(f"worker cancel {second} {db}")
     with sqlite_store.reading() as connection:
         assert get_job(connection, second).cancelled_at is not None

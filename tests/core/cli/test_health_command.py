@@ -5,26 +5,21 @@ from pathlib import Path
 
 import pytest
 
+from command_lines import Shell, run_line
 from graded_log import GradedLog
-from judgeboard.cli.app import run
 from judgeboard.domain import RunState, Status
 from judgeboard.store.runs import finish_run, start_or_continue_run
 from judging_log import address
 
 
-def test_a_warning_fails_a_gate_and_nothing_else(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, shell: Shell) -> None:
     sqlite_log.say_all(sqlite_log.version("flat"), sqlite_log.answers(30), quality=4)
-    command = ["test", "health", "flat", "--db", address(sqlite_log.store)]
-    assert run(command) == 0
-    out = capsys.readouterr().out
+    command = f"test health flat --db {address(sqlite_log.store)}"
+    out = shell(command)
     assert out.splitlines()[1].startswith("warning  score collapse, ")
     assert "controls make --kinds other_answer" in out
-    assert run([*command, "--gate"]) == 1
-    capsys.readouterr()
-    assert run([*command, "--json", "--gate"]) == 1
-    assert json.loads(capsys.readouterr().out)["warnings"] == 1
+    shell(f"{command} --gate", code=1)
+    assert json.loads(shell(f"{command} --json --gate", code=1))["warnings"] == 1
 
 
 def test_a_table_of_models_comes_by_option_or_environment(
@@ -32,31 +27,31 @@ def test_a_table_of_models_comes_by_option_or_environment(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    shell: Shell,
 ) -> None:
     sqlite_log.say_all(
         sqlite_log.version("house"), sqlite_log.answers(3, generator_model="house-7"), quality=4
     )
     file = tmp_path / "models.toml"
     file.write_text('[families]\n"house*" = "House"\n')
-    command = ["test", "health", "house v1", "--db", address(sqlite_log.store), "--json"]
+    command = f"test health 'house v1' --db {address(sqlite_log.store)} --json"
 
     def family() -> str:
         checks = json.loads(capsys.readouterr().out)["checks"]
         return str(checks[0]["state"])
 
-    assert run(command) == 0
+    assert run_line(command) == 0
     assert family() == "not_measured"
-    assert run([*command, "--families", str(file)]) == 0
+    assert run_line(f"{command} --families {file}") == 0
     assert family() == "warning"
     monkeypatch.setenv("JUDGEBOARD_FAMILIES", str(file))
-    assert run(command) == 0
+    assert run_line(command) == 0
     assert family() == "warning"
-    assert run([*command, "--families", str(tmp_path / "none.toml")]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "cannot be read" in shell(f"{command} --families {tmp_path / 'none.toml'}", code=2)
 
 
 def test_the_json_counts_every_request_of_the_version_and_what_its_runs_left(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+    sqlite_log: GradedLog, shell: Shell
 ) -> None:
     store, version, ids = sqlite_log.store, sqlite_log.version("rag"), sqlite_log.answers(9)
     with store.writing() as connection:
@@ -67,29 +62,23 @@ def test_the_json_counts_every_request_of_the_version_and_what_its_runs_left(
     with store.writing() as connection:
         finish_run(connection, started.id, RunState.STOPPED)
     sqlite_log.say_all(sqlite_log.version("other"), ids, quality=4)
-    assert run(["test", "health", "rag", "--json", "--db", address(store)]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = json.loads(shell(f"test health rag --json --db {address(store)}"))
     names = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
     assert [shown[name] for name in names] == [6, 3, 1, 1, 1, 3]
 
 
-def test_a_judge_that_there_is_not_is_2(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["test", "health", "nobody", "--db", address(sqlite_log.store)]) == 2
-    assert "nobody" in capsys.readouterr().err
+def test_a_judge_that_there_is_not_is_2(sqlite_log: GradedLog, shell: Shell) -> None:
+    assert "nobody" in shell(f"test health nobody --db {address(sqlite_log.store)}", code=2)
 
 
 def test_without_a_name_the_primary_judge_is_checked(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    sqlite_log: GradedLog, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = sqlite_log.answers(30)
     for name in ("flat", "newer"):
         sqlite_log.say_all(sqlite_log.version(name), ids, groundedness=0.5)
     monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "flat")
-    command = ["test", "health", "--db", address(sqlite_log.store)]
-    assert run(command) == 0
-    assert capsys.readouterr().out.startswith("flat v1: 2 ")
+    command = f"test health --db {address(sqlite_log.store)}"
+    assert shell(command).startswith("flat v1: 2 ")
     monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "nobody")
-    assert run(command) == 2
-    assert "nobody " in capsys.readouterr().err
+    assert "nobody " in shell(command, code=2)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_commands import every_command
+from command_lines import Shell
 from judgeboard.cli.app import root, run
 from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
@@ -44,7 +45,7 @@ def test_every_field_of_where_is_explained_in_the_help_and_every_example_of_one_
 
 
 def test_a_short_help_fits_a_screen_and_the_whole_has_every_option_by_group(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for path in every_command(root):
@@ -54,8 +55,7 @@ def test_a_short_help_fits_a_screen_and_the_whole_has_every_option_by_group(
         assert f"judgeboard {' '.join(path)} --help" in short, path
         # What is announced is shown.
         assert not short.partition("\n\nOptions:")[0].endswith(":"), path
-    assert run(["judge", "--help"]) == 0
-    whole = capsys.readouterr().out
+    whole = shell("judge --help")
     titles = [
         line.rstrip(":")
         for line in whole.splitlines()
@@ -122,29 +122,27 @@ def test_the_installed_command_ends_with_the_exit_code_of_the_command_line() -> 
     assert codes == [0, 2]
 
 
-def test_a_misspelt_command_names_similar_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["labels", "ratee"]) == 2
-    assert "'rate'" in capsys.readouterr().err
+def test_a_misspelt_command_names_similar_ones(shell: Shell) -> None:
+    assert "'rate'" in shell("labels ratee", code=2)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (
-            ["labels", "plan", "--reach", "7"],
+            "labels plan --reach 7",
             "'--reach': 7 is not allowed: the number must be above 0 and below 1. For 7 %, write 0.07.",
         ),
         (
-            ["labels", "stand", "--agreement", "90"],
+            "labels stand --agreement 90",
             "must be above 0 and below 1. For 90 %, write 0.9.",
         ),
-        (["agreement", "--epsilon", "-1"], "must be at least 0 and at most 1.\n"),
-        (["judge", "--max-cost", "0"], "must be above 0.\n"),
-        (["judge", "--timeout", "1h"], "'--timeout': must be a number, not '1h'"),
+        ("agreement --epsilon -1", "must be at least 0 and at most 1.\n"),
+        ("judge --max-cost 0", "must be above 0.\n"),
+        ("judge --timeout 1h", "'--timeout': must be a number, not '1h'"),
     ],
 )
 def test_a_number_out_of_range_is_refused_with_the_range_and_a_percentage_with_its_share(
-    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    words: str, message: str, shell: Shell
 ) -> None:
-    assert run(words) == 2
-    assert message in capsys.readouterr().err
+    assert message in shell(words, code=2)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from command_lines import Shell, run_line
 from judgeboard.cli.app import run
 from judgeboard.store.clock import utc_now
 from judgeboard.store.export import export_tables
@@ -27,16 +28,23 @@ def database(sqlite_template: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def lines(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """Return ``lines(rows, *words)``: what `judgeboard import` prints of a file of these rows."""
+def asked(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Return ``asked(name, text, words)``: the exit code of an import of this file, and the lines that it prints."""
 
-    def said(rows: list[dict[str, Any]], *words: str) -> list[str]:
-        log = tmp_path / "log.jsonl"
-        log.write_text("\n".join(json.dumps(row) for row in rows))
-        run(["import", str(log), *words, "--db", str(database)])
-        return capsys.readouterr().out.splitlines()
+    def ran(name: str, text: str, words: str = "") -> tuple[int, list[str]]:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        capsys.readouterr()
+        code = run_line(f"import {tmp_path / name} {words} --db {database}")
+        printed = capsys.readouterr()
+        return code, (printed.out + printed.err).splitlines()
 
-    return said
+    return ran
+
+
+@pytest.fixture
+def lines(asked):
+    """Return ``lines(rows, words)``: what `judgeboard import` prints of a file of these rows."""
+    return lambda rows, words="": asked("log.jsonl", "\n".join(map(json.dumps, rows)), words)[1]
 
 
 def ticket(number: int, **more: Any) -> dict[str, Any]:
@@ -49,7 +57,7 @@ def ticket(number: int, **more: Any) -> dict[str, Any]:
     }
 
 
-BOTH = ("--map", "usr=query", "--map", "bot=answer")
+BOTH = "--map usr=query --map bot=answer"
 
 
 def date_order(printed: list[str]) -> tuple[str, str] | None:
@@ -73,7 +81,7 @@ def labels_read(printed: list[str]) -> list[tuple[str, str, str]]:
 
 
 def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(
-    tmp_path: Path, capsys
+    tmp_path: Path, shell: Shell
 ) -> None:
     log, database = tmp_path / "log.jsonl", str(tmp_path / "judgeboard.db")
     sample = {
@@ -84,30 +92,27 @@ def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(
         "confidence": 0.9,
     }
     log.write_text(json.dumps(sample))
-    assert run(["import", str(log), "--db", database]) == 0
-    printed = capsys.readouterr().out
+    printed = shell(f"import {log} --db {database}")
     assert "a ragas dataset" in printed
     assert " 1 verdict" in printed
     assert printed.count("1 new") == 2
-    assert run(["import", str(log), "--db", database]) == 0
-    assert capsys.readouterr().out.count("0 new") == 2
+    assert shell(f"import {log} --db {database}").count("0 new") == 2
 
 
 def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(
-    lines, tmp_path: Path, capsys
+    lines, tmp_path: Path, shell: Shell
 ) -> None:
-    lines([ticket(1)], *BOTH)
+    lines([ticket(1)], BOTH)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
     writer = threading.Thread(target=pipe.write_text, args=(json.dumps(sample),), daemon=True)
     writer.start()
-    assert run(["import", str(pipe), "--db", str(tmp_path / "judgeboard.db")]) == 0
-    assert "verdicts too" in capsys.readouterr().out
+    assert "verdicts too" in shell(f"import {pipe} --db {tmp_path / 'judgeboard.db'}")
 
 
 def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
-    printed = lines([ticket(1, empty=None), ticket(2, lang="de")], *BOTH)
+    printed = lines([ticket(1, empty=None), ticket(2, lang="de")], BOTH)
     names = "ticket (2 times), snippets (2 times), lang (1 time)"
     assert f"  not read: {names} (kept in metadata)" in printed
 
@@ -143,41 +148,28 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
 ) -> None:
     log = tmp_path / "log.csv"
     log.write_text(f"query,answer\n{rows}")
-    run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")])
+    run_line(f"import {log} --db {tmp_path / 'judgeboard.db'}")
     printed = capsys.readouterr().out
     assert printed.startswith(f"{log}: {counted(rows.count(chr(10)), 'row')} of ")
     assert not [word for word in ("read:", "no column", "--map") if word in printed]
 
 
-def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
-    said = "  ids: derived from the content"
-    assert said in lines([ticket(1)], *BOTH)
-    assert not any("ids:" in line for line in lines([ticket(2)], *BOTH, "--map", "ticket=id"))
+def test_without_an_id_it_is_said_of_new_answers_that_another_map_brings_the_rows_once_more(
+    lines,
+) -> None:
+    def says_so(number: int, words: str) -> bool:
+        return "  ids: derived from the content" in lines([ticket(number)], f"{BOTH} {words}")
 
-
-def test_what_a_missing_id_means_is_said_of_answers_that_are_new_with_columns_left(lines) -> None:
-    lines([ticket(1)], *BOTH)
-    assert not any("ids:" in line for line in lines([ticket(1)], *BOTH))
-    left_out = ("--map", "ticket=extra", "--map", "snippets=extra")
-    assert not any("ids:" in line for line in lines([ticket(2)], *BOTH, *left_out))
+    assert says_so(1, "")
+    # The answer is stored, has an id, or no column is left.
+    assert not says_so(1, "")
+    assert not says_so(2, "--map ticket=id")
+    assert not says_so(3, "--map ticket=extra --map snippets=extra")
 
 
 def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(lines) -> None:
-    extra = ("--map", "ticket=id", "--map", "snippets=extra")
-    assert not any("not read" in line for line in lines([ticket(1)], *BOTH, *extra))
-
-
-@pytest.fixture
-def asked(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """Return ``asked(name, text, *words)``: the exit code of an import of this file, and the lines that it prints."""
-
-    def ran(name: str, text: str, *words: str) -> tuple[int, list[str]]:
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        code = run(["import", str(tmp_path / name), *words, "--db", str(database)])
-        printed = capsys.readouterr()
-        return code, (printed.out + printed.err).splitlines()
-
-    return ran
+    extra = "--map ticket=id --map snippets=extra"
+    assert not any("not read" in line for line in lines([ticket(1)], f"{BOTH} {extra}"))
 
 
 SUPPORT = """id,ts,user_message,bot_reply,kb_articles,channel,thumbs
@@ -187,8 +179,8 @@ SUPPORT = """id,ts,user_message,bot_reply,kb_articles,channel,thumbs
 
 
 def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(asked) -> None:
-    asked("log.csv", SUPPORT, "--map", "kb_articles=extra")
-    code, printed = asked("log.csv", SUPPORT, "--map", "kb_articles=passages")
+    asked("log.csv", SUPPORT, "--map kb_articles=extra")
+    code, printed = asked("log.csv", SUPPORT, "--map kb_articles=passages")
     assert code == 2 or any("2 rejected" in line for line in printed)
     (line,) = (line for line in printed if "`judgeboard import undo" in line)
     undo, again = line.split("`")[1::2]
@@ -244,11 +236,11 @@ def test_a_file_of_unknown_columns_gives_one_table_with_the_command_to_run(
 
 
 def test_a_mapping_is_remembered_for_its_source(asked) -> None:
-    _, printed = asked("log.csv", OTHER_NAMES, "--source", "shop")
+    _, printed = asked("log.csv", OTHER_NAMES, "--source shop")
     assert run(the_command(printed)) == 0
     later = OTHER_NAMES.replace("T-", "U-")
-    assert asked("later.csv", later, "--source", "shop")[0] == 0
-    assert asked("later.csv", later, "--source", "other")[0] == 2
+    assert asked("later.csv", later, "--source shop")[0] == 0
+    assert asked("later.csv", later, "--source other")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -273,7 +265,7 @@ def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_pla
     os.write(ours, answers.encode())
     with os.fdopen(theirs) as terminal, monkeypatch.context() as typing:
         typing.setattr("sys.stdin", terminal)
-        assert run(["import", str(log), "--db", str(database)]) == code
+        assert run_line(f"import {log} --db {database}") == code
     os.close(ours)
     export_tables(open_store(database), {"responses": tmp_path / "out.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
@@ -348,73 +340,39 @@ def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(
         "month-first",
     ]
     assert not database.exists()
-    assert asked("log.csv", text, "--dates", "month-first")[0] == 0
+    assert asked("log.csv", text, "--dates month-first")[0] == 0
     export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
     assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"].startswith(
         "2026-03-04"
     )
 
 
-def test_a_date_of_the_other_order_is_kept_with_its_reason(asked) -> None:
-    text = "id,query,answer,date\n1,q,a,25/04/2026\n2,q,b,04/25/2026\n"
-    code, printed = asked("log.csv", text)
-    assert code == 0
-    assert date_order(printed) == ("day", "25/04/2026")
-    assert [line for line in printed if line.startswith("  date: 1 value ")]
+DAY_FIRST = ("day", "25/04/2026")
 
 
 @pytest.mark.parametrize(
-    ("dates", "shown"),
+    ("dates", "shown", "unread"),
     [
-        (("31/02/2026", "04/25/2026"), ("month", "04/25/2026")),  # what is no date shows no order
-        (("31/02/2026", "25/04/2026"), ("day", "25/04/2026")),
-        (("2026-04-03", "31/02/2026"), None),
+        (["25/04/2026", "04/25/2026"], DAY_FIRST, 1),
+        (["31/02/2026", "04/25/2026"], ("month", "04/25/2026"), 1),  # no date, shows no order
+        (["31/02/2026", "25/04/2026"], DAY_FIRST, 1),
+        (["2026-04-03", "31/02/2026"], None, 1),
+        (["2026-04-03", "03/04/2026"], None, 1),
+        (["", "03/04/2026", "25/04/2026"], DAY_FIRST, 0),
+        (["2026-04-03", "03/04/2026", "25/04/2026"], DAY_FIRST, 0),
+        (["unknown", "03/04/2026", "25/04/2026"], DAY_FIRST, 1),
+        (["31/02/2026", "03/04/2026", "25/04/2026"], DAY_FIRST, 1),
+        (["25/04/2026 25:61", "03/04/2026"], ("day", "25/04/2026 25:61"), 1),
+        (["31/12/9999", "03/04/2026"], ("day", "31/12/9999"), 1),
     ],
 )
-def test_a_date_that_does_not_exist_decides_nothing_and_is_kept(
-    asked, dates, shown: tuple[str, str] | None
+def test_dates_show_their_order_and_one_that_is_not_read_is_kept(
+    asked, dates: list[str], shown: tuple[str, str] | None, unread: int
 ) -> None:
-    text = "\n".join(
-        [
-            "id,query,answer,date",
-            *(f"{number},q,a{number},{date}" for number, date in enumerate(dates)),
-        ]
-    )
-    code, printed = asked("log.csv", text)
-    assert code == 0
-    assert date_order(printed) == shown
-    assert not_read(printed) == 1
-
-
-@pytest.mark.parametrize("first", ["", "2026-04-03", "unknown", "31/02/2026"])
-def test_a_first_row_without_a_date_that_shows_the_order_leaves_it_to_later_rows(
-    asked, first: str
-) -> None:
-    rows = [
-        f"{number},q,a{number},{date}"
-        for number, date in enumerate((first, "03/04/2026", "25/04/2026"))
-    ]
+    rows = [f"{number},q,a{number},{date}" for number, date in enumerate(dates)]
     code, printed = asked("log.csv", "\n".join(["id,query,answer,date", *rows]))
-    assert date_order(printed) == ("day", "25/04/2026")
-    assert code == 0
-    assert not_read(printed) == (first in {"unknown", "31/02/2026"})
-
-
-def test_a_date_that_may_be_either_among_dates_with_the_year_first_is_one_value_not_read(
-    asked,
-) -> None:
-    code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,2026-04-03\n2,q,b,03/04/2026\n")
-    assert code == 0
-    assert "2 new, 0" in printed[0]
-    assert not_read(printed) == 1
-
-
-@pytest.mark.parametrize("wrong", ["25/04/2026 25:61", "31/12/9999"])
-def test_a_date_with_a_wrong_time_or_year_shows_the_order_and_is_kept(asked, wrong: str) -> None:
-    code, printed = asked("log.csv", f"id,query,answer,date\n1,q,a,{wrong}\n2,q,b,03/04/2026\n")
-    assert code == 0
-    assert date_order(printed) == ("day", wrong)
-    assert not_read(printed) == 1
+    assert (code, date_order(printed), not_read(printed)) == (0, shown, unread)
+    assert f"{len(dates)} new, 0" in printed[0]
 
 
 def test_beside_a_date_that_does_not_exist_a_date_that_may_be_either_is_asked_for(asked) -> None:
@@ -430,36 +388,36 @@ def test_an_import_says_how_many_flags_it_raised(asked) -> None:
     assert any(line == "  flags: 1" for line in printed)
     assert not any(line.startswith("  flags: ") for line in asked("log.csv", log)[1])
     verdicts = "response_id,judge,groundedness\n1,one,0.1\n2,one,0.2\n"
-    printed = asked("verdicts.csv", verdicts, "--kind", "verdicts")[1]
+    printed = asked("verdicts.csv", verdicts, "--kind verdicts")[1]
     assert any(line.startswith("  flags: ") for line in printed)
 
 
 def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_kind(lines) -> None:
     row = ticket(1, ticket="(--kind grades)")
-    named = (*BOTH, "--map", "ticket=id")
-    lines([row], *named)
-    printed = lines([row | {"bot": "so"}, ticket(2)], *named)
+    named = f"{BOTH} --map ticket=id"
+    lines([row], named)
+    printed = lines([row | {"bot": "so"}, ticket(2)], named)
     assert any("'(--kind grades)' " in line and ": answer differs" in line for line in printed)
     assert any(line.startswith("  not read: snippets") for line in printed)
 
 
 def test_a_column_of_a_graded_pair_that_is_beside_its_aspects_is_not_read(lines) -> None:
     grade = {"pair_id": "p1", "annotator": "Ada", "aspects": {"style": "A"}, "mood": "good"}
-    assert any(line.startswith("  not read: mood ") for line in lines([grade], "--kind", "grades"))
+    assert any(line.startswith("  not read: mood ") for line in lines([grade], "--kind grades"))
 
 
 def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:
     grade = {"pair_id": "p1", "annotator": "Ada", "consistency": "A"}
-    assert not any("not read" in line for line in lines([grade], "--kind", "grades"))
+    assert not any("not read" in line for line in lines([grade], "--kind grades"))
 
 
 def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_differ(
     lines,
 ) -> None:
     first = [ticket(number) for number in range(5)]
-    lines(first, *BOTH, "--map", "ticket=id")
+    lines(first, f"{BOTH} --map ticket=id")
     unusable = [ticket(number, bot="") for number in range(9, 39)]
-    printed = lines([*unusable, *first], *BOTH, "--map", "ticket=id", "--map", "snippets=context")
+    printed = lines([*unusable, *first], f"{BOTH} --map ticket=id --map snippets=context")
     assert "35 rejected, 5 " in printed[0]
     (first_that_differs,) = (line for line in printed if line.startswith("  line 31: id: 'T-0' "))
     assert first_that_differs.endswith(": context, metadata differ")
@@ -504,37 +462,38 @@ def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scal
     assert all(
         way in unsure for way in ("'rating':", "--map 'rating=thumbs'", "--map 'rating=stars'")
     )
-    assert "4 feedback added" in lines(rows, "--map", "rating=thumbs")[0]
+    assert "4 feedback added" in lines(rows, "--map rating=thumbs")[0]
 
 
 def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines) -> None:
-    lines([ticket(number, id=f"r{number}") for number in (1, 2, 3)], *BOTH)
+    lines([ticket(number, id=f"r{number}") for number in (1, 2, 3)], BOTH)
     graded = [{"response_id": f"r{n}", "annotator": "ann", "label": n == 1} for n in (1, 2, 3)]
-    printed = lines(graded, "--kind", "grades", "--dry-run")
+    printed = lines(graded, "--kind grades --dry-run")
     assert labels_read(printed) == [("hallucinated", "false", "2"), ("grounded", "true", "1")]
     turn = "--map-value label:false=grounded --map-value label:true=hallucinated"
     assert any(line.endswith(turn) for line in printed)
-    printed = lines(graded, "--kind", "grades", *turn.split())
+    printed = lines(graded, f"--kind grades {turn}")
     assert labels_read(printed) == [("hallucinated", "true", "1"), ("grounded", "false", "2")]
     assert not any("--map-value" in line for line in printed)
     assert not any(
-        "labels:" in line for line in lines([graded[0] | {"label": "grounded"}], "--kind", "grades")
+        "labels:" in line for line in lines([graded[0] | {"label": "grounded"}], "--kind grades")
     )
 
 
 def test_a_new_folder_of_the_database_is_said_and_several_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps({"id": "1", "query": "why?", "answer": "so"}))
-    typed = ["import", str(log), "--db"]
-    assert run([*typed, str(tmp_path / "new" / "folder" / "x.db")]) == 2
-    assert f" {tmp_path / 'new'}" in capsys.readouterr().err
+    typed = f"import {log} --db"
+    assert f" {tmp_path / 'new'}" in shell(
+        f"{typed} {tmp_path / 'new' / 'folder' / 'x.db'}", code=2
+    )
     assert not (tmp_path / "new").exists()
     for said in (True, False):
-        assert run([*typed, str(tmp_path / "new" / "x.db")]) == 0
+        assert run_line(f"{typed} {tmp_path / 'new' / 'x.db'}") == 0
         assert (f"created the folder {tmp_path / 'new'}" in capsys.readouterr().err) is said
-    assert run([*typed, str(tmp_path / "other.db")]) == 0
+    assert run_line(f"{typed} {tmp_path / 'other.db'}") == 0
     assert "created the folder" not in capsys.readouterr().err
 
 
@@ -552,14 +511,14 @@ def test_the_command_after_pairs_is_the_one_that_uses_them(
     log.write_text(
         json.dumps({"question": "q", "answer_a": "a", "answer_b": "b", "winner": "llama", **models})
     )
-    assert run(["import", "--kind", "pairs", str(log), "--db", database]) == 0
+    assert run_line(f"import --kind pairs {log} --db {database}") == 0
     command = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ")
     assert run(command.split()) == 0
     assert "llama" in capsys.readouterr().out
 
 
 def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_import_on_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, shell: Shell
 ) -> None:
     database = str(tmp_path / "log.db")
     with open_store(database, create=True).writing() as connection:
@@ -572,14 +531,13 @@ def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_i
             actor="ann",
             now=utc_now(),
         )
-    assert run(["import", "list", "--db", database]) == 0
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = shell(f"import list --db {database}").splitlines()
     assert r"'may\nlog.jsonl'  grades: " in line
     assert line.endswith("by ann")
 
 
 def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("log.jsonl", "undo"):
@@ -588,28 +546,22 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
             for number in range(2)
         ]
         Path(name).write_text("\n".join(json.dumps(row) for row in rows))
-    assert run(["import", "log.jsonl", "--db", "log.db"]) == 0
-    assert run(["import", "./undo", "--db", "log.db"]) == 0
-    capsys.readouterr()
-    assert run(["import", "undo", "1", "--db", "log.db"]) == 0
-    said = capsys.readouterr().out
+    shell("import log.jsonl --db log.db")
+    shell("import ./undo --db log.db")
+    said = shell("import undo 1 --db log.db")
     assert said.startswith("import 1 (log.jsonl): ")
     assert ": 2 answers, 2 " in said
-    assert run(["import", "list", "--db", "log.db"]) == 0
-    latest, first = (line.split("  ") for line in capsys.readouterr().out.splitlines())
+    latest, first = (line.split("  ") for line in shell("import list --db log.db").splitlines())
     assert ((latest[0], latest[2]), (first[0], first[2])) == (("2", "undo"), ("1", "log.jsonl"))
     assert all("responses: 2 new, " in counts for counts in (latest[3], first[3]))
     assert ("undone" in latest[3], "undone" in first[3]) == (False, True)
-    assert run(["import", "undo", "--db", "log.db", "--json"]) == 0
-    undone = json.loads(capsys.readouterr().out)
+    undone = json.loads(shell("import undo --db log.db --json"))
     assert (undone["batch"]["file"], undone["rows"]["response"], undone["kept"]) == ("undo", 2, [])
-    assert run(["import", "undo", "--db", "log.db"]) == 2
-    assert ": 2 (undo), 1 (log.jsonl)" in capsys.readouterr().err
-    assert run(["import", "log.jsonl", "--db", "log.db"]) == 0
-    assert "2 new" in capsys.readouterr().out
+    assert ": 2 (undo), 1 (log.jsonl)" in shell("import undo --db log.db", code=2)
+    assert "2 new" in shell("import log.jsonl --db log.db")
 
 
-def test_what_an_undo_leaves_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_an_undo_leaves_is_listed(tmp_path: Path, shell: Shell) -> None:
     log, grades, database = (
         tmp_path / "log.jsonl",
         tmp_path / "grades.jsonl",
@@ -621,36 +573,30 @@ def test_what_an_undo_leaves_is_listed(tmp_path: Path, capsys: pytest.CaptureFix
         )
     )
     grades.write_text(json.dumps({"response_id": "kept", "annotator": "ann", "label": "grounded"}))
-    run(["import", str(log), "--db", database])
-    run(["import", "--kind", "grades", str(grades), "--db", database])
-    capsys.readouterr()
-    assert run(["import", "undo", "1", "--db", database]) == 1
-    printed = capsys.readouterr().out
+    run_line(f"import {log} --db {database}")
+    run_line(f"import --kind grades {grades} --db {database}")
+    printed = shell(f"import undo 1 --db {database}", code=1)
     assert "withdrawn: 1 answer" in printed
     assert any(line.endswith(": kept") for line in printed.splitlines())
     assert f" 1 --with-reviews --db {database}`" in printed
-    assert run(["import", "undo", "--db", database]) == 0
-    assert capsys.readouterr().out.startswith("import 2 (grades.jsonl): ")
-    assert run(["import", "undo", "1", "--db", database]) == 0
+    assert shell(f"import undo --db {database}").startswith("import 2 (grades.jsonl): ")
+    shell(f"import undo 1 --db {database}")
 
 
 def test_labels_beside_answers_are_read_as_grades_with_the_command_that_the_import_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [
         f"k{n},What is {n}?,It is {n}.,It is {n}.,{'good' if n % 2 else 'bad'}" for n in range(12)
     ]
     Path("known.csv").write_text("\n".join(["id,question,answer,context,label", *rows]))
-    assert run(["import", "known.csv", "--source", "known", "--db", "log.db"]) == 0
-    shown = capsys.readouterr().out
+    shown = shell("import known.csv --source known --db log.db")
     assert "thumbs" not in shown
     command = re.search(
         r"a person's label of each answer: to read it too, run `judgeboard (.*)`", shown
     )
     assert command is not None
     assert run(shlex.split(command[1])) == 0
-    assert run(["judge", "lexical", "--db", "log.db"]) == 0
-    capsys.readouterr()
-    assert run(["agreement", "--where", "source=known", "--db", "log.db", "--json"]) == 0
-    assert '"n": 12' in capsys.readouterr().out
+    shell("judge lexical --db log.db")
+    assert '"n": 12' in shell("agreement --where source=known --db log.db --json")

@@ -5,14 +5,15 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command_lines import run_line
 from engines import on_sqlite
 from forked_commands import ReadCommand
 from graded_log import GradedLog
@@ -44,16 +45,8 @@ AT_ONCE = 4
 
 def words(endpoint: RecordingEndpoint, store: Store, *more: str) -> list[str]:
     # Every endpoint of a test has a port of its own, and counts as another host.
-    options = [
-        "--model",
-        "scripted",
-        "--base-url",
-        endpoint.base_url,
-        "--concurrency",
-        str(AT_ONCE),
-        "--yes",
-    ]
-    return ["judge", "--judge", "rag", *options, "--db", address(store), *more]
+    options = f"--model scripted --base-url {endpoint.base_url} --concurrency {AT_ONCE} --yes"
+    return shlex.split(f"judge --judge rag {options} --db {address(store)} {' '.join(more)}")
 
 
 def judge(store: Store, script: Script, *more: str) -> tuple[int, RecordingEndpoint]:
@@ -116,15 +109,12 @@ def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(
 ) -> None:
     store_answers(sqlite_store, 6)
     unusable = {1: completion("hm"), 2: completion(None, refusal="no")}
-    assert (
-        judge(sqlite_store, by_number(unusable), "--where", "id=1", "--where", "id=2", "--json")[0]
-        == 1
-    )
+    assert judge(sqlite_store, by_number(unusable), "--where id=1 --where id=2 --json")[0] == 1
     assert account_of(capsys) == [2, 0, 1, 1, 0]
     too_long = failure(400, "maximum context length is 10 tokens")
     assert judge(sqlite_store, by_number({4: too_long}))[0] == 1
     assert "--rejudge failed" in capsys.readouterr().out
-    code, endpoint = judge(sqlite_store, always(verdict()), "--rejudge", "failed")
+    code, endpoint = judge(sqlite_store, always(verdict()), "--rejudge failed")
     assert (code, sorted(asked(endpoint))) == (0, [1, 2, 4])
 
 
@@ -153,101 +143,43 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--judge", "rag", "--base-url", "http://127.0.0.1:1/v1"], "--model"),
-        (["--judge", "rag", "--model", "gpt-4o-mini"], "OPENAI_API_KEY"),
-        (["--judge", "oracle"], "lexical, rag"),
-        (["--judge", "lexical", "--where", "colour=red"], "fields query_type, source"),
-        (["--judge", "lexical", "--where", "from=yesterday"], "2026-03-01"),
-        (["--judge", "rag", "--replies", "absent.jsonl"], "absent.jsonl"),
-        (["--judge", "rag", "--model", "m", "--base-url", "localhost:8000"], "http://"),
-        (["--judge", "lexical", "--concurrency", "0"], "--concurrency"),
-        (["--judge", "lexical", "--max-cost", "nan"], "'--max-cost': nan is not a finite number"),
-        (["--judge", "lexical", "--max-cost", "inf"], "'--max-cost': inf is not a finite number"),
+        ("--judge rag --base-url http://127.0.0.1:1/v1", "--model"),
+        ("--judge rag --model gpt-4o-mini", "OPENAI_API_KEY"),
+        ("--judge oracle", "lexical, rag"),
+        ("--judge lexical --where colour=red", "fields query_type, source"),
+        ("--judge lexical --where from=yesterday", "2026-03-01"),
+        ("--judge rag --replies absent.jsonl", "absent.jsonl"),
+        ("--judge rag --model m --base-url localhost:8000", "http://"),
+        ("--judge lexical --concurrency 0", "--concurrency"),
+        ("--judge lexical --max-cost nan", "'--max-cost': nan is not a finite number"),
+        ("--judge lexical --max-cost inf", "'--max-cost': inf is not a finite number"),
         (
-            ["--judge", "lexical", "--timeout", "nan"],
+            "--judge lexical --timeout nan",
             "'--timeout': must be a finite number, not 'nan'",
         ),
     ],
 )
 def test_a_bad_option_is_2_and_one_line(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], options: str, says: str
 ) -> None:
     store_answers(sqlite_store, 1)
-    assert run(["judge", *options, "--db", address(sqlite_store)]) == 2
+    assert run_line(f"judge {options} --db {address(sqlite_store)}") == 2
     printed = capsys.readouterr()
     assert says in printed.err
     assert "Traceback" not in printed.err
     assert judgments(sqlite_store) == []
 
 
-@pytest.mark.parametrize(
-    ("conditions", "chosen"),
-    [
-        (["query_type=complex"], [3, 4, 5]),
-        (["source=log"], [0, 1, 2, 3, 4, 5]),
-        (["source=other"], []),
-        (["model=gpt"], [3, 4, 5]),
-        (["id=2"], [2]),
-        (["id=2", "id=4"], [2, 4]),
-        (["query_type=complex", "id=2"], []),
-        (["from=2026-02-01"], [0, 1, 2]),
-        (["to=2026-03-01"], [0, 1, 2]),
-        (["to=2026-02-28"], []),
-        (["status=unparsable"], [5]),
-        (["rule=low_groundedness"], [1]),
-    ],
-)
-def test_where_narrows_what_is_asked(
-    sqlite_store: Store, conditions: list[str], chosen: list[int]
-) -> None:
-    store_answers(sqlite_store, 3, query_type="simple", asked_at=datetime(2026, 3, 1, tzinfo=UTC))
-    store_answers(sqlite_store, 3, first=3, query_type="complex", generator_model="gpt")
-    judge(sqlite_store, by_number({1: verdict(groundedness=0.1), 5: completion("hm")}), "first")
-    narrowed = [word for condition in conditions for word in ("--where", condition)]
-    code, endpoint = judge(sqlite_store, always(verdict()), "second", *narrowed)
-    assert (code, sorted(asked(endpoint))) == (0, chosen)
-
-
-def test_the_help_lists_what_where_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["judge", "--help"]) == 0
-    shown = capsys.readouterr().out
-    for field in (
-        "query_type",
-        "source",
-        "model",
-        "rule",
-        "status",
-        "id",
-        "from",
-        "to",
-        "--prices",
-        "130",
-    ):
-        assert field in shown
-
-
-def test_a_cost_limit_without_a_price_is_refused_with_the_option_that_gives_one(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store_answers(sqlite_store, 2)
-    remote = ("--base-url", "https://models.example.org/v1")
-    code, endpoint = judge(sqlite_store, always(verdict()), *remote, "--max-cost", "1")
-    assert (code, endpoint.requests) == (2, [])
-    error = capsys.readouterr().err
-    assert "--max-cost" in error
-    assert "--prices" in error
-
-
 def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
     sqlite_store: Store, prices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_answers(sqlite_store, 60)
-    code, _ = judge(sqlite_store, always(verdict()), "--prices", prices, "--max-cost", "0.0012")
+    code, _ = judge(sqlite_store, always(verdict()), f"--prices {prices} --max-cost 0.0012")
     out = capsys.readouterr().out
     assert code == 2
     assert "higher --max-cost" in out
     assert 10 <= len(judgments(sqlite_store)) < 10 + AT_ONCE
-    assert judge(sqlite_store, always(verdict()), "--prices", prices, "--max-cost", "1")[0] == 0
+    assert judge(sqlite_store, always(verdict()), f"--prices {prices} --max-cost 1")[0] == 0
     assert len(judgments(sqlite_store)) == 60
     assert "cost $ 0.0072" in capsys.readouterr().out
     assert len(runs(sqlite_store)) == 1
@@ -259,7 +191,7 @@ def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(
     store_answers(sqlite_store, 1)
     prices = tmp_path / "cheap.toml"
     prices.write_text("[models]\nscripted = { input = 0.15, output = 0.6 }\n")
-    judge(sqlite_store, always(verdict()), "--prices", str(prices))
+    judge(sqlite_store, always(verdict()), f"--prices {prices}")
     assert "cost $ 0.000027" in capsys.readouterr().out
 
 
@@ -272,23 +204,9 @@ def test_recorded_replies_are_judged_without_model_key_or_network(
     replies.write_text(
         "\n".join(json.dumps({"response_id": str(n), "raw": json.dumps(good)}) for n in range(2))
     )
-    assert (
-        run(["judge", "--judge", "rag", "--replies", str(replies), "--db", address(sqlite_store)])
-        == 0
-    )
+    assert run_line(f"judge --judge rag --replies {replies} --db {address(sqlite_store)}") == 0
     assert [row["quality"] for row in judgments(sqlite_store)] == [3, 3]
     assert "cost unknown" in capsys.readouterr().out
-
-
-def test_the_offline_judge_costs_nothing(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store_answers(sqlite_store, 50)
-    assert (
-        run(["judge", "--judge", "lexical", "--max-cost", "0.01", "--db", address(sqlite_store)])
-        == 0
-    )
-    assert "50 ok" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -320,7 +238,7 @@ def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
     store_answers(sqlite_store, 1)
     monkeypatch.setenv("JUDGEBOARD_MODEL", "m")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
+    assert run_line(f"judge --judge lexical --db {address(sqlite_store)}") == 0
 
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(
@@ -353,7 +271,7 @@ def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_an
     assert judge(sqlite_store, always(verdict()))[0] == 0
     with held_endpoint() as endpoint:
         endpoint.hold_after(20)
-        command = words(endpoint.server, sqlite_store, "--rejudge", "all")
+        command = words(endpoint.server, sqlite_store, "--rejudge all")
         with ReadCommand(*command) as first:
             until(
                 lambda: len(endpoint.server.requests) == 24 and len(judgments(sqlite_store)) == 60,
@@ -492,12 +410,12 @@ def test_flags_at_stake_are_counted_before_a_rejudge_and_can_be_kept(
 ) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(2)
-    judging = ["judge", "--judge", "lexical", "--db", address(sqlite_store)]
-    assert run(judging) == 0
+    judging = f"judge --judge lexical --db {address(sqlite_store)}"
+    assert run_line(judging) == 0
     for groundedness in (0.0, 1.0):  # at least one of both differs
         log.say_all(log.version(f"judge {groundedness}"), ids, groundedness=groundedness)
     capsys.readouterr()
-    assert run([*judging, "--rejudge", "all"]) == 0
+    assert run_line(f"{judging} --rejudge all") == 0
     assert "keep-flags" in capsys.readouterr().err
-    assert run([*judging, "--rejudge", "keep-flags"]) == 0
+    assert run_line(f"{judging} --rejudge keep-flags") == 0
     assert "keep-flags" not in capsys.readouterr().err

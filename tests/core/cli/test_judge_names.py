@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from judgeboard.cli.app import run
+from command_lines import Shell, run_line
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.judging import make_judge
@@ -45,8 +45,8 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
     for kind, rows in files.items():
         file: Path = folder / f"{kind}.jsonl"
         file.write_text("\n".join(map(json.dumps, rows)))
-        assert run(["import", "--kind", kind, str(file), "--db", database]) == 0
-    assert run(["judge", "--judge", "lexical", "--db", database]) == 0
+        assert run_line(f"import --kind {kind} {file} --db {database}") == 0
+    assert run_line(f"judge --judge lexical --db {database}") == 0
     return database
 
 
@@ -78,11 +78,8 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("test health Lexicla", "no judge version 'Lexicla'; known: lexical v1"),
     ],
 )
-def test_a_judge_that_is_not_found(
-    case: str, capsys: pytest.CaptureFixture[str], words: str, said: str
-) -> None:
-    assert run([*words.split(), "--db", case]) == 2
-    assert capsys.readouterr().err.startswith(f"judgeboard: {said}")
+def test_a_judge_that_is_not_found(case: str, shell: Shell, words: str, said: str) -> None:
+    assert shell(f"{words} --db {case}", code=2).startswith(f"judgeboard: {said}")
 
 
 @pytest.mark.parametrize(
@@ -95,54 +92,34 @@ def test_a_judge_that_is_not_found(
     ],
 )
 def test_a_name_that_cannot_be_stored_is_refused(
-    case: str, capsys: pytest.CaptureFixture[str], name: str, said: str
+    case: str, shell: Shell, name: str, said: str
 ) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         make_judge("lexical", name=name)
-    assert run(["judge", name, "--judge", "lexical", "--db", case]) == 2
-    assert said in capsys.readouterr().err
+    assert said in shell("judge --judge lexical --db", case, name, code=2)
     for command in (
         "refine reflect --generator m",
         "compare --recorded",
         "compare ssr --recorded",
         "compare judges a b",
     ):
-        assert run([*command.split(), "--name", name, "--db", case]) == 2
-        assert said in capsys.readouterr().err
+        assert said in shell(command, "--name", name, "--db", case, code=2)
 
 
 def test_an_unknown_name_with_options_of_a_judge_is_a_new_judge_and_without_them_is_refused(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    case: str, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("judgeboard.toml").write_text('[judges.base]\nmodel = "big"\n')
-    db = ["--db", case]
+    db = f"--db {case}"
     with RecordingEndpoint(always(verdict())) as endpoint:
-        model = ["--model", "small", "--base-url", endpoint.base_url, "--yes"]
-        assert run(["judge", "strict-v2", *model, *db]) == 0
-        assert "strict-v2 v1, run " in capsys.readouterr().out
-        assert run(["test", "controls", "make", *db]) == 0
-        assert (
-            run(
-                [
-                    "test",
-                    "controls",
-                    "judge",
-                    "stricter",
-                    "--base-url",
-                    endpoint.base_url,
-                    *model[:2],
-                    *db,
-                ]
-            )
-            == 0
-        )
+        model = f"--model small --base-url {endpoint.base_url}"
+        assert "strict-v2 v1, run " in shell(f"judge strict-v2 {model} --yes {db}")
+        shell(f"test controls make {db}")
+        shell(f"test controls judge stricter {model} {db}")
         assert endpoint.requests[-1].body["model"] == "small"
-    capsys.readouterr()
-    assert run(["judge", "strict-v3", *db]) == 2
-    refused = capsys.readouterr().err
+    refused = shell(f"judge strict-v3 {db}", code=2)
     assert "'strict-v3': judgeboard.toml has base;" in refused
     assert f" strict-v3 --db {case} --model gpt-4o-mini`" in refused
     assert "[judges.strict-v3] in judgeboard.toml" in refused
-    assert run(["judge", "--judge", "lexical", "--name", "words", *db]) == 2
-    assert "No such option" in capsys.readouterr().err
+    assert "No such option" in shell(f"judge --judge lexical --name words {db}", code=2)

@@ -2,14 +2,13 @@
 
 import json
 import re
-import shlex
 from typing import Any
 
 import pytest
 from sqlalchemy import insert, select
 
+from command_lines import Shell, run_line
 from graded_log import BAD, GOOD, NOON, GradedLog
-from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
 from judgeboard.measure.notes import note
 from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
@@ -27,16 +26,16 @@ def case(sqlite_store) -> QueueCase:
 
 @pytest.fixture
 def typed(case: QueueCase, capsys: pytest.CaptureFixture[str]):
-    def type_(*words: str, code: int = 0) -> Any:
-        assert run([*words, "--db", address(case.store)]) == code
+    def type_(line: str, code: int = 0) -> Any:
+        assert run_line(f"{line} --db {address(case.store)}") == code
         output = capsys.readouterr()
-        return output.err if code else json.loads(output.out) if "--json" in words else output
+        return output.err if code else json.loads(output.out) if "--json" in line else output
 
     return type_
 
 
 def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, typed) -> None:
-    (plan,) = typed("labels", "plan", "--reach", "0.1", "--target", "these", "--json")["plans"]
+    (plan,) = typed("labels plan --reach 0.1 --target these --json")["plans"]
     rows = {(row["figure"], row["slice"]): row["value"] for row in plan["rows"]}
     more = rows["more", None]
     assert (rows["answers", None], rows["labelled", None], plan["headline"]["code"]) == (
@@ -47,27 +46,18 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     assert (
         sum(rows[key] for key in rows if key[0] == "more") == 2 * more == 2 * rows["labels", None]
     )
-    shown = typed("labels", "plan", "--reach", "0.1", "--target", "these")
+    shown = typed("labels plan --reach 0.1 --target these")
     assert shown.out.startswith(f"Label {more} answers")
     assert "flagged, judged bad" in shown.out
     assert f" --plan rate --n {more} --db " in shown.err
     made = typed(
-        "queue",
-        "create",
-        "rate",
-        "--plan",
-        "rate",
-        "--n",
-        str(more),
-        "--assign",
-        "cli:me",
-        "--json",
+        f"queue create rate --plan rate --n {more} --assign cli:me --json",
     )
     assert made["items"] == more
-    stored = typed("queue", "list", "rate", "--json")["queue"]["plan"]
+    stored = typed("queue list rate --json")["queue"]["plan"]
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
     assert stored["judge"] == "rag v1"
-    queue = typed("queue", "list", "rate", "--json")["queue"]
+    queue = typed("queue list rate --json")["queue"]
     assert (queue["blind_judge"], queue["reveal"], queue["grades"], queue["implied_labels"]) == (
         True,
         False,
@@ -75,20 +65,9 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
         True,
     )
     typed(
-        "queue",
-        "create",
-        "graded",
-        "--assign",
-        "Mara",
-        "--plan",
-        "rate",
-        "--n",
-        "9",
-        "--grades",
-        "label,quality",
-        "--json",
+        "queue create graded --assign Mara --plan rate --n 9 --grades label,quality --json",
     )
-    assert typed("queue", "list", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
+    assert typed("queue list graded --json")["queue"]["grades"] == ["label", "quality"]
 
 
 def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> None:
@@ -105,36 +84,34 @@ def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> Non
     ]
     with case.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
-    shown = typed("labels", "plan", "--reach", "0.3").out
+    shown = typed("labels plan --reach 0.3").out
     assert " 20 open answers " in shown
     assert "judged bad" not in shown
 
 
 def test_a_plan_without_a_goal_is_for_five_points(typed) -> None:
-    assert typed("labels", "plan", "--json") == typed("labels", "plan", "--reach", "0.05", "--json")
-    assert "±5 percentage points" in typed("labels", "plan").out
+    assert typed("labels plan --json") == typed("labels plan --reach 0.05 --json")
+    assert "±5 percentage points" in typed("labels plan").out
 
 
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
-    plans = typed("labels", "plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
+    plans = typed("labels plan --reach 0.1 --by query_type --json")["plans"]
     types = [
         (plan["about"]["where"].get("query_type"), plan["about"]["counts"]["answers"])
         for plan in plans
     ]
     assert types == [(None, 200), ("QA", 120), ("legal", 80)]
-    these = ("--reach", "0.1", "--target", "these")
-    only = typed("labels", "plan", *these, "--where", "query_type=legal", "--json")["plans"]
+    where = "--where query_type=legal"
+    plan = f"labels plan --reach 0.1 --target these {where}"
+    only = typed(f"{plan} --json")["plans"]
     assert only[0]["about"]["counts"]["answers"] == 80
     (more,) = (
         row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", None)
     )
-    where = "--where query_type=legal"
-    next_command = typed("labels", "plan", *these, *where.split()).err
+    next_command = typed(plan).err
     # The queue draws from the planned answers.
     assert f"--plan rate --n {more} {where} --db " in next_command
-    made = typed(
-        "queue", "create", "legal", "--plan", "rate", "--n", str(more), *where.split(), "--json"
-    )
+    made = typed(f"queue create legal --plan rate --n {more} {where} --json")
     # Without names, the queue is yours.
     assert (made["items"], made["assigned_to"]) == (more, [actor()])
 
@@ -144,34 +121,22 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
 def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(
     typed, reach: str, question: str
 ) -> None:
-    goal = typed("labels", "plan", "--reach", reach, "--for", question).out.splitlines()[0]
+    goal = typed(f"labels plan --reach {reach} --for {question}").out.splitlines()[0]
     assert "e-" not in goal
     assert not re.search(r"[ ±]0 percentage", goal)
     assert ("under" in goal) == (reach == "0.0000001" or (reach, question) == ("0.0004", "kappa"))
 
 
 def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
-    assert "give --judge-version twice" in typed(
-        "labels", "plan", "--reach", "0.1", "--for", "judges", code=2
-    )
-    assert "below 1" in typed("labels", "plan", "--reach", "1", code=2)
-    assert "1e-09" in typed("labels", "plan", "--reach", "1e-300", code=2)
-    assert "--plan needs " in typed("queue", "create", "q", "--plan", "rate", code=2)
-    assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
-    worst = ["--plan", "rate", "--n", "3", "--preset", "worst"]
-    assert "--preset worst" in typed("queue", "create", "q", *worst, code=2)
+    assert "give --judge-version twice" in typed("labels plan --reach 0.1 --for judges", code=2)
+    assert "below 1" in typed("labels plan --reach 1", code=2)
+    assert "1e-09" in typed("labels plan --reach 1e-300", code=2)
+    assert "--plan needs " in typed("queue create q --plan rate", code=2)
+    assert "needs --plan" in typed("queue create q --judge-version rag", code=2)
+    worst = "queue create q --plan rate --n 3 --preset worst"
+    assert "--preset worst" in typed(worst, code=2)
     assert "random order" in typed(
-        "queue",
-        "create",
-        "q",
-        "--assign",
-        "Mara",
-        "--plan",
-        "rate",
-        "--n",
-        "3",
-        "--order",
-        "oldest",
+        "queue create q --assign Mara --plan rate --n 3 --order oldest",
         code=2,
     )
 
@@ -181,24 +146,17 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
     with case.store.reading() as connection:
         ids = connection.execute(select(RESPONSE.c.id)).scalars().all()
     log.say_all(log.version("other"), ids, groundedness=0.9)
-    judges = ["--judge-version", "rag", "--judge-version", "rag v1"]
-    for words in (
-        ["labels", "plan", "--reach", "0.1", "--for", "judges"],
-        ["queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9"],
-    ):
-        assert "with itself" in typed(*words, *judges, code=2)
+    rag = "--judge-version rag"
+    create = f"queue create j --assign Mara --plan judges --n 9 {rag}"
+    for line in (f"labels plan --reach 0.1 --for judges {rag}", create):
+        assert "with itself" in typed(f"{line} --judge-version 'rag v1'", code=2)
     log.review_all(ids, label=GOOD)
-    made = typed("queue", "create", "r", "--assign", "Mara", "--plan", "rate", "--n", "9").out
+    made = typed("queue create r --assign Mara --plan rate --n 9").out
     assert note("queue_all_labelled").text in made
-    judges[-1] = "other"
-    made = typed(
-        "queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9", *judges
-    ).out
+    made = typed(f"{create} --judge-version other").out
     assert note("queue_judges_alike", first="rag v1", second="other v1").text in made
-    assert "0 of 200\n" in typed("queue", "list", "r").out
-    made = typed(
-        "queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no"
-    ).out
+    assert "0 of 200\n" in typed("queue list r").out
+    made = typed("queue create n --assign Mara --plan rate --n 9 --where id=no").out
     assert note("queue_no_match").text in made
 
 
@@ -209,20 +167,10 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
     # The versions differ on 40 answers of QA and on 80 legal ones.
     log.say_all(log.version("other"), ids[:120], label=GOOD)
     log.say_all(log.version("other"), ids[120:], label=BAD)
-    judges = ["--judge-version", "rag", "--judge-version", "other"]
-    plan = typed(
-        "labels",
-        "plan",
-        "--for",
-        "judges",
-        *judges,
-        "--reach",
-        "0.02",
-        "--where",
-        "query_type=legal",
-    ).err
+    judges = "--judge-version rag --judge-version other"
+    plan = typed(f"labels plan --for judges {judges} --reach 0.02 --where query_type=legal").err
     (printed,) = re.findall(r"next: judgeboard (queue create judges .*)", plan)
-    typed(*shlex.split(printed.partition(" --db ")[0]))
+    typed(printed.partition(" --db ")[0])
     drawn = select(RESPONSE.c.query_type).join(
         QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id
     )
@@ -233,7 +181,7 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
 
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
-    printed = typed("labels", "plan", "--reach", "0.02")
+    printed = typed("labels plan --reach 0.02")
     assert ": 200 are too few" in printed.out
     # Rate says: label them.
     assert "`judgeboard labels rate" in printed.out
@@ -241,13 +189,12 @@ def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
 
 
 def test_a_plan_that_would_show_nothing_gives_one_advice(
-    sqlite_store, capsys: pytest.CaptureFixture[str]
+    sqlite_store, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     GradedLog(sqlite_store).answers(1)
-    command = ["labels", "plan", "--reach", "0.05", "--db", address(sqlite_store)]
-    assert run([*command, "--json"]) == 0
-    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    command = f"labels plan --reach 0.05 --db {address(sqlite_store)}"
+    (plan,) = json.loads(shell(f"{command} --json"))["plans"]
     assert plan["headline"]["code"] == "plan_shows_nothing"
-    assert run(command) == 0
+    assert run_line(command) == 0
     printed = capsys.readouterr()
     assert (printed.out.count("\n"), "queue create" in printed.err) == (1, False)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from command_lines import Shell, run_line
 from judgeboard.cli.app import run
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, verdict
@@ -95,18 +96,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", LOGS)
 def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
-    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+    folder: Path, shell: Shell, name: str
 ) -> None:
     (folder / name).write_text(LOGS[name], encoding="utf-8")
-    assert run(["init", name]) == 0
+    shell(f"init {name}")
     # Init stores nothing.
     assert not (folder / "judgeboard.db").exists()
-    assert run(["import", name]) == 0
-    assert run(["judge"]) == 0
-    assert f"{ROWS} asked = {ROWS} ok" in capsys.readouterr().out
+    shell(f"import {name}")
+    assert f"{ROWS} asked = {ROWS} ok" in shell("judge")
     assert (folder / "judgeboard.db").exists()
-    assert run(["init", name]) == 2
-    assert "judgeboard.toml exists already" in capsys.readouterr().err
+    assert "judgeboard.toml exists already" in shell(f"init {name}", code=2)
 
 
 def test_init_writes_its_file_whole_or_not_at_all(
@@ -117,21 +116,21 @@ def test_init_writes_its_file_whole_or_not_at_all(
         resource.RLIMIT_FSIZE, (100, limits[1])
     )  # as on a disk with room for 100 bytes
     try:
-        assert run(["init"]) == 2
+        assert run_line("init") == 2
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert "judgeboard.toml" in capsys.readouterr().err
     assert list(folder.iterdir()) == []
-    assert run(["init"]) == 0
+    assert run_line("init") == 0
     assert load_settings().judges["lexical"].kind == "lexical"
 
 
 def test_init_writes_to_the_path_of_config(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"], encoding="utf-8")
     path = folder / "team.toml"
-    assert run(["init", "flat.jsonl", "--config", "team.toml"]) == 0
+    assert run_line("init flat.jsonl --config team.toml") == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"{path}: written. `judgeboard config --config {path}`")
     assert not (folder / "judgeboard.toml").exists()
@@ -139,13 +138,12 @@ def test_init_writes_to_the_path_of_config(
     assert commands == [f"import flat.jsonl --config {path}", f"judge --config {path}"]
     for command in commands:
         assert run(command.split()) == 0
-    assert run(["init", "--config", "team.toml"]) == 2
-    assert "team.toml exists already" in capsys.readouterr().err
+    assert "team.toml exists already" in shell("init --config team.toml", code=2)
 
 
 def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder: Path) -> None:
     (folder / "suite.yaml").write_text("name: shop")
-    run(["init"])
+    run_line("init")
     file = folder / "judgeboard.toml"
     text = file.read_text()
     settings = load_settings()
@@ -165,7 +163,7 @@ def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder
 
 
 def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     with RecordingEndpoint(always(verdict())) as endpoint:
@@ -174,11 +172,11 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
             "price = {input = 1, output = 2}\nrequests_per_minute = 60000\n\n"
             '[judges.offline]\nkind = "lexical"\n'
         )
-        run(["config", "--confirm"])
-        run(["import", "flat.jsonl"])
-        assert run(["judge", "strict", "--limit", "2"]) == 0
-        assert run(["judge", "strict", "--limit", "1", "--temperature", "0.9"]) == 0
-        assert run(["judge", "offline"]) == 0
+        run_line("config --confirm")
+        run_line("import flat.jsonl")
+        assert run_line("judge strict --limit 2") == 0
+        assert run_line("judge strict --limit 1 --temperature 0.9") == 0
+        assert run_line("judge offline") == 0
         asked = [
             (request.body["model"], request.body["temperature"]) for request in endpoint.requests
         ]
@@ -192,13 +190,11 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
         ]
         # The price of the file counts.
         assert "cost $ 0 " not in out.splitlines()[-3]
-        assert run(["test", "audit", "offline", "--by", "strict", "--sample", "0.1"]) in (0, 1)
+        assert run_line("test audit offline --by strict --sample 0.1") in (0, 1)
         assert endpoint.requests[-1].body["model"] == "big"
-    for other in (["--judge", "lexical"], ["--jury", "a,b"]):
-        assert run(["judge", "strict", *other]) == 2
-        assert "judge 'strict'" in capsys.readouterr().err
-    assert run(["judge", "nobody"]) == 2
-    err = capsys.readouterr().err
+    for other in ("--judge lexical", "--jury a,b"):
+        assert "judge 'strict'" in shell(f"judge strict {other}", code=2)
+    err = shell("judge nobody", code=2)
     assert "'nobody': judgeboard.toml has strict, offline;" in err
 
 
@@ -210,41 +206,33 @@ def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(
         (folder / "judgeboard.toml").write_text(
             'primary_judge = "main"\n[judges.main]\nmodel = "big"\n'
         )
-        run(["import", "flat.jsonl"])
-        assert run(
-            ["judge", "--jury", "small,other", "--base-url", endpoint.base_url, "--limit", "1"]
-        ) in (0, 1)
+        run_line("import flat.jsonl")
+        assert run_line(f"judge --jury small,other --base-url {endpoint.base_url} --limit 1") in (
+            0,
+            1,
+        )
         assert {request.body["model"] for request in endpoint.requests} == {"small", "other"}
 
 
-def test_a_judge_of_the_database_is_asked_again_by_its_name(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_of_the_database_is_asked_again_by_its_name(folder: Path, shell: Shell) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
-    run(["import", "flat.jsonl", "--db", "log.db"])
-    run(["judge", "first", "--judge", "lexical", "--limit", "3", "--db", "log.db"])
-    assert run(["judge", "first", "--db", "log.db"]) == 0
-    assert f" {ROWS - 3} asked " in capsys.readouterr().out
+    run_line("import flat.jsonl --db log.db")
+    run_line("judge first --judge lexical --limit 3 --db log.db")
+    assert f" {ROWS - 3} asked " in shell("judge first --db log.db")
 
 
-def test_config_shows_the_place_of_each_value(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_config_shows_the_place_of_each_value(folder: Path, shell: Shell) -> None:
     (folder / "team.toml").write_text("random_share = 0.25\n\n[judges.strict]\nmodel = 'm'\n")
-    assert run(["config", "--config", "team.toml"]) == 0
-    out = capsys.readouterr().out
+    out = shell("config --config team.toml")
     (share,) = (line for line in out.splitlines() if line.startswith("random_share  "))
     assert share.endswith("0.25  (team.toml, line 1)")
     assert load_settings().random_share == 0.25
-    assert run(["config", "--schema"]) == 0
-    schema = json.loads(capsys.readouterr().out)
+    schema = json.loads(shell("config --schema"))
     assert schema["properties"]["random_share"]["maximum"] == 1
     assert "model" in schema["$defs"]["JudgeSettings"]["properties"]
 
 
-def test_a_queue_and_rules_of_the_file_need_their_name_alone(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, shell: Shell) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     guidelines = "Read the passages first."
     (folder / "rules.md").write_text(guidelines)
@@ -256,12 +244,11 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(
         '[judges.strict]\nmodel = "big"\nbase_url = "http://localhost:1/v1"\ntemperature = 0.4\n'
         '[judging_rules.live]\njudge = "strict"\nrate = [0.1, "QA=0.5"]\nmax_calls = 10\n'
     )
-    assert run(["config", "--confirm"]) == 0
-    run(["import", "flat.jsonl"])
-    assert run(["queue", "create", "legal"]) == 0
+    shell("config --confirm")
+    run_line("import flat.jsonl")
+    shell("queue create legal")
     # The file has no table for this one.
-    assert run(["queue", "create", "other", "--needed", "1"]) == 0
-    capsys.readouterr()
+    shell("queue create other --needed 1")
     with closing(open_store(None)) as store, store.reading() as connection:
         queue = queue_named(connection, "legal")
         assert (
@@ -281,39 +268,35 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(
             False,
         )
         assert queue.filter.rules == ("random_sample",)
-    assert run(["rule", "add", "alert", "old"]) == 0
-    assert " old_flags > 0," in capsys.readouterr().out
-    assert run(["rule", "add", "judge", "live", "--max-calls", "20"]) == 0
-    out = capsys.readouterr().out
+    assert " old_flags > 0," in shell("rule add alert old")
+    out = shell("rule add judge live --max-calls 20")
     assert "10 % (QA: 50" in out
     # What is typed takes precedence.
     assert " 20 calls" in out
-    assert run(["config"]) == 0
-    out = capsys.readouterr().out
+    out = shell("config")
     assert "queues.legal              limit: 7, order: random, needed: 2" in out
     # The line of the alert.
     assert "(judgeboard.toml, line 12)" in out
     (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
-    assert run(["doctor"]) == 1
     (bad,) = (
-        line for line in capsys.readouterr().out.splitlines() if "judgeboard.toml, line 3: " in line
+        line for line in shell("doctor", code=1).splitlines() if "judgeboard.toml, line 3: " in line
     )
     assert "alerts.bad.when" in bad
     assert "'old'" in bad
 
 
 def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     file = folder / "judgeboard.toml"
     file.write_text(
         'low_groundedness = 1\nprimary_judge = "strict"\n[judges.strict]\nkind = "lexical"\n'
     )
-    assert run(["import", "flat.jsonl"]) == 0
+    assert run_line("import flat.jsonl") == 0
     # The file describes this judge, which has not judged yet.
-    assert run(["config"]) == 0
-    assert run(["judge", "strict"]) == 0
+    assert run_line("config") == 0
+    assert run_line("judge strict") == 0
     capsys.readouterr()
     file.write_text('low_groundedness = 1\nprimary_judge = "strcit"\n')
     fault = (
@@ -327,20 +310,19 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     for command in (["config"], ["flags", "apply", "--yes"], ["judge", "lexical"], *jury):
         assert run(command) == 2
         assert fault in capsys.readouterr().err
-    assert run(["doctor"]) == 1
-    assert fault in capsys.readouterr().out
+    assert fault in shell("doctor", code=1)
     with closing(open_store(None)) as store, store.reading() as connection:
         # The flags of the low scores stay.
         assert count_open_flags(connection) == ROWS
     (folder / "more.jsonl").write_text(LOGS["chat.jsonl"])
-    assert run(["import", "more.jsonl", "--source", "chat"]) == 0
+    assert run_line("import more.jsonl --source chat") == 0
     assert f"warning: {fault}" in capsys.readouterr().err
     # A new judge gets this name.
-    assert run(["judge", "strcit", "--judge", "lexical"]) == 0
-    assert run(["config"]) == 0
+    assert run_line("judge strcit --judge lexical") == 0
+    assert run_line("config") == 0
     file.write_text('primary_judge = "lexical"\n')
     # Before the first judge, a kind is a name.
-    assert run(["config", "--db", "none.db"]) == 0
+    assert run_line("config --db none.db") == 0
 
 
 @pytest.mark.parametrize(
@@ -377,17 +359,21 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     ],
 )
 def test_an_unknown_name_in_a_table_of_the_file_is_an_error_with_its_place(
-    folder: Path, sqlite_template: Path, capsys: pytest.CaptureFixture[str], text: str, fault: str
+    folder: Path,
+    sqlite_template: Path,
+    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
+    text: str,
+    fault: str,
 ) -> None:
     file = folder / "judgeboard.toml"
     file.write_text(text)
-    assert run(["config"]) == 2
+    assert run_line("config") == 2
     output = capsys.readouterr()
     assert re.search(f"^judgeboard: {re.escape(str(file))}, {fault}", output.err)
     assert "database in use" in output.out
     for _ in ("without a database", "with one"):
-        assert run(["doctor", "--db", "log.db"]) == 1
-        assert re.search(f"{re.escape(str(file))}, {fault}", capsys.readouterr().out)
+        assert re.search(f"{re.escape(str(file))}, {fault}", shell("doctor --db log.db", code=1))
         shutil.copyfile(sqlite_template, "log.db")
 
 
@@ -400,9 +386,7 @@ cases:
 """
 
 
-def test_a_suite_of_the_file_brings_its_judge_and_thresholds(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, shell: Shell) -> None:
     (folder / "tests").mkdir()
     (folder / "tests" / "shop.yaml").write_text(SUITE)
     (folder / "log.csv").write_text("question,answer\nIs it open?,Until six.\n")
@@ -412,35 +396,29 @@ def test_a_suite_of_the_file_brings_its_judge_and_thresholds(
             f'[judges.strict]\nmodel = "big"\nbase_url = "{endpoint.base_url}"\ntemperature = 0.4\n'
             '[suites.shop]\nfile = "tests/shop.yaml"\nby = "strict"\nthreshold = 4.5\n'
         )
-        run(["config", "--confirm"])
-        run(["import", "log.csv"])
-        capsys.readouterr()
+        run_line("config --confirm")
+        run_line("import log.csv")
         # 4 is below the threshold of the file.
-        assert run(["suite", "run", "shop"]) == 1
-        assert "threshold 4.5" in capsys.readouterr().out
+        assert "threshold 4.5" in shell("suite run shop", code=1)
         assert {(each.body["model"], each.body["temperature"]) for each in endpoint.requests} == {
             ("big", 0.4)
         }
-        assert run(["suite", "run", "shop", "--threshold", "3"]) == 0
-    assert run(["suite", "run", "shops"]) == 2
-    assert "'shops', and judgeboard.toml has shop" in capsys.readouterr().err
+        shell("suite run shop --threshold 3")
+    assert "'shops', and judgeboard.toml has shop" in shell("suite run shops", code=2)
 
 
 def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, shell: Shell
 ) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     checks = '# Checks.\n[[checks]]\nname = "short"\nlength = {max_words = 3}\n\n[[checks]]\nname = "no link"\n'
     (folder / "judgeboard.toml").write_text(f'{checks}not_regex = "http"\n')
-    run(["import", "flat.jsonl"])
-    capsys.readouterr()
-    assert run(["flags", "checks"]) == 0
-    out = capsys.readouterr().out
+    run_line("import flat.jsonl")
+    out = shell("flags checks")
     assert "short" in out
     assert f"{ROWS}" in out
     assert "no link" in out
     (folder / "judgeboard.toml").write_text(f"{checks}lenght = {{max_words = 3}}\n")
-    assert run(["flags", "checks"]) == 2
-    err = capsys.readouterr().err
+    err = shell("flags checks", code=2)
     assert "judgeboard.toml, line 6: checks[1]: " in err
     assert len(err.splitlines()) == 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from command_lines import Shell, run_line
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
@@ -38,32 +39,30 @@ def next_of(captured: Any) -> list[str]:
 
 
 def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     file, database = tmp_path / "log.jsonl", str(tmp_path / "a b.db")
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    command = ["quickstart", str(file), "--map", "Frage=query", "--db", database, "--no-serve"]
-    assert run(command) == 0
+    command = f"quickstart {file} --map Frage=query --db '{database}' --no-serve"
+    assert run_line(command) == 0
     first = capsys.readouterr()
     assert "2 new" in first.out
     assert "2 asked " in first.out
     open_flags = first.out.splitlines()[-1]
     assert open_flags in {"open flags: 2", "open flags: 3"}  # the random sample may have one more
     assert next_of(first) == ["judgeboard", "serve", "--db", database]
-    assert run(command) == 0
-    again = capsys.readouterr().out
+    again = shell(command)
     assert "0 new" in again
     assert open_flags in again
-    assert run(["quickstart", str(tmp_path / "none.jsonl"), "--db", database, "--no-serve"]) == 2
+    assert run_line(f"quickstart {tmp_path / 'none.jsonl'} --db '{database}' --no-serve") == 2
 
 
-@pytest.mark.parametrize("words", [["quickstart", "--no-serve"], ["import"]])
+@pytest.mark.parametrize("words", ["quickstart --no-serve", "import"])
 def test_a_file_that_cannot_be_read_leaves_no_database(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, tmp_path: Path, shell: Shell
 ) -> None:
     database = tmp_path / "judgeboard.db"
-    assert run([*words, str(tmp_path / "none.jsonl"), "--db", str(database)]) == 2
-    assert "none.jsonl" in capsys.readouterr().err
+    assert "none.jsonl" in shell(f"{words} {tmp_path / 'none.jsonl'} --db {database}", code=2)
     assert not database.exists()
 
 
@@ -71,10 +70,10 @@ def test_without_answers_the_next_step_is_the_import(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = str(tmp_path / "judgeboard.db")
-    assert run(["db", "migrate", "--db", database]) == 0
-    for words in (["judge", "--judge", "lexical"], ["flags", "apply"]):
+    assert run_line(f"db migrate --db {database}") == 0
+    for words in ("judge --judge lexical", "flags apply"):
         capsys.readouterr()
-        assert run([*words, "--db", database]) == 0
+        assert run_line(f"{words} --db {database}") == 0
         assert next_of(capsys.readouterr()) == ["judgeboard", "import", "FILE", "--db", database]
 
 
@@ -109,84 +108,63 @@ def test_each_command_names_the_next_which_can_be_typed(
 ) -> None:
     file, database = tmp_path / "log.jsonl", address(sqlite_store)
     file.write_text("".join(json.dumps(row | {"query": row["Frage"]}) + "\n" for row in ROWS))
-    assert run(["import", str(file), "--db", database]) == 0
+    assert run_line(f"import {file} --db {database}") == 0
     judge = next_of(capsys.readouterr())
     assert judge == ["judgeboard", "judge", "--judge", "lexical", "--db", database]
     assert run(judge[1:]) == 0
     assert next_of(capsys.readouterr())[1] == "serve"
-    assert run(["flags", "apply", "--db", database]) == 0
+    assert run_line(f"flags apply --db {database}") == 0
     queue = next_of(capsys.readouterr())
     assert queue[1:3] == ["queue", "create"]
     assert run(queue[1:]) == 0
     assert run(next_of(capsys.readouterr())[1:]) == 0
-    assert run(["test", "controls", "make", "--db", database]) == 0
-    assert run(["test", "controls", "judge", "--judge", "lexical", "--db", database]) == 0
+    assert run_line(f"test controls make --db {database}") == 0
+    assert run_line(f"test controls judge --judge lexical --db {database}") == 0
     health = next_of(capsys.readouterr())
     assert health[1:4] == ["test", "health", "lexical v1"]
     assert run(health[1:]) == 0
     capsys.readouterr()
-    assert run(["judge", "--judge", "lexical", "--db", database, "--json"]) == 0
+    assert run_line(f"judge --judge lexical --db {database} --json") == 0
     assert "next: " not in capsys.readouterr().err
 
 
 def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that_it_judged(
-    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], shell: Shell
 ) -> None:
     store_answers(sqlite_store, 3, generator_model="gpt-4o")
     store_answers(sqlite_store, 1, first=3, generator_model="claude-sonnet-4")
     with RecordingEndpoint() as endpoint:
-        command = [
-            "judge",
-            "--judge",
-            "rag",
-            "--base-url",
-            endpoint.base_url,
-            "--db",
-            address(sqlite_store),
-            "--json",
-        ]
-        assert run([*command, "--model", "gpt-4o-mini"]) == 0
+        command = (
+            f"judge --judge rag --base-url {endpoint.base_url} --db {address(sqlite_store)} --json"
+        )
+        assert run_line(f"{command} --model gpt-4o-mini") == 0
         warned = capsys.readouterr()
         sentence = "gpt-4o-mini (OpenAI) judges its own family"
         assert f"warning: {sentence}" in warned.err
         assert json.loads(warned.out)["warnings"][0].startswith(sentence)
-        assert run([*command, "--model", "gpt-4o-mini", "two", "--limit", "2"]) == 0
-        assert sentence in json.loads(capsys.readouterr().out)["warnings"][0]
-        assert run([*command, "--model", "gpt-4o-mini"]) == 0
+        assert (
+            sentence
+            in json.loads(shell(f"{command} --model gpt-4o-mini two --limit 2"))["warnings"][0]
+        )
         # No answer was judged.
-        assert json.loads(capsys.readouterr().out)["warnings"] == []
+        assert json.loads(shell(f"{command} --model gpt-4o-mini"))["warnings"] == []
         for several in (
-            ["--model", "gpt-4o-mini", "--repeats", "2"],
-            ["--jury", "gpt-4o-mini,qwen3"],
+            "--model gpt-4o-mini --repeats 2",
+            "--jury gpt-4o-mini,qwen3",
         ):
-            assert run([*command, *several]) == 0
-            (several_warning,) = json.loads(capsys.readouterr().out)["warnings"]
+            (several_warning,) = json.loads(shell(f"{command} {several}"))["warnings"]
             assert several_warning.startswith(sentence)
-        assert run([*command, "--model", "qwen3", "--where", "source=log"]) == 0
-        assert json.loads(capsys.readouterr().out)["warnings"] == []
-        prompts = [
-            "refine",
-            "--where",
-            "source=log",
-            "--generator",
-            "gpt-4o",
-            "--model",
-            "o4-mini",
-            "--json",
-        ]
-        run([*prompts, "--base-url", endpoint.base_url, "--db", address(sqlite_store)])
+        assert json.loads(shell(f"{command} --model qwen3 --where source=log"))["warnings"] == []
+        prompts = "refine --where source=log --generator gpt-4o --model o4-mini --json"
+        run_line(f"{prompts} --base-url {endpoint.base_url} --db {address(sqlite_store)}")
         (refine_warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert refine_warning.startswith("o4-mini (OpenAI) ")
     assert ": gpt-4o." in refine_warning
 
 
-def test_without_a_log_the_options_of_one_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_log_the_options_of_one_are_refused(tmp_path: Path, shell: Shell) -> None:
     database = tmp_path / "sample.db"
-    assert (
-        run(["quickstart", "--no-serve", "--source", "shop", "--map", "a=b", "--db", str(database)])
-        == 2
+    assert "remove --map, --source" in shell(
+        f"quickstart --no-serve --source shop --map a=b --db {database}", code=2
     )
-    assert "remove --map, --source" in capsys.readouterr().err
     assert not database.exists()

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from cli_commands import command_examples
+from command_lines import run_line
 from judgeboard.cli.app import root, run
 from judgeboard.errors import JudgeboardError, UnusableDatabase
 from judgeboard.store.opening import open_store
@@ -142,8 +143,8 @@ def test_an_empty_file_is_unchanged_until_a_command_creates_the_database(place: 
         if words[0] in {"stats", "doctor", "db"} and words[1:2] != ["migrate"]:
             run([*words, "--db", str(file)])
             assert contents(place) == {"empty.db": b""}, words
-    assert run(["import", "log.jsonl", "--db", str(file)]) == 0
-    assert run(["stats", "--db", str(file)]) == 0
+    assert run_line(f"import log.jsonl --db {file}") == 0
+    assert run_line(f"stats --db {file}") == 0
 
 
 def test_tables_that_are_still_in_the_log_are_found(place: Path, sqlite_template: Path) -> None:

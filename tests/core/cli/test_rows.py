@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from command_lines import Shell
 from judgeboard.cli.app import root, run
 from judgeboard.cli.groups import Command
 
@@ -79,17 +80,11 @@ def test_json_and_csv_have_the_same_rows(
     assert all(any(row.values()) for row in table)
 
 
-def test_csv_and_json_together_are_refused(
-    database: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["people", "list", "--csv", "--json", "--db", database]) == 2
-    assert "--json and --csv" in capsys.readouterr().err
+def test_csv_and_json_together_are_refused(database: str, shell: Shell) -> None:
+    assert "--json and --csv" in shell(f"people list --csv --json --db {database}", code=2)
 
 
-def test_a_value_inside_an_object_has_its_own_column(
-    database: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["queue", "list", "--csv", "--db", database]) == 0
-    row, *_ = csv.DictReader(io.StringIO(capsys.readouterr().out))
+def test_a_value_inside_an_object_has_its_own_column(database: str, shell: Shell) -> None:
+    row, *_ = csv.DictReader(io.StringIO(shell(f"queue list --csv --db {database}")))
     assert row["queue.name"]
     assert isinstance(json.loads(row["queue.filter.query_types"]), list)

@@ -12,6 +12,7 @@ import pytest
 
 import judgeboard
 from cli_commands import command_examples
+from command_lines import run_line
 from judgeboard.alerts.destinations import alert_command, mail_server
 from judgeboard.cli.app import root, run
 from judgeboard.errors import UnconfirmedFile
@@ -94,18 +95,18 @@ def test_a_judge_of_a_strangers_file_gets_neither_key_nor_log(
     with RecordingEndpoint(always(verdict())) as endpoint:
         text = f'primary_judge = "main"\n[judges.main]\nmodel = "m"\nbase_url = "{endpoint.base_url}"\n'
         (folder / place / "judgeboard.toml").write_text(text)
-        judge = ["judge", "--db", address(sqlite_store)]
-        assert run(judge) == 2
+        judge = f"judge --db {address(sqlite_store)}"
+        assert run_line(judge) == 2
         assert endpoint.requests == []
         refusal = capsys.readouterr().err
         assert endpoint.base_url in refusal
         assert "config --confirm" in refusal
-        assert run(["config", "--confirm"]) == 0
-        assert run(judge) == 0
+        assert run_line("config --confirm") == 0
+        assert run_line(judge) == 0
         assert len(endpoint.requests) == 2
         (folder / place / "judgeboard.toml").write_text(text.replace('"m"', '"n"'))
         # A changed file is confirmed anew.
-        assert run(judge) == 2
+        assert run_line(judge) == 2
         assert len(endpoint.requests) == 2
 
 
@@ -159,15 +160,15 @@ def test_in_a_terminal_the_person_is_asked_once(
     os.write(ours, answer)
     with os.fdopen(theirs) as terminal, monkeypatch.context() as typing:
         typing.setattr("sys.stdin", terminal)
-        assert run(["stats", "--db", address(sqlite_store)]) == code
+        assert run_line(f"stats --db {address(sqlite_store)}") == code
     os.close(ours)
-    assert run(["stats", "--db", address(sqlite_store)]) == code
+    assert run_line(f"stats --db {address(sqlite_store)}") == code
 
 
 def test_what_init_writes_is_in_force(folder: Path) -> None:
-    assert run(["init", "log.jsonl"]) == 0
-    assert run(["import", "log.jsonl"]) == 0
-    assert run(["stats"]) == 0
+    assert run_line("init log.jsonl") == 0
+    assert run_line("import log.jsonl") == 0
+    assert run_line("stats") == 0
 
 
 def test_a_judge_of_a_strangers_database_gets_no_key(

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from command_lines import Shell
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.cli.app import run
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.settings import set_setting
 from judging_log import address
@@ -27,16 +27,12 @@ def database(sqlite_log: GradedLog) -> str:
     return address(log.store)
 
 
-def test_a_threshold_is_printed_with_what_it_changes(
-    database: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["labels", "threshold", "--recall", "0.8", "--db", database]
-    assert run(words) == 0
-    printed = capsys.readouterr().out
+def test_a_threshold_is_printed_with_what_it_changes(database: str, shell: Shell) -> None:
+    words = f"labels threshold --recall 0.8 --db {database}"
+    printed = shell(words)
     for part in ("rag v1, recall of at least 80 %", "Keep 0.5, or flag below ", "all labels: 200"):
         assert part in printed, part
-    assert run([*words, "--by", "query_type", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(shell(f"{words} --by query_type --json"))
     (chosen,) = result["thresholds"]
     assert chosen["about"]["where"] == {"query_type": "sql"}
     assert chosen["headline"]["code"] == "threshold_keep_or_change"
@@ -46,9 +42,8 @@ def test_a_threshold_is_printed_with_what_it_changes(
     assert recall["low"] <= recall["value"]
     assert result["goal"] == {"aim": "recall", "value": 0.8, "delta": 0.05}
     assert "use a threshold" in printed
-    for output in ([], ["--json"]):
-        assert run(["labels", "threshold", "--cost", "5", *output, "--db", database]) == 0
-        kept = capsys.readouterr().out
+    for output in ("", "--json"):
+        kept = shell(f"labels threshold --cost 5 {output} --db {database}")
         assert "use a threshold" not in kept
     assert [each["headline"]["code"] for each in json.loads(kept)["thresholds"]] == [
         "threshold_cheapest"
@@ -58,50 +53,39 @@ def test_a_threshold_is_printed_with_what_it_changes(
 def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
     database: str,
     sqlite_log: GradedLog,
-    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with sqlite_log.store.writing() as connection:
         set_setting(connection, "low_groundedness", 0.9, "test")
     raise_flags(sqlite_log.store)
-    assert run(["labels", "threshold", "--recall", "0.8", "--json", "--db", database]) == 0
-    rows = json.loads(capsys.readouterr().out)["thresholds"][0]["rows"]
+    rows = json.loads(shell(f"labels threshold --recall 0.8 --json --db {database}"))["thresholds"][
+        0
+    ]["rows"]
     (value,) = (
         row["value"]
         for row in rows
         if (row["figure"], row["slice"]) == ("low_groundedness", "chosen")
     )
-    assert run(["labels", "threshold", "--recall", "0.8", "--db", database]) == 0
     advice = re.search(
         r"Then run `judgeboard flags apply --yes .*`.\s+It supersedes (\d+) open flags",
-        capsys.readouterr().out,
+        shell(f"labels threshold --recall 0.8 --db {database}"),
     )
     assert advice is not None
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", str(value))
-    assert run(["flags", "apply", "--yes", "--db", database]) == 0
-    assert f"{advice[1]} superseded" in capsys.readouterr().out
+    assert f"{advice[1]} superseded" in shell(f"flags apply --yes --db {database}")
     monkeypatch.delenv("JUDGEBOARD_LOW_GROUNDEDNESS")
 
 
-@pytest.mark.parametrize(
-    "words", [["labels", "threshold"], ["labels", "threshold", "--recall", "0.8", "--cost", "5"]]
-)
-def test_a_threshold_has_one_goal(
-    database: str, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*words, "--db", database]) == 2
-    assert "--recall, --precision, --false-omission" in capsys.readouterr().err
+@pytest.mark.parametrize("words", ["labels threshold", "labels threshold --recall 0.8 --cost 5"])
+def test_a_threshold_has_one_goal(database: str, words: str, shell: Shell) -> None:
+    assert "--recall, --precision, --false-omission" in shell(f"{words} --db {database}", code=2)
 
 
-def test_verdicts_that_need_no_review_are_counted(
-    database: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["labels", "stand", "--agreement", "0.8", "--db", database]) == 0
-    assert "need no review: " in capsys.readouterr().out
-    assert run(["labels", "stand", "--agreement", "0.8", "--json", "--db", database]) == 0
-    result = json.loads(capsys.readouterr().out)
+def test_verdicts_that_need_no_review_are_counted(database: str, shell: Shell) -> None:
+    assert "need no review: " in shell(f"labels stand --agreement 0.8 --db {database}")
+    result = json.loads(shell(f"labels stand --agreement 0.8 --json --db {database}"))
     (confident,) = (row["value"] for row in result["rows"] if row["figure"] == "no_review")
     assert 0 < confident <= result["about"]["counts"]["judged"] == 200
     for jury in ("", ",", "rag"):
-        assert run(["labels", "stand", "--jury", jury, "--db", database]) == 2
-        assert "at least two" in capsys.readouterr().err
+        assert "at least two" in shell(f"labels stand --jury '{jury}' --db {database}", code=2)

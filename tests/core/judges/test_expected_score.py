@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from command_lines import run_line
 from endpoint_scripts import in_turn, rejects_parameter
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
@@ -198,8 +199,8 @@ def test_the_run_says_whether_there_were_any(
 ) -> None:
     store_answers(sqlite_store, 2)
     with RecordingEndpoint(always(given)) as endpoint:
-        model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
-        assert run(["judge", *model, "--logprobs", "--db", address(sqlite_store)]) == 0
+        model = f"--judge rag --model m --base-url {endpoint.base_url}"
+        assert run_line(f"judge {model} --logprobs --db {address(sqlite_store)}") == 0
     assert says in capsys.readouterr().out
     assert len(judgments(sqlite_store)) == 2
 

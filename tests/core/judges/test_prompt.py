@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.cli.app import run
+from command_lines import Shell
 from judgeboard.domain import JudgeInput
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_a_changed_version_is_asked_again_and_printed_as_it_is(
-    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, tmp_path: Path, shell: Shell
 ) -> None:
     quality = "quality: 1, 2, 3 or 4."
     version = make_judge("rag", prompt=written(tmp_path, f"# Quality\n{quality}"), **WHERE).version
@@ -127,19 +127,15 @@ def test_a_changed_version_is_asked_again_and_printed_as_it_is(
         fingerprint(make_judge(**spec, base_url="http://localhost:9/v1").version)
         == stored.fingerprint
     )
-    assert run(["versions", "prompt", stored.title, "--db", address(sqlite_store)]) == 0
-    printed = capsys.readouterr().out
+    printed = shell(f"versions prompt '{stored.title}' --db {address(sqlite_store)}")
     assert quality in printed
     again = make_judge("rag", prompt=written(tmp_path, printed), **WHERE).version
     assert fingerprint(again) == stored.fingerprint
 
 
-def test_a_printed_prompt_needs_no_database(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert run(["versions", "prompt", "grade"]) == 0
-    assert capsys.readouterr().out == load_prompt("grade").text
-    assert run(["versions", "prompt", "lexical", "--db", str(tmp_path / "none.db")]) == 2
+def test_a_printed_prompt_needs_no_database(shell: Shell, tmp_path: Path) -> None:
+    assert shell("versions prompt grade") == load_prompt("grade").text
+    shell(f"versions prompt lexical --db {tmp_path / 'none.db'}", code=2)
 
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=60)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -17,7 +18,7 @@ import pytest
 
 import judgeboard
 import judgeboard_dashboard
-from judgeboard.cli.app import run
+from command_lines import Shell, run_line
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.flags import rules
@@ -84,13 +85,13 @@ class Process:
         printed: str = json.loads(answer)
         return printed
 
-    def command(self, *words: str) -> str:
-        return self.run(COMMAND.format(words=list(words)))
+    def command(self, line: str) -> str:
+        return self.run(COMMAND.format(words=shlex.split(line)))
 
-    def refused(self, *words: str) -> str:
+    def refused(self, line: str) -> str:
         """Run a command that ends with exit code 2, and return its error."""
         before = len(self.errors.read_text(encoding="utf-8"))
-        self.run(f"from judgeboard.cli.app import run; assert run({list(words)}) == 2")
+        self.run(f"from judgeboard.cli.app import run; assert run({shlex.split(line)}) == 2")
         return self.errors.read_text(encoding="utf-8")[before:]
 
     def close(self) -> None:
@@ -135,14 +136,14 @@ def database(tmp_path_factory: pytest.TempPathFactory, packages: Path) -> Iterat
     process = Process(
         folder, packages, GATEWAY_API_KEY="k-gateway-1234567", TICKETS_API_KEY="k-tickets-1234567"
     )
-    assert "a ticket system" in process.command("import", "tickets.jsonl")
-    process.command("judge", "--judge", "cited")
+    assert "a ticket system" in process.command("import tickets.jsonl")
+    process.command("judge --judge cited")
     yield process
     process.close()
 
 
 def exported(process: Process, table: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in process.command("export", table, "-o", "-").splitlines()]
+    return [json.loads(line) for line in process.command(f"export {table} -o -").splitlines()]
 
 
 def test_an_import_reads_the_file_of_a_tool(database: Process) -> None:
@@ -155,22 +156,20 @@ def test_an_import_reads_the_file_of_a_tool(database: Process) -> None:
 
 def test_a_judge_judges_by_command_and_from_python(database: Process) -> None:
     assert [each["groundedness"] for each in exported(database, "judgments")] == [0.5, 1.0]
-    assert "cited v1" in database.command("versions", "list")
+    assert "cited v1" in database.command("versions list")
     code = (
         "import judgeboard; print(judgeboard.judge_answer_blocking('q', 'Yes [1].', "
         "['p'], judge='cited').groundedness)"
     )
     assert database.run(code) == "1.0\n"
-    assert "--model" in database.refused("judge", "--judge", "cited", "--model", "m")
+    assert "--model" in database.refused("judge --judge cited --model m")
 
 
 def test_a_rule_flags_answers_by_its_option_in_the_project_file(database: Process) -> None:
-    flags = json.loads(database.command("flags", "list", "--where", "rule=too_long", "--json"))[
-        "flags"
-    ]
+    flags = json.loads(database.command("flags list --where rule=too_long --json"))["flags"]
     assert [each["external_id"] for each in flags] == ["7"]
     assert [re.findall(r"\d+", why) for why in flags[0]["why"]] == [["7", "5"]]
-    assert '"too_long"' in database.command("stats", "--json")
+    assert '"too_long"' in database.command("stats --json")
     project = database.folder / "judgeboard.toml"
     as_it_was = project.read_text(encoding="utf-8")
     try:
@@ -181,7 +180,7 @@ def test_a_rule_flags_answers_by_its_option_in_the_project_file(database: Proces
             project.write_text(f"[flag_rules.too_long]\n{line}\n", encoding="utf-8")
             assert fault in database.refused("config")
             # The rule never runs with other values than written.
-            assert fault in database.refused("flags", "apply")
+            assert fault in database.refused("flags apply")
         project.write_text("[flag_rules.low_quality]\nmost = 1\n", encoding="utf-8")
         assert database.refused("config").rstrip().endswith("too_long")
     finally:
@@ -280,10 +279,10 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
     assert "too long" in answers["Rule"]
     assert {"Too long", "Is it open?"} <= {*listed}
     assert judges["Judge version"] == ["cited v1"]
-    assert " or cited." in " ".join(database.command("judge", "--help").split())
-    assert "a ticket system" in " ".join(database.command("import", "--help").split())
-    for words in (("push", "--help"), ("rule", "add", "push", "--help")):
-        assert "otlp|tickets" in "".join(database.command(*words).split())
+    assert " or cited." in " ".join(database.command("judge --help").split())
+    assert "a ticket system" in " ".join(database.command("import --help").split())
+    for line in ("push --help", "rule add push --help"):
+        assert "otlp|tickets" in "".join(database.command(line).split())
     tables = f"import runpy; tables = runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES']; print(tables[%r]())"
     assert "| `too_long` |" in database.run(tables % "flag rules")
     assert "| `cited` |" in database.run(tables % "judges")
@@ -337,27 +336,25 @@ def test_what_was_stored_stays_readable_after_the_packages_are_gone(
     (tmp_path / "log.db").write_bytes((database.folder / "log.db").read_bytes())
     gone = Process(tmp_path)
     try:
-        flags = json.loads(gone.command("flags", "list", "--where", "rule=too_long", "--json"))[
-            "flags"
-        ]
+        flags = json.loads(gone.command("flags list --where rule=too_long --json"))["flags"]
         assert [each["rules"] for each in flags] == [["too_long"]]
         assert all("too_long" in why for why in flags[0]["why"])
-        assert '"too_long"' in gone.command("stats", "--json")
-        assert "cited v1" in gone.command("versions", "list")
+        assert '"too_long"' in gone.command("stats --json")
+        assert "cited v1" in gone.command("versions list")
         assert [each["groundedness"] for each in exported(gone, "judgments")] == [0.5, 1.0]
         (tmp_path / "judgeboard.toml").write_text(
             "[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8"
         )
-        gone.command("flags", "apply")
+        gone.command("flags apply")
         assert "line 1: flag_rules.too_long " in gone.refused("config")
-        gone.command("test", "health", "cited")
+        gone.command("test health cited")
         (_, listed), *_ = pages(
             gone, "open_flags", "judges", "rejudge", "judging", "settings", "responses", "overview"
         )
         assert "Is it open?" in listed
-        assert "'cited'" in gone.refused("judge", "cited")
-        assert "'cited'" in gone.refused("judge", "--judge", "cited")
-        assert "'tickets'" in gone.refused("push", "tickets")
+        assert "'cited'" in gone.refused("judge cited")
+        assert "'cited'" in gone.refused("judge --judge cited")
+        assert "'tickets'" in gone.refused("push tickets")
     finally:
         gone.close()
 
@@ -499,7 +496,7 @@ def test_an_error_in_a_rule_names_the_rule_and_its_package() -> None:
 
 
 def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     (tmp_path / "birds" / "prompts").mkdir(parents=True)
     (tmp_path / "birds" / "__init__.py").touch()
@@ -521,8 +518,7 @@ def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
     monkeypatch.setattr(
         judge_kinds, "JUDGES", Registry("judgeboard.judges", {}, judge_kinds._checked)
     )
-    assert run(["versions", "prompt", "terse"]) == 0
-    assert "Mark it." in capsys.readouterr().out
+    assert "Mark it." in shell("versions prompt terse")
     assert judge_kinds.asks_model("terse")
     with pytest.raises(BadInput, match=r"`kind` .*'other'"):
         judge_kinds._checked(replace(plugin, name="other"), Terse)
@@ -621,5 +617,5 @@ def test_a_tool_with_a_history_can_be_pulled_under_its_name(
 def test_the_list_of_commands_reads_no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading those of all packages takes as long as the list itself."""
     read = entry_points(monkeypatch, {})
-    assert run(["--help"]) == 0
+    assert run_line("--help") == 0
     assert not read

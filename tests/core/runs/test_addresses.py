@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from command_lines import run_line
 from engines import on_sqlite
 from job_steps import ended, working
 from judgeboard.cli.app import run
@@ -215,9 +216,7 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", (
         "a person's choice"
     )
-    assert (
-        run(["judge", "--judge", "rag", "--model", "another-model", "--db", address(judged)]) == 0
-    )
+    assert run_line(f"judge --judge rag --model another-model --db {address(judged)}") == 0
     assert len(ours.requests) == 1 + 4
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from judgeboard.cli.app import run
+from command_lines import run_line
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers
@@ -35,46 +35,30 @@ def prices(tmp_path: Path) -> str:
 
 def judged_with_anchors_and_controls(store: Store) -> None:
     store_answers(store, ANSWERS)
-    db = ["--db", address(store)]
-    assert run(["judge", "--judge", "lexical", *db]) == 0
-    run(["test", "anchors", "make", "--n", str(ANSWERS), *db])
-    run(["test", "controls", "make", "--kinds", "passages_removed", "--n", str(ANSWERS), *db])
+    db = f"--db {address(store)}"
+    assert run_line(f"judge --judge lexical {db}") == 0
+    run_line(f"test anchors make --n {ANSWERS} {db}")
+    run_line(f"test controls make --kinds passages_removed --n {ANSWERS} {db}")
 
 
 @pytest.mark.parametrize(
     ("command", "calls"),
     [
-        (["judge", "--judge", "rag"], ANSWERS),
-        (["judge", "--judge", "rag", "--repeats", "3"], 3 * ANSWERS),
-        (["judge", "--judge", "rag", "--limit", "4"], 4),
-        (["test", "anchors", "judge", "--judge", "rag"], ANSWERS),
-        (["test", "audit", "lexical", "--sample", "1"], ANSWERS),
-        (["test", "controls", "judge", "--judge", "rag"], 2 * ANSWERS),
-        (["compare", "--pairs", "pairs.jsonl"], 4),
+        ("judge --judge rag", ANSWERS),
+        ("judge --judge rag --repeats 3", 3 * ANSWERS),
+        ("judge --judge rag --limit 4", 4),
+        ("test anchors judge --judge rag", ANSWERS),
+        ("test audit lexical --sample 1", ANSWERS),
+        ("test controls judge --judge rag", 2 * ANSWERS),
+        ("compare --pairs pairs.jsonl", 4),
+        ("refine --generator writer --max-repeats 2 --where source=log", 2 * 3 * ANSWERS),
         (
-            ["refine", "--generator", "writer", "--max-repeats", "2", "--where", "source=log"],
-            2 * 3 * ANSWERS,
-        ),
-        (
-            [
-                *(
-                    "refine",
-                    "reflect",
-                    "--generator",
-                    "writer",
-                    "--min-chars",
-                    "1",
-                    "--query-type",
-                    "all",
-                ),
-                "--rebuild-messages",
-            ],
+            "refine reflect --generator writer --min-chars 1 --query-type all --rebuild-messages",
             3 * ANSWERS,
         ),
-        (["suite", "run", "suite.yaml", "--candidate", "model:writer"], 4),
-        (["suite", "run", "suite.yaml", "--candidate", "source:log"], 1),
+        ("suite run suite.yaml --candidate model:writer", 4),
+        ("suite run suite.yaml --candidate source:log", 1),
     ],
-    ids=lambda value: " ".join(value[:4]) if isinstance(value, list) else None,
 )
 def test_each_command_that_calls_a_model_says_before_how_much_that_is(
     sqlite_store: Store,
@@ -83,7 +67,7 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     prices: str,
-    command: list[str],
+    command: str,
     calls: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -96,11 +80,10 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
     fill_once(
         "judged answers with anchors and controls", sqlite_store, judged_with_anchors_and_controls
     )
-    db = ["--db", address(sqlite_store)]
     capsys.readouterr()
     with RecordingEndpoint(always(failure(400, "no"))) as endpoint:
-        model = ["--model", "scripted", "--base-url", endpoint.base_url, "--prices", prices]
-        run([*command, *model, *db])
+        model = f"--model scripted --base-url {endpoint.base_url} --prices {prices}"
+        run_line(f"{command} {model} --db {address(sqlite_store)}")
         assert endpoint.requests
         # An estimate sends nothing.
         assert len(endpoint.requests) <= calls
@@ -108,7 +91,7 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
         found for line in capsys.readouterr().err.splitlines() if (found := UP_TO.fullmatch(line))
     ]
     assert [int(found[1]) for found in lines] == [calls]
-    assert lines[0][2] == ("writer and scripted" if "writer" in " ".join(command) else "scripted")
+    assert lines[0][2] == ("writer and scripted" if "writer" in command else "scripted")
     assert float(lines[0][3]) > 0
 
 
@@ -117,25 +100,24 @@ def test_the_estimate_is_no_lower_than_the_cost_and_then_follows_the_tokens_of_e
 ) -> None:
     store_answers(sqlite_store, ANSWERS)
     with RecordingEndpoint(always(verdict())) as endpoint:
-        judge = ["judge", "--judge", "rag", "--model", "scripted", "--base-url", endpoint.base_url]
-        judge += ["--db", address(sqlite_store)]
-        assert run([*judge, "--prices", prices, "--limit", "10"]) == 0
+        judge = f"judge --judge rag --model scripted --base-url {endpoint.base_url} --db {address(sqlite_store)}"
+        assert run_line(f"{judge} --prices {prices} --limit 10") == 0
         shown = capsys.readouterr()
         most = UP_TO.search(shown.err)
         cost = re.search(r"cost \$ ([\d.]+)", shown.out)
         assert most is not None
         assert cost is not None
         assert float(most[3]) >= float(cost[1]) == 10 * (100 * 10 + 20 * 20) / 1e6
-        assert run([*judge, "--prices", prices]) == 0
+        assert run_line(f"{judge} --prices {prices}") == 0
         shown = capsys.readouterr()
         assert all(part in shown.err for part in ("20 calls", "scripted", "$ 0.028"))
         assert "cost $ 0.028" in shown.out
-        assert run([*judge, "--rejudge", "all"]) == 0
+        assert run_line(f"{judge} --rejudge all") == 0
         shown = capsys.readouterr()
         assert all(part in shown.err for part in ("30 calls", "scripted", "$ 0 "))
-        assert run([*judge, "--prices", prices]) == 0
+        assert run_line(f"{judge} --prices {prices}") == 0
         # Nothing is left to judge.
         assert "calls of" not in capsys.readouterr().err
-    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
+    assert run_line(f"judge --judge lexical --db {address(sqlite_store)}") == 0
     # No model is called.
     assert "calls of" not in capsys.readouterr().err

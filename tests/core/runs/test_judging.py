@@ -1,7 +1,6 @@
 """Judging what is stored: who is asked, what is stored of it, and where the same call goes on."""
 
 import asyncio
-import json
 import signal
 import sqlite3
 import threading
@@ -16,7 +15,7 @@ import pytest
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
-from endpoint_scripts import in_turn, rate_limited, rejects_format, rejects_temperature
+from endpoint_scripts import rejects_format, rejects_temperature
 from engines import on_sqlite
 from held_endpoint import held_endpoint
 from judgeboard.domain import RunState
@@ -129,18 +128,6 @@ def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Stor
     assert sum(len(row["attempts"]) for row in stored.values()) == len(endpoint.requests)
 
 
-def test_one_repair_may_save_a_verdict_and_both_calls_are_kept(sqlite_store: Store) -> None:
-    store_answers(sqlite_store, 1)
-    summary, _ = judge(sqlite_store, in_turn([verdict(quality=9), verdict(quality=2)]))
-    assert summary.ok == 1
-    (row,) = judgments(sqlite_store)
-    assert [(attempt["why"], attempt["status"]) for attempt in row["attempts"]] == [
-        ("first", "unparsable"),
-        ("repair", "ok"),
-    ]
-    assert row["prompt_tokens"] == 200
-
-
 @pytest.mark.parametrize(
     "script",
     [rejects_format(always(verdict()), "json_schema"), rejects_temperature(always(verdict()))],
@@ -155,18 +142,6 @@ def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
     assert sum(len(row["attempts"]) for row in judgments(sqlite_store)) == len(endpoint.requests)
     # Remembered for the run: only calls in flight find out for themselves.
     assert 20 < len(endpoint.requests) <= 24
-
-
-def test_a_rate_limit_is_waited_out(sqlite_store: Store) -> None:
-    store_answers(sqlite_store, 3)
-    summary, endpoint = judge(
-        sqlite_store,
-        rate_limited(always(verdict()), 2, {"retry-after-ms": "1"}),
-        tries=5,
-        concurrency=1,
-    )
-    assert (summary.ok, len(endpoint.requests)) == (3, 5)
-    assert [len(row["attempts"]) for row in judgments(sqlite_store)] == [3, 1, 1]
 
 
 @on_sqlite
@@ -198,15 +173,6 @@ def test_an_address_where_nobody_answers_stops_the_run(sqlite_store: Store) -> N
     assert summary.state is RunState.STOPPED
     assert "--base-url" in (summary.why_stopped or "")
     assert judgments(sqlite_store) == []
-
-
-def test_an_answer_too_long_for_the_model_does_not_stop_the_others(sqlite_store: Store) -> None:
-    store_answers(sqlite_store, 6)
-    summary, _ = judge(
-        sqlite_store,
-        by_number({2: failure(400, "This model's maximum context length is 8 tokens")}),
-    )
-    assert (summary.ok, summary.error, summary.state) == (5, 1, RunState.DONE)
 
 
 def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
@@ -424,34 +390,6 @@ def test_a_reply_without_token_counts_has_an_unknown_cost(
         "0": 120,
         "1": None,
     }
-
-
-def test_recorded_replies_go_through_the_same_parser(sqlite_store: Store, tmp_path: Path) -> None:
-    store_answers(sqlite_store, 4)
-    replies = tmp_path / "replies.jsonl"
-    recorded = [
-        ("0", {"reasoning": "r", "groundedness": 1, "quality": 4}),
-        ("1", "Fine."),
-        ("1", "Still fine."),
-    ]
-    replies.write_text(
-        "\n".join(
-            json.dumps({"response_id": id_, "raw": raw})
-            for id_, raw in [*recorded, ("2", "Sorry.")]
-        )
-    )
-    summary = judge_pending(sqlite_store, make_judge("rag", replies=replies))
-    assert (summary.ok, summary.unparsable, summary.error) == (1, 2, 1)
-    stored = {row["id"]: row for row in judgments(sqlite_store)}
-    assert stored["0"]["groundedness"] == 1
-    assert stored["1"]["raw"] == "Still fine."
-    assert "no recorded reply" in stored["3"]["error"]
-
-
-def test_no_more_calls_are_in_flight_than_asked_for(sqlite_store: Store) -> None:
-    store_answers(sqlite_store, 40)
-    _, endpoint = judge(sqlite_store, always(verdict()), concurrency=3)
-    assert endpoint.most_at_once <= 3
 
 
 @on_sqlite
