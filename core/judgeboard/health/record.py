@@ -281,29 +281,24 @@ def read_record(
 
 
 def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
-    answers = repeated_answers(connection, _repeated_versions(connection, version))
+    # A recorded judge has one version per rubric; all of them count. Combined repeats name their
+    # member.
+    versions = [version]
+    if version.kind == RECORDED:
+        of_judge = version.name, RECORDED
+        versions = [
+            each for each in list_versions(connection) if (each.name, each.kind) == of_judge
+        ]
+    elif version.kind == REPEATS:
+        members = set(version.params.get("members") or ())
+        versions = [each for each in list_versions(connection) if each.fingerprint in members]
+    answers = repeated_answers(connection, [each.id for each in versions])
     measures = answers.measures()
     if not measures:
         return Repeats()
     main = measures[0]
     ids, groups = answers.response_ids[main.rows], answers.groups[main.rows]
     return Repeats(main.same, ids, groups, main.measure, main.incomplete + main.no_value)
-
-
-def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
-    # A recorded judge has one version per rubric; all of them count. Combined repeats name their
-    # member.
-    if version.kind == RECORDED:
-        pooled = (
-            each
-            for each in list_versions(connection)
-            if (each.name, each.kind) == (version.name, RECORDED)
-        )
-        return [each.id for each in pooled]
-    if version.kind == REPEATS:
-        members = set(version.params.get("members") or ())
-        return [each.id for each in list_versions(connection) if each.fingerprint in members]
-    return [version.id]
 
 
 def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:

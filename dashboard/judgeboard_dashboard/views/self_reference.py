@@ -14,7 +14,6 @@ from judgeboard.judges.replies import lettered
 from judgeboard.measure.result import ALL, Result
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference.queries import (
-    StoredTry,
     most_samples,
     sampling_versions,
     tries_at,
@@ -26,6 +25,7 @@ from judgeboard.methods.self_reference.report import (
     samples_used,
 )
 from judgeboard.methods.self_reference.scores import CONDITIONS, RIGHT, WRONG, Items, gate_words
+from judgeboard.methods.self_reference.tables import Sample
 from judgeboard.store.comparisons import (
     PLAIN,
     REFERENCE,
@@ -83,7 +83,7 @@ LONGEST_SAMPLE = 240
 
 
 def item_panel(
-    pair: PairItem, samples: Sequence[StoredTry], orders: Sequence[LatestComparison], k: int
+    pair: PairItem, samples: Sequence[Sample], orders: Sequence[LatestComparison], k: int
 ) -> None:
     """Show one item and the button that opens its pair; the first ``k`` samples count."""
     more = samples[k:]
@@ -129,7 +129,7 @@ def _fact(name: str, value: str | None) -> Html | None:
     return None if value is None else _line(name, shortened(value, LONGEST))
 
 
-def _sample(sample: StoredTry) -> Html:
+def _sample(sample: Sample) -> Html:
     answer = "no answer" if sample.answer is None else shortened(sample.answer, LONGEST_SAMPLE)
     why = "" if sample.status == "ok" else f" ({sample.status})"
     reasoning = shortened(" ".join(_reasoning(sample.raw or "").split()), LONGEST_SAMPLE)

@@ -135,7 +135,23 @@ def _sequence(
         (attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None
     )
     if last is not None:
-        attempts = [*_original(connection, last, kept=kept == 0), *attempts]
+        # The answer that the attempts started from, with its judgment if it is known.
+        judged = ("groundedness", "quality", "reasoning", "cost_micro")
+        query = (
+            select(
+                RESPONSE.c.id.label("response_id"),
+                RESPONSE.c.answer,
+                *(JUDGMENT.c[name] for name in judged),
+            )
+            .select_from(RESPONSE)
+            .outerjoin(JUDGMENT, JUDGMENT.c.id == last.judgment_before_id)
+            .where(RESPONSE.c.id == last.root_response_id)
+        )
+        original = (
+            record_of(ShownAttempt, row, number=0, kept=kept == 0)
+            for row in connection.execute(query)
+        )
+        attempts = [*original, *attempts]
     # A selection would reveal an attempt that is hidden from this reader.
     shown = {(run_id, subject, attempt.number) for attempt in attempts}
     return AttemptSequence(
@@ -151,23 +167,6 @@ def _sequence(
         ),
         people=reviewer_names(connection) if selections else {},
     )
-
-
-def _original(
-    connection: Connection, attempt: queries.StoredAttempt, *, kept: bool
-) -> list[ShownAttempt]:
-    """Return the answer that attempts started from, with its judgment if it is known; nothing if it does not exist."""
-    query = (
-        select(
-            RESPONSE.c.id.label("response_id"),
-            RESPONSE.c.answer,
-            *(JUDGMENT.c[name] for name in ("groundedness", "quality", "reasoning", "cost_micro")),
-        )
-        .select_from(RESPONSE)
-        .outerjoin(JUDGMENT, JUDGMENT.c.id == attempt.judgment_before_id)
-        .where(RESPONSE.c.id == attempt.root_response_id)
-    )
-    return [record_of(ShownAttempt, row, number=0, kept=kept) for row in connection.execute(query)]
 
 
 def _kept(rule: RefineRule | None, stored: Sequence[queries.StoredAttempt]) -> int | None:

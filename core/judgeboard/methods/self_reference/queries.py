@@ -8,11 +8,18 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 
 from judgeboard.domain import Preference, Status, StepRecord
-from judgeboard.methods.self_reference.tables import SAMPLE
+from judgeboard.methods.self_reference.tables import SAMPLE, Sample
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import step_values
-from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import (
+    batches,
+    columns_of,
+    insert_or_skip,
+    record_of,
+    rows_of,
+    rows_with,
+)
 from judgeboard.store.tables import PAIR, StoredVersion
 from judgeboard.text import storable_or_none
 
@@ -127,22 +134,13 @@ def load_samples(connection: Connection, version_id: int) -> list[SampledQuestio
     ]
 
 
-class StoredTry(NamedTuple):
-    """A stored sample; ``answer`` is None if it could not be read."""
-
-    number: int
-    answer: str | None
-    status: str
-    raw: str | None
-
-
-def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[StoredTry]:
+def tries_at(connection: Connection, version_id: int, pair_id: int) -> list[Sample]:
     """Return the latest ask of each of a version's samples for a question, in order."""
-    query = select(*columns_of(StoredTry, SAMPLE)).where(
+    query = select(Sample).where(
         SAMPLE.c.judge_version_id == version_id, SAMPLE.c.pair_id == pair_id
     )
-    rows = connection.execute(query.order_by(SAMPLE.c.number, SAMPLE.c.ask))
-    return list({row.number: StoredTry(*row) for row in rows}.values())
+    samples = rows_of(connection, query.order_by(SAMPLE.c.number, SAMPLE.c.ask))
+    return list({sample.number: sample for sample in samples}.values())
 
 
 def sampling_versions(connection: Connection) -> list[StoredVersion]:
