@@ -82,16 +82,8 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
     log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
-        model = [
-            "--model",
-            "big",
-            "--base-url",
-            endpoint.base_url,
-            "--sample",
-            "1",
-            "--approach",
-            "2",
-        ]
+        model = ["--model", "big", "--base-url", endpoint.base_url]
+        model += ["--sample", "1", "--approach", "2"]
         # A rag judge gives no label, and the teacher nothing else.
         assert audit(log, *model) == 2
         refused = capsys.readouterr().err
@@ -104,17 +96,8 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         assert len(endpoint.requests) == 10
         log.say_all(log.version("rag"), range(1, 11), groundedness=0.9)
         endpoint.script = always(verdict(groundedness=0.1))
-        command = [
-            "test",
-            "audit",
-            "rag",
-            *model,
-            "--name",
-            "other",
-            "--json",
-            "--db",
-            address(log.store),
-        ]
+        command = ["test", "audit", "rag", *model, "--name", "other", "--json"]
+        command += ["--db", address(log.store)]
         assert run(command) == 0
         result = printed(capsys)
         assert (result["about"]["judges"][1], result["about"]["counts"]["audited"]) == (

@@ -14,16 +14,8 @@ def test_controls_are_made_and_judged(
 ) -> None:
     store_answers(sqlite_store, 12)
     db = ["--db", address(sqlite_store)]
-    made = [
-        "test",
-        "controls",
-        "make",
-        "--kinds",
-        "passages_removed, numbers_changed",
-        "--n",
-        "10",
-        *db,
-    ]
+    kinds = ["--kinds", "passages_removed, numbers_changed"]
+    made = ["test", "controls", "make", *kinds, "--n", "10", *db]
     assert run(made) == 0
     assert "passages_removed: 10 made\n" in capsys.readouterr().out
     assert run([*made, "--json"]) == 0

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
@@ -44,34 +45,15 @@ COUNTS = {
 
 
 def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
-    judge = ["--judge", "rag", "--model", "reader", "--base-url", endpoint.base_url]
-    return [
-        "refine",
-        "reflect",
-        "--generator",
-        "writer",
-        *judge,
-        "--concurrency",
-        "2",
-        *more,
-        "--db",
-        address(store),
-    ]
+    judge = f"--judge rag --model reader --base-url {endpoint.base_url}"
+    line = f"refine reflect --generator writer {judge} --concurrency 2 --db {address(store)}"
+    return [*shlex.split(line), *more]
 
 
 def refine_words(database: str, endpoint: RecordingEndpoint, *more: str) -> list[str]:
-    judge = ["--model", "reader", "--base-url", endpoint.base_url]
-    return [
-        "refine",
-        "--generator",
-        "writer",
-        *judge,
-        "--concurrency",
-        "2",
-        *more,
-        "--db",
-        database,
-    ]
+    judge = f"--model reader --base-url {endpoint.base_url}"
+    line = f"refine --generator writer {judge} --concurrency 2 --db {database}"
+    return [*shlex.split(line), *more]
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -121,40 +103,11 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
 def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store) -> None:
     store_bad(sqlite_store, query_type="QA", answer="Marble sings.")
     with RecordingEndpoint(lambda _request, _number: rated(1)) as endpoint:
-        words = [
-            "refine",
-            "reflect",
-            "--generator",
-            "writer",
-            "--generator-base-url",
-            endpoint.base_url,
-            "--judge",
-            "lexical",
-        ]
-        words += [
-            "--max-quality",
-            "3",
-            "--min-chars",
-            "5",
-            "--query-type",
-            "QA",
-            "--query-type",
-            "complex",
-        ]
-        assert (
-            run(
-                [
-                    *words,
-                    "--generator-max-output",
-                    "64",
-                    "--timeout",
-                    "9",
-                    "--db",
-                    address(sqlite_store),
-                ]
-            )
-            == 0
-        )
+        generator = f"--generator writer --generator-base-url {endpoint.base_url}"
+        rule = "--max-quality 3 --min-chars 5 --query-type QA --query-type complex"
+        limits = f"--generator-max-output 64 --timeout 9 --db {address(sqlite_store)}"
+        line = f"refine reflect {generator} --judge lexical {rule} {limits}"
+        assert run(shlex.split(line)) == 0
     assert [request["max_tokens"] for request in written(endpoint)] == [64]
 
 
@@ -181,7 +134,7 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_bad(sqlite_store)
-    words = (
+    words = [
         "--where",
         "query_type=complex",
         "--max-repeats",
@@ -190,7 +143,7 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
         "3",
         "--keep",
         "best",
-    )
+    ]
     with RecordingEndpoint(ratings(2, 1)) as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint, *words)) == 0
     output = capsys.readouterr().out
@@ -224,16 +177,8 @@ def recorded(tmp_path: Path, *ratings: int | None) -> list[str]:
             for number, raw in enumerate(raws, start=1)
         )
     )
-    words = [
-        "refine",
-        "--generator",
-        "writer",
-        "--generator-replies",
-        str(answers),
-        "--replies",
-        str(replies),
-    ]
-    return [*words, "--prompts", str(prompts), "--db", str(tmp_path / "d.db")]
+    files = f"--generator-replies {answers} --replies {replies} --prompts {prompts}"
+    return shlex.split(f"refine --generator writer {files} --db {tmp_path / 'd.db'}")
 
 
 def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
