@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from command_lines import run_line
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
@@ -222,17 +223,8 @@ def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
 ) -> None:
     questions = tmp_path / "mmlu.jsonl"
     questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
-    words = [
-        "compare",
-        "ssr",
-        "--pairs",
-        str(questions),
-        "--model",
-        "m",
-        "--base-url",
-        "http://127.0.0.1:9/v1",
-    ]
-    assert run([*words, "--db", str(tmp_path / "x.db")]) == 2
+    judge = f"--model m --base-url http://127.0.0.1:9/v1 --db {tmp_path / 'x.db'}"
+    assert run_line(f"compare ssr --pairs {questions} {judge}") == 2
     assert "`judgeboard compare make-pairs`" in capsys.readouterr().err
 
 

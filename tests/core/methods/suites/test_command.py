@@ -1,12 +1,14 @@
 """`judgeboard suite`, as a person or a build server runs it: exit codes, JSON, being killed in the middle."""
 
 import json
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command_lines import run_line
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
@@ -40,16 +42,8 @@ def suite(tmp_path: Path) -> Path:
 
 
 def words(endpoint: RecordingEndpoint, store: Store, suite: Path, *more: str) -> list[str]:
-    options = [
-        "--model",
-        "judge",
-        "--base-url",
-        endpoint.base_url,
-        "--concurrency",
-        str(AT_ONCE),
-        "--yes",
-    ]
-    return ["suite", "run", str(suite), *options, "--db", address(store), *more]
+    judge = f"--model judge --base-url {endpoint.base_url} --concurrency {AT_ONCE} --yes"
+    return [*shlex.split(f"suite run {suite} {judge} --db {address(store)}"), *more]
 
 
 def ran(store: Store, script: Script, suite: Path, *more: str) -> int:
@@ -216,20 +210,8 @@ def test_recorded_replies_judge_by_the_id_of_the_case(
         )
         + "\n"
     )
-    code = run(
-        [
-            *(
-                "suite",
-                "run",
-                str(file),
-                "--candidate",
-                "python:textwrap:dedent",
-                "--replies",
-                str(replies),
-            ),
-            *("--db", address(sqlite_store), "--json"),
-        ]
-    )
+    candidate = f"--candidate python:textwrap:dedent --replies {replies}"
+    code = run_line(f"suite run {file} {candidate} --db {address(sqlite_store)} --json")
     shown = said(capsys)
     assert (code, shown["average_score"]["value"], shown["account"]["asked"]) == (0, 5.0, 2)
 
@@ -250,16 +232,8 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
         "".join(json.dumps({"response_id": str(n), "raw": said_}) + "\n" for n in range(3))
     )
     where = ["--db", address(sqlite_store)]
-    asking = [
-        "judge",
-        "--judge",
-        "rubric",
-        "--rubric",
-        str(rubric),
-        "--replies",
-        str(replies),
-        *where,
-    ]
+    judge = f"judge --judge rubric --rubric {rubric} --replies {replies}"
+    asking = [*shlex.split(judge), *where]
     assert run(["import", str(log), *where]) == 0
     assert run(asking) == 0
     assert len(judgments(sqlite_store)) == 3
@@ -327,19 +301,8 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
     suite.write_text(suite.read_text() + "  checks: {equals: x}\n")
     fresh = str(tmp_path / "fresh" / "suite.db")
     with RecordingEndpoint(playing()) as endpoint:
-        code = run(
-            [
-                "suite",
-                "run",
-                str(suite),
-                "--model",
-                "judge",
-                "--base-url",
-                endpoint.base_url,
-                "--db",
-                fresh,
-            ]
-        )
+        judge = f"--model judge --base-url {endpoint.base_url}"
+        code = run_line(f"suite run {suite} {judge} --db {fresh}")
     assert code == 1
     out = capsys.readouterr().out
     assert "1 of 24" in out
@@ -381,13 +344,8 @@ def test_the_warning_of_one_family_counts_the_answers_that_were_judged(
         ]
         store_responses(connection, answers)
     with RecordingEndpoint(playing()) as endpoint:
-        command = [
-            *words(endpoint, sqlite_store, suite),
-            "--model",
-            "gpt-4o-mini",
-            "--candidate",
-            "source:app",
-        ]
+        judging = ["--model", "gpt-4o-mini", "--candidate", "source:app"]
+        command = [*words(endpoint, sqlite_store, suite), *judging]
         run([*command, "--json"])
     warning = "gpt-4o-mini (OpenAI) judges its own family"
     assert [each[: len(warning)] for each in said(capsys)["warnings"]] == [warning]
