@@ -103,6 +103,11 @@ def enter(app: AppTest, key: str, value: object) -> AppTest:
     return app.run()
 
 
+def keys(app: AppTest) -> list[str | None]:
+    """Return the keys of the buttons of a page."""
+    return [each.key for each in app.button]
+
+
 def field_of(app: AppTest, start: str) -> Any:
     """Return the one field for texts whose key starts so."""
     fields = [*app.text_input, *app.text_area]

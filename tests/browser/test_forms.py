@@ -14,7 +14,7 @@ from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.overview import count_log
 from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
-from page_state import DECIDE, GUARD, idle, settled, visit
+from page_state import DECIDE, idle, settled, visit
 from stored_rows import read, rows_of
 
 pytestmark = pytest.mark.browser
@@ -87,44 +87,6 @@ fields:
   - {name: friendly, type: yes_no, required: true}
   - {name: why, type: category, options: [rude, cold], shown_when: {friendly: false}}
 """
-
-
-def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(
-    page: Page, site
-) -> None:
-    visit(page, "/schemas?version=New+schema")
-    yaml = page.get_by_role("textbox", name="Schema as YAML")
-    expect(yaml).to_have_value(re.compile("name: support"))
-    idle(page)
-    yaml.fill("name: tone\nfields:\n  - {name: tone, type: scales}\n")
-    yaml.press("Control+Enter")
-    expect(page.locator(".jb-wrong")).to_contain_text("line 3")
-    yaml.fill(TONE)
-    yaml.press("Control+Enter")
-    expect(page.locator(".jb-wrong")).to_have_count(0)
-    page.get_by_role("button", name="Save version").click()
-    expect(page.get_by_text("New queues can use it.")).to_be_visible()
-    assert "tone" in [each.name for each in read(site.store, list_schemas)]
-    rules = new_queue(
-        "tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1
-    )
-    create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="tone")
-    visit(page, "/item?queue=tones")
-    settled(page, DECIDE)
-    fields = page.locator(".st-key-rubric_group_fields")
-    expect(fields).not_to_contain_text("why")
-    page.keyboard.press("n")
-    expect(page.locator(".jb-refused")).to_contain_text("Not saved: this queue requires friendly")
-    page.keyboard.press("2")
-    expect(fields).to_contain_text("▸ why")
-    page.keyboard.press("1")
-    expect(fields.locator("button[kind=primary]")).to_contain_text(["No", "rude"])
-    page.wait_for_timeout(GUARD)
-    page.keyboard.press("n")
-    expect(page.get_by_text("Nothing is left for you")).to_be_visible()
-    assert {"friendly": False, "why": "rude"} in [
-        each["choices"] for each in rows_of(site.store, REVIEW)
-    ]
 
 
 def write(path: Path, *lines: object) -> Path:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert, select, update
 from streamlit.testing.v1 import AppTest
 
-from app_pages import bodies, enter, field_of, markup, plain, press, shown
+from app_pages import bodies, enter, field_of, keys, markup, plain, press, shown
 from judgeboard.domain import (
     Claim,
     ClaimStatus,
@@ -24,8 +24,6 @@ from judgeboard.domain import (
 )
 from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE
 from judgeboard.methods.refining.serving import serve_answer_blocking
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
@@ -186,18 +184,9 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
             .mappings()
             .one()
         )
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    given = Grade(quality=2, groundedness=0.2, note="made up", corrected_answer="Better.")
-    submit(
-        sqlite_store,
-        Submission(
-            flag_id=flag["id"],
-            reviewer=mara,
-            decision=Decision.CONFIRM,
-            grade=given,
-            request_key="earlier",
-        ),
-    )
+    case = queue_case(sqlite_store)
+    given = {"quality": 2, "groundedness": 0.2, "note": "made up", "corrected_answer": "Better."}
+    case.decide(flag["id"], case.mara, Decision.CONFIRM, **given)
     second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
     with (
         sqlite_store.writing() as connection
@@ -348,29 +337,24 @@ def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
 def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
     page_rows, open_page, sqlite_store
 ) -> None:
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
+    case = queue_case(sqlite_store)
     flag = page_rows.flags["claims"]
-    grade = Grade(groundedness=0.8, note="half of it")
-    submit(
-        sqlite_store,
-        Submission(
-            flag_id=flag, reviewer=mara, decision=Decision.DISMISS, grade=grade, request_key="x"
-        ),
-    )
+    grade = {"groundedness": 0.8, "note": "half of it"}
+    case.decide(flag, case.mara, Decision.DISMISS, **grade)
     page = open_page("item", flag=flag)
     assert "Dismissed by Mara" in shown(page)
     page = press(page, "undo")
     assert head(page).startswith("Undone: claims")
-    assert (
-        page.session_state["review_session"].draft(page_rows.responses["claims"]).grade() == grade
-    )
+    assert page.session_state["review_session"].draft(
+        page_rows.responses["claims"]
+    ).grade() == Grade(**grade)
 
 
 def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
     page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
-    assert not [button for button in page.button if button.key == "confirm"]
+    assert "confirm" not in keys(page)
     enter(page, "who_name", " Mara\n ")
-    assert [button for button in page.button if button.key == "confirm"]
+    assert "confirm" in keys(page)
 
 
 def test_the_last_one_says_so(page_rows, open_page) -> None:
@@ -387,7 +371,7 @@ def test_the_last_one_says_so(page_rows, open_page) -> None:
 def test_an_item_page_with_nothing_to_show_has_the_button_of_the_next_step(
     page_store: Store, open_page
 ) -> None:
-    assert "step_Import a log" in [button.key for button in open_page("item").button]
+    assert "step_Import a log" in keys(open_page("item"))
 
 
 def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> None:
@@ -525,9 +509,7 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
     assert not [body for body in bodies(page) if "jb-answer" in body]
     press(page, "calls_")
     assert [body for body in bodies(page) if "jb-answer" in body]
-    assert "calls_" not in str(
-        [button.key for button in open_page("item", response="not-judged").button]
-    )
+    assert "calls_" not in str(keys(open_page("item", response="not-judged")))
 
 
 def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passages(
@@ -604,7 +586,7 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "**Granite** is." in shown(page)
     press(page, "texts_")
     assert "| granite |" in shown(page)
-    assert "texts_" not in str([button.key for button in open_page("item", response="good").button])
+    assert "texts_" not in str(keys(open_page("item", response="good")))
 
 
 def test_a_long_context_opens_around_the_evidence(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app_pages import click, press, shown, table
+from app_pages import click, keys, press, shown, table
 from judgeboard.domain import (
     AspectPreference,
     ClaimMark,
@@ -35,27 +35,14 @@ def mine(page_rows, sqlite_store: Store) -> tuple[int, int]:
     """A decision and a grade of Mara's, the decision first."""
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     mark = ClaimMark(ClaimStatus.SUPPORTED, judgment_id=None, start=0, end=7)
-    decided = submit(
-        sqlite_store,
-        Submission(
-            flag_id=page_rows.flags["claims"],
-            reviewer=mara,
-            decision=Decision.CONFIRM,
-            grade=Grade(quality=2, note="no", claim_marks=(mark,)),
-            seconds=8.0,
-            request_key="one",
-        ),
-    ).review_id
-    graded = submit(
-        sqlite_store,
-        Submission(
-            response_id=page_rows.responses["good"],
-            reviewer=mara,
-            grade=Grade(groundedness=0.5),
-            request_key="two",
-        ),
-    ).review_id
-    return decided, graded
+    decision = {"flag_id": page_rows.flags["claims"], "decision": Decision.CONFIRM, "seconds": 8.0}
+    grade = Grade(quality=2, note="no", claim_marks=(mark,))
+    good = {"response_id": page_rows.responses["good"], "grade": Grade(groundedness=0.5)}
+    reviews = [
+        submit(sqlite_store, Submission(reviewer=mara, request_key=key, **given)).review_id
+        for key, given in (("one", {**decision, "grade": grade}), ("two", good))
+    ]
+    return reviews[0], reviews[1]
 
 
 def lines(store: Store):
@@ -75,14 +62,9 @@ def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> Non
 def test_every_text_of_a_review_is_listed_and_only_the_author_sees_it(
     page_rows, sqlite_store: Store, open_page
 ) -> None:
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    texts = Grade(note="wrong rock", corrected_answer="It is\ngranite.")
-    submit(
-        sqlite_store,
-        Submission(
-            response_id=page_rows.responses["good"], reviewer=mara, grade=texts, request_key="texts"
-        ),
-    )
+    case = queue_case(sqlite_store)
+    texts = {"note": "wrong rock", "corrected_answer": "It is\ngranite."}
+    case.grade(page_rows.responses["good"], case.mara, **texts)
     rows = table(open_page("my_reviews"), "Review")
     assert (rows["Note"][0], rows["Corrected answer"][0]) == ("wrong rock", "It is granite.")
     assert "granite" not in shown(open_page("my_reviews", reviewer="Jon"))
@@ -182,7 +164,7 @@ def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(
     mine, page_rows, open_page, edit: str
 ) -> None:
     page = open_page("item", flag=page_rows.flags["plain-01"], edit=edit)
-    assert [button for button in page.button if button.key == "confirm"]
+    assert "confirm" in keys(page)
     theirs = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"], edit=mine[0])
     for opened in (page, theirs):
         assert "Change your review" not in shown(opened)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert
 from streamlit.testing.v1 import AppTest
 
-from app_pages import click, enter, markup, press, shown, text_with, texts
+from app_pages import click, enter, keys, markup, press, shown, text_with, texts
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.formats.output import Column, Table, to_csv
 from judgeboard.reviews.nothing_left import NothingLeft
@@ -90,7 +90,7 @@ def test_nothing_matches_says_so(page_rows, open_page) -> None:
 def test_an_empty_database_names_the_next_command(page_store: Store, open_page) -> None:
     page = open_page("open_flags")
     assert "No answers yet." in markup(page)
-    assert "step_Import a log" in [button.key for button in page.button]
+    assert "step_Import a log" in keys(page)
     with page_store.writing() as connection:
         store_responses(connection, [Response("log", "one", "q", "a", ("p",))])
     page = open_page("open_flags")
@@ -326,7 +326,7 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(
     assert (row["blind_judge"], row["implied_labels"]) == (True, True)
     assert [stratum["answers"] for stratum in row["plan"]["strata"]] == [40, 160]
     # The queue leads to its figure after the first review.
-    assert not [button for button in page.button if button.key == "queue_rate"]
+    assert "queue_rate" not in keys(page)
     stored_queues.review(stored_queues.mara, name=row["name"])
     page = open_page("queues", reviewer="Lead")
     assert not page.button(key="queue_rate").disabled
@@ -373,4 +373,4 @@ def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
     page = open_page("queues", reviewer="Lead", new="plan")
     assert not page.exception
     assert "No answers yet." in markup(page)
-    assert "plan_create_queue" not in [button.key for button in page.button]
+    assert "plan_create_queue" not in keys(page)

@@ -5,14 +5,13 @@ from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
 from app_pages import press, shown
-from judgeboard.domain import Grade, WhyDiffers
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.submissions import Submission, submit
+from judgeboard.domain import WhyDiffers
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.verdict_pairs import why_counts
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS
+from queue_case import queue_case
 from stored_rows import read
 
 
@@ -62,13 +61,8 @@ def test_a_reason_without_a_difference_is_not_saved(
 def graded(page_rows, sqlite_store: Store) -> int:
     """An answer on which Mara differs from the judge by 0.58."""
     response_id = page_rows.responses["claims"]
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    submit(
-        sqlite_store,
-        Submission(
-            response_id=response_id, reviewer=mara, grade=Grade(groundedness=1.0), request_key="g"
-        ),
-    )
+    case = queue_case(sqlite_store)
+    case.grade(response_id, case.mara, groundedness=1.0)
     return response_id
 
 

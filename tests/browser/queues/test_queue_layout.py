@@ -7,7 +7,6 @@ from playwright.sync_api import Page, expect
 
 from judgeboard.domain import Label, Preference, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from page_fit import SIZES, overflowing, reaches_bar
 from page_state import at_rest, idle, in_the_end, settled, visit
@@ -36,17 +35,7 @@ def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each
     site.case.queue(
         "fitting", subject="pairs", order=QueueOrder.OLDEST, where=where, assigned=(fit,)
     )
-    leased = site.case.lease(fit, "fitting")
-    submit(
-        site.store,
-        Submission(
-            token=leased.token,
-            reviewer=fit,
-            decision=Preference.A,
-            request_key="fit",
-            at=site.case.now,
-        ),
-    )
+    site.case.review(fit, Preference.A, "fitting")
     site.case.review(
         fit, name=site.queue(1), note="A note on a whole line of its own, or nearly so"
     )
