@@ -18,6 +18,7 @@ from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import (
     caught,
     enter,
+    in_row,
     name_is_suggested,
     one_person,
     reviewer_name,
@@ -145,7 +146,7 @@ def head(view: str) -> None:
     in_menu = next(iter(tabs), view)
     if view != in_menu:  # Streamlit marks only what the menu lists
         mark_in_menu(in_menu)
-    with st.container(key="page_head", horizontal=True, vertical_alignment="center", gap="small"):
+    with in_row("page_head"):
         st.title(page, anchor=False, width="content")
         for tab, name in tabs.items() if len(tabs) > 1 else ():
             st.page_link(VIEWS / f"{tab}.py", label=name)

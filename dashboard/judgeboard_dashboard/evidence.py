@@ -95,6 +95,16 @@ def show(markup: Html, *, width: Literal["stretch", "content"] = "stretch") -> N
         st.html(markup, width=width)
 
 
+def show_div(
+    cls: str,
+    *content: str | None,
+    width: Literal["stretch", "content"] = "stretch",
+    **attributes: str | None,
+) -> None:
+    """Show a line or a block of one class."""
+    show(tag("div", *content, cls=cls, **attributes), width=width)
+
+
 def as_label(text: str) -> str:
     """Return a text for labels that Streamlit renders as markdown (metric, chip, button), with markdown escaped.
 

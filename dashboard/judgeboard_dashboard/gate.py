@@ -8,12 +8,14 @@ from judgeboard.domain import Action, Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import check_allowed, may, role_of, why_not
 from judgeboard.people.roster import turn_away
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import as_label, show_div, tag
 from judgeboard_dashboard.return_page import start_sign_in
 from judgeboard_dashboard.session import (
+    button,
     caught,
     change_name,
     current_reviewer,
+    in_row,
     name_field,
     signed_in,
     store,
@@ -62,22 +64,19 @@ def let_in() -> bool:
                 str(error),
                 f"Ask an admin of this server{'' if unverified else ', then reload this page'}.",
             )
-            st.button(
-                "Sign out", key="sign_out", icon=":material/logout:", on_click=sign_out, wrap=False
-            )
+            button("Sign out", key="sign_out", icon=":material/logout:", on_click=sign_out)
             return False
         _plain(invitation)
-        with st.container(key="sign_in", horizontal=True, gap="small"):
+        with in_row("sign_in"):
             for name in sign_in().providers:
                 label = "Sign in" if name is None else f"Sign in with {as_label(name)}"
-                st.button(
+                button(
                     label,
                     key=f"sign_in_{name or 'default'}",
                     type="primary",
                     icon=":material/login:",
                     on_click=start_sign_in,
                     args=(name,),
-                    wrap=False,
                 )
     return False
 
@@ -131,7 +130,7 @@ def who_button() -> None:
         name_field()
         return
     signed_in = sign_in().asked
-    st.button(
+    button(
         as_label(person.name),
         key="person",
         type="tertiary",
@@ -140,12 +139,9 @@ def who_button() -> None:
         if signed_in
         else "You review under this name. Press to change it.",
         on_click=sign_out if signed_in else change_name,
-        wrap=False,
     )
 
 
 def _plain(*sentences: str) -> None:
     st.title("Judgeboard", anchor=False)
-    show(
-        tag("div", *(tag("div", sentence) for sentence in sentences), cls="jb-empty", role="status")
-    )
+    show_div("jb-empty", *(tag("div", sentence) for sentence in sentences), role="status")

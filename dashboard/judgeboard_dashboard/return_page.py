@@ -7,11 +7,12 @@ import streamlit as st
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from streamlit.user_info import generate_login_redirect_url
 
 from judgeboard_dashboard.session import current_query
 from judgeboard_dashboard.sign_in import CALLBACK, LOGIN, LOGOUT, leave_for, sign_in
+from judgeboard_dashboard.window import Wrapper
 
 FIRST_PAGE = "/"
 PARAMETER = "page"
@@ -39,11 +40,8 @@ def checked_page(page: str) -> str:
     return page if len(page) <= LONGEST and _PAGE.fullmatch(page) else FIRST_PAGE
 
 
-class ReturnPage:
+class ReturnPage(Wrapper):
     """Keeps the page in a cookie while a person signs in, and replaces the first page, to which Streamlit returns."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and change the redirects of sign-in and sign-out."""

@@ -38,7 +38,7 @@ from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.theme import streamlit_options
 from judgeboard_dashboard.uploads import FILE_MB, LimitedUploads
-from judgeboard_dashboard.window import WindowWidth
+from judgeboard_dashboard.window import WindowWidth, Wrapper
 
 if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
@@ -66,11 +66,8 @@ HEADERS = {
 }
 
 
-class SafeHeaders:
+class SafeHeaders(Wrapper):
     """Adds headers: pages may not load from other sites, send to them, or appear in their frames."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add the headers to the reply."""
@@ -85,13 +82,10 @@ class SafeHeaders:
         await self.app(scope, receive, with_headers)
 
 
-class OwnCookies:
+class OwnCookies(Wrapper):
     """Limits cookies to the path below which a proxy serves the pages: other programs on the host do not get them."""
 
     _PATH = re.compile(r"(; *path=)/(?=;|$)", re.IGNORECASE)
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and change the paths of the cookies in the reply."""

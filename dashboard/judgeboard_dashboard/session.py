@@ -9,10 +9,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Concatenate, Literal, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack
 from urllib.parse import unquote
 
 import streamlit as st
+from sqlalchemy import Connection
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Action, Role
@@ -30,7 +32,7 @@ from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import counted
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.sign_in import (
     SignInEnded,
     SignIns,
@@ -42,6 +44,7 @@ from judgeboard_dashboard.sign_in import (
 
 _log = logging.getLogger("judgeboard.dashboard")
 Figures = TypeVar("Figures")
+Asked = ParamSpec("Asked")
 
 
 @contextmanager
@@ -84,7 +87,7 @@ def problem(sentence: str) -> None:
     if names_database(sentence) and not sees_database():
         _log.warning("not shown to everybody: %s", sentence)
         sentence = "The database cannot be used. The server's log has the reason. Ask an admin."
-    show(tag("div", without_secrets(sentence), cls="jb-note", role="alert"))
+    show_div("jb-note", without_secrets(sentence), role="alert")
 
 
 def names_database(text: str) -> bool:
@@ -152,25 +155,35 @@ def reading() -> Reading:
     return seen().reading()
 
 
-def kept_until_new_rows(
-    mark: Callable[..., tuple[int, ...]], read: Callable[..., Figures], key: tuple[Hashable, ...]
+def read(
+    function: Callable[Concatenate[Connection, Asked], Figures],
+    *given: Asked.args,
+    **options: Asked.kwargs,
 ) -> Figures:
-    """Return what ``read`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
+    """Return what a function reads that the person may see; `reading` is for several at once."""
+    with reading() as connection:
+        return function(connection, *given, **options)
+
+
+def kept_until_new_rows(
+    mark: Callable[..., tuple[int, ...]], load: Callable[..., Figures], key: tuple[Hashable, ...]
+) -> Figures:
+    """Return what ``load`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
 
     ``key`` tells the figures from all others. Connections that hide rows keep nothing.
     """
     with reading() as connection:
         if hides_rows(connection):
-            return read(connection)
+            return load(connection)
         upto = mark(connection)
-    figures: Figures = _kept((str(store().engine.url), *key, upto), read)
+    figures: Figures = _kept((str(store().engine.url), *key, upto), load)
     return figures
 
 
 @st.cache_resource(max_entries=40, show_spinner=False)
-def _kept(key: tuple[Hashable, ...], _read: Callable[..., Any]) -> Any:  # noqa: ARG001 - the cache's key
+def _kept(key: tuple[Hashable, ...], _load: Callable[..., Any]) -> Any:  # noqa: ARG001 - the cache's key
     with store().reading() as connection:
-        return _read(connection)
+        return _load(connection)
 
 
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
@@ -230,6 +243,35 @@ def stacking_columns(
     """Return columns; a narrow page shows them below each other. ``name`` must be unique on the page."""
     with st.container(key=f"stack_{name}"):
         return st.columns(widths, gap=gap)
+
+
+def in_row(
+    key: str | None = None,
+    *,
+    align: Literal["center", "bottom"] = "center",
+    gap: Literal["small", "xsmall"] = "small",
+    wrap: bool = True,
+) -> DeltaGenerator:
+    """Return a container whose parts stand side by side."""
+    return st.container(key=key, horizontal=True, vertical_alignment=align, gap=gap, wrap=wrap)
+
+
+class ButtonLooks(TypedDict, total=False):
+    """How a button looks and what a press calls: arguments of ``st.button``."""
+
+    type: Literal["primary", "secondary", "tertiary"]
+    icon: str | None
+    help: str | None
+    shortcut: str | None
+    disabled: bool
+    on_click: Callable[..., None]
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+
+
+def button(label: str, *, key: str, **looks: Unpack[ButtonLooks]) -> bool:
+    """Show a button with its label on one line; return whether it was pressed."""
+    return st.button(label, key=key, wrap=False, **looks)
 
 
 def open_rows(name: str, **parameters: str | float | list[str] | None) -> NoReturn:
@@ -353,10 +395,10 @@ def ask_reviewer(
     """
     reviewer = current_reviewer()
     if reviewer is None:
-        show(tag("div", f"Enter your name at the top of the page. {why}", cls="jb-cap"))
+        show_div("jb-cap", f"Enter your name at the top of the page. {why}")
         return None
     if to is not None and not may(reviewer, to):
-        show(tag("div", why_not(to, role_of(reviewer)), cls="jb-cap"))
+        show_div("jb-cap", why_not(to, role_of(reviewer)))
         return None
     return reviewer
 
@@ -423,7 +465,7 @@ def _show_hidden() -> None:
             return
         visible = count_logged(connection)
     words = f"You see {visible:,} of {counted(visible + hidden, 'answer')}. You are to review the others blind."
-    show(tag("div", words, cls="jb-cap"))
+    show_div("jb-cap", words)
 
 
 def change_words(words: str) -> str:

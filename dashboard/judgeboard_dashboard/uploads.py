@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -17,6 +17,7 @@ from judgeboard.people.permissions import role_now, why_not
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import signed_in, store
 from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.window import Wrapper
 
 if TYPE_CHECKING:
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -41,14 +42,11 @@ def expect_upload() -> None:
     _people[context.session_id] = signed_in()
 
 
-class LimitedUploads:
+class LimitedUploads(Wrapper):
     """Refuses an upload before its body is read, if the person may not import or the files would take too much memory.
 
     The memory is free again when a file is deleted or replaced, or when its session ends.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""

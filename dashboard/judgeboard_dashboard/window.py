@@ -18,11 +18,15 @@ def window_width() -> int:
     return int(width) if width.isascii() and width.isdigit() and len(width) < 6 else WIDE
 
 
-class WindowWidth:
-    """Adds a script to the document of the pages: it runs before the session opens, and keeps the width in a cookie."""
+class Wrapper:
+    """An ASGI application that passes requests on to another."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+
+
+class WindowWidth(Wrapper):
+    """Adds a script to the document of the pages: it runs before the session opens, and keeps the width in a cookie."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; if a browser asks for a document, add the script to it."""

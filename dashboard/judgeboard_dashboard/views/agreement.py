@@ -1,14 +1,14 @@
 """The page Agreement: one sentence on whether the judge can be trusted, with its figures."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
-from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from judgeboard.errors import NotFound
-from judgeboard.formats.output import Table, to_json
+from judgeboard.formats.output import to_json
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.measure.agreement import agreement_of, stand_in_test
 from judgeboard.measure.agreement_notes import compared_with
@@ -42,11 +42,14 @@ from judgeboard.store.judge_versions import versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
-from judgeboard.store.verdict_pairs import WhyCounts
+from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.session import (
     as_now,
+    current_query,
+    in_row,
     kept_until_new_rows,
     page,
+    read,
     reading,
     seen,
     stacking_columns,
@@ -65,11 +68,9 @@ from judgeboard_dashboard.widgets.agreement_figures import (
 from judgeboard_dashboard.widgets.differing import CELL, cell_in_address
 from judgeboard_dashboard.widgets.filters import (
     PART_FIELDS,
-    Query,
     choose,
     grade_field,
     part_of_log,
-    query_of,
     table_switch,
     version_field,
 )
@@ -102,24 +103,10 @@ HUMANS: dict[str, Human] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filter row; ``judge_field`` has the field of the judge version, ``query`` has ``counted`` for addresses."""
-
-    judge_field: Any
-    of: Of
-    grade: GradeName
-    counted: CountedGrades
-    query: Query
-    by: By
-
-
 def agreement() -> None:
     """Show the agreement of a judge version with people, or the agreement among people or repeats."""
     follow("agreement", own=FIELDS)
-    with st.container(
-        key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("filters_agreement", align="bottom"):
         with reading() as connection:
             graders = graders_by_name(connection)
             metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
@@ -154,7 +141,6 @@ def agreement() -> None:
         )
         reviewer_id = graders.get(chosen)
         human = HUMANS.get(chosen, "gold")
-        query = {} if chosen == "Everybody" else {"people": [chosen]}
         fields = {name: by for by, name in BY_NAMES.items()} | dict(
             zip(metadata, metadata, strict=True)
         )
@@ -162,27 +148,36 @@ def agreement() -> None:
         st.space("stretch")
         table_switch()
         where, implied_labels = part_of_log(implied_matter=grade == "label" and of != "repeats")
-        query |= {} if implied_labels else {"implied": ["false"]}
         counted = CountedGrades(reviewer_id, human, implied_labels, where)
-        filters = Filters(judge_field, of, grade, counted, query, by)
         report = st.container(width="content")
-        version_id, choice, shown = None, None, None
-        if filters.of == "judge":
-            shown = _judge_and_people(filters)
-            version_id = None if shown.version is None else shown.version.id
+        choice, shown = None, None
+        if of == "judge":
+            with reading() as connection:
+                versions = PairSource(connection, counted).versions(grade)
+            version = version_field(judge_field, versions)
+            id_ = version.id if version else None
+            shown = kept_until_new_rows(
+                log_revision,
+                lambda connection: agreement_page(
+                    PairSource(connection, counted), version_id=id_, grade=grade, by=by
+                ),
+                ("agreement_page", id_, grade, counted, by),
+            )
         else:
-            choice = _choice_of_raters(filters)
+            choice = _choice_of_raters(judge_field, of, grade, counted, by)
         with report:
-            _report_buttons(filters, version_id)
+            _report_buttons(grade, counted, None if shown is None else shown.version)
     if shown is not None:
-        _show_judge(shown, filters)
+        _show_judge(shown)
     elif choice is not None:
         _show_raters(choice)
     else:
         empty("No judge has repeats. Make some: `judgeboard judge --repeats 3`")
 
 
-def _report_buttons(filters: Filters, version_id: int | None) -> None:
+def _report_buttons(
+    grade: GradeName, counted: CountedGrades, version: StoredVersion | None
+) -> None:
     """Show both downloads; a report is made when its button is pressed."""
     with st.popover("Report", icon=":material/download:"):
         for label, ending, mime in (
@@ -191,18 +186,18 @@ def _report_buttons(filters: Filters, version_id: int | None) -> None:
         ):
             st.download_button(
                 label,
-                data=as_now(partial(_report, ending, filters, version_id)),
+                data=as_now(partial(_report, ending, grade, counted, version)),
                 file_name=f"judgeboard-agreement.{ending}",
                 mime=mime,
                 on_click="ignore",
                 key=f"report_{ending}",
                 width="stretch",
             )
-        if version_id is None:
+        if version is None:
             return
         st.download_button(
             "Ratings as CSV",
-            data=as_now(partial(_ratings, filters, version_id)),
+            data=as_now(partial(_ratings, counted.where, version.id)),
             file_name="judgeboard-ratings.csv",
             mime="text/csv",
             on_click="ignore",
@@ -213,7 +208,7 @@ def _report_buttons(filters: Filters, version_id: int | None) -> None:
         )
 
 
-def _ratings(filters: Filters, version_id: int) -> bytes:
+def _ratings(where: RowFilter, version_id: int) -> bytes:
     with reading() as connection:
         known = {RATINGS: ratings_table(scored_version(connection, version_id))}
     file = BytesIO()
@@ -223,15 +218,19 @@ def _ratings(filters: Filters, version_id: int) -> bytes:
         {RATINGS: file},
         format="csv",
         viewer=now.viewer,
-        where=filters.counted.where,
+        where=where,
         known=known,
     )
     return file.getvalue()
 
 
-def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
+def _report(
+    ending: str, grade: GradeName, counted: CountedGrades, version: StoredVersion | None
+) -> bytes:
     with reading() as connection:
-        results = report_results(connection, filters.grade, version_id, filters.counted)
+        results = report_results(
+            connection, grade, None if version is None else version.id, counted
+        )
         page = (
             report_page(results, log_summary(connection, results))
             if ending == "html"
@@ -240,34 +239,16 @@ def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
     return page.encode()
 
 
-def _judge_and_people(filters: Filters) -> AgreementPage:
-    with reading() as connection:
-        version = version_field(
-            filters.judge_field, PairSource(connection, filters.counted).versions(filters.grade)
-        )
-    id_ = version.id if version else None
-    return kept_until_new_rows(
-        log_revision,
-        lambda connection: agreement_page(
-            PairSource(connection, filters.counted),
-            version_id=id_,
-            grade=filters.grade,
-            by=filters.by,
-        ),
-        ("agreement_page", id_, filters.grade, filters.counted, filters.by),
-    )
-
-
-def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
-    if filters.of != "repeats":
-        with filters.judge_field:
+def _choice_of_raters(
+    judge_field: DeltaGenerator, of: Of, grade: GradeName, counted: CountedGrades, by: By
+) -> AgreementChoice | None:
+    if of != "repeats":
+        with judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        return AgreementChoice(
-            filters.of, grade=filters.grade, by=filters.by, counted=filters.counted.of_everybody()
-        )
+        return AgreementChoice(of, grade=grade, by=by, counted=counted.of_everybody())
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
-    with filters.judge_field:
+    with judge_field:
         name = st.selectbox(
             "Judge",
             names,
@@ -276,10 +257,8 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
             placeholder="No repeats",
             disabled=not names,
         )
-    counted = CountedGrades(where=filters.counted.where)
-    return (
-        AgreementChoice("repeats", (name,), grade=filters.grade, counted=counted) if name else None
-    )
+    of_log = CountedGrades(where=counted.where)
+    return AgreementChoice("repeats", (name,), grade=grade, counted=of_log) if name else None
 
 
 def _show_raters(choice: AgreementChoice) -> None:
@@ -306,30 +285,29 @@ def _next_step(result: AgreementResult) -> None:
         )
 
 
-def _show_judge(shown: AgreementPage, filters: Filters) -> None:
-    result, version = shown.result, shown.version
+def _show_judge(shown: AgreementPage) -> None:
+    result, version, counted = shown.result, shown.version, shown.choice.counted
     if version is None:
         empty_page(result.sentence)
         _more_notes(result)
-        with reading() as connection:
-            judged = judging_version(connection)
+        judged = read(judging_version)
         if judged is not None and shown.grade == "label":
             plan_button(key="rate_plan")
         return
     allowed = verdict(result)
     sentence(result.sentence, lead="" if allowed is None else allowed.text)
     _first_caveat(result)
-    if filters.counted.where != RowFilter():
-        caption(filter_sentence(filters.counted.where))
+    if counted.where != RowFilter():
+        caption(filter_sentence(counted.where))
     if result.to_label is not None and not result.to_label.hidden:
         plan_button(key="rate_plan")
     place = cell_in_address(shown.grade)
     with reading() as connection:
-        source = PairSource(connection, filters.counted)
+        source = PairSource(connection, counted)
         differ = disagreement_page(
             source, version.id, shown.grade, cell=place, limit=MOST_DIFFERING
         )
-    figures = AgreementFigures(shown, version, result, differ, place, filters.by)
+    figures = AgreementFigures(shown, version, differ, place)
     if result.n < MIN_PAIRS:
         _more_notes(result)
         _next_step(result)
@@ -342,21 +320,16 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         figures.confusion()
     figures.differing()
     if st.toggle("All figures", key="all", bind="query-params"):
-        _details(figures, filters)
+        _details(figures)
 
 
-def _details(figures: AgreementFigures, filters: Filters) -> None:
+def _details(figures: AgreementFigures) -> None:
     """Show the other caveats and figures, the slices, the judge versions, the flags and the people."""
-    shown = figures.page
+    shown, counted = figures.page, figures.page.choice.counted
     details = kept_until_new_rows(
         log_revision,
-        lambda connection: agreement_details(PairSource(connection, filters.counted), shown),
-        (
-            "agreement_details",
-            None if shown.version is None else shown.version.id,
-            shown.grade,
-            filters.counted,
-        ),
+        lambda connection: agreement_details(PairSource(connection, counted), shown),
+        ("agreement_details", figures.version.id, shown.grade, counted),
     )
     _more_notes(figures.result)
     left, right = stacking_columns("parts", [1, 1])
@@ -369,7 +342,7 @@ def _details(figures: AgreementFigures, filters: Filters) -> None:
             figures.over_time(details)
     left, right = stacking_columns("versions", [1.65, 1])
     with left:
-        _versions(details.same_answers, filters)
+        _versions(details.same_answers)
     with right:
         _worth_of_flags()
     figures.missed()
@@ -386,7 +359,7 @@ def _details(figures: AgreementFigures, filters: Filters) -> None:
             key="figures",
             most=len(rows.rows),
             under=("The CSV file also contains the figures of every slice.",),
-            csv=lambda: _file_with_slices(figures.page.choice),
+            csv=lambda: figures_file([read(agreement_of, shown.choice)]),
         )
         if alone:
             caption(f"{answers_words(figures.result.n, None)}:")
@@ -406,7 +379,15 @@ def _details(figures: AgreementFigures, filters: Filters) -> None:
     with right:
         if shown.grade == "label":
             figures.over_time(details)
-        _single_people(figures, details.differing)
+        heading(TITLES["alt_test"])
+        epsilon = epsilon_field()
+        with reading() as connection:
+            test = stand_in_test(connection, figures.version, shown.grade, epsilon, counted)
+            people = {name: id_ for id_, name in reviewer_names(connection).items()}
+        allowed, version_id = reliance_of(figures.result), figures.version.id
+        stand_in(test, allowed, version_id, shown.grade, people, counted)
+        anchoring = figures.result.part("anchoring")
+        after_they_saw(anchoring, details.differing, version_id, counted.where)
         _notices_of_readers(figures)
 
 
@@ -420,7 +401,7 @@ def _more_notes(result: AgreementResult) -> None:
     caption(*result.caveats[1:], *result.next, left_out_sentence(result.about.left_out))
 
 
-def _versions(same: Result, filters: Filters) -> None:
+def _versions(same: Result) -> None:
     if not same.rows:
         heading("Judge versions")
         caption(
@@ -431,7 +412,7 @@ def _versions(same: Result, filters: Filters) -> None:
     of_all = any(row.figure == "answers" for row in same.rows)
     table(
         versions_table(same),
-        [_this_page(each, filters) for each in same.slices],
+        [Rows("agreement", {**current_query(), "version": each}) for each in same.slices],
         key="versions",
         under=(
             "Click a row to see that version.",
@@ -440,17 +421,6 @@ def _versions(same: Result, filters: Filters) -> None:
         ),
         csv=figures_file([same]),
     )
-
-
-def _this_page(title: str, filters: Filters) -> Rows:
-    query: dict[str, str | list[str]] = {
-        "version": title,
-        **filters.query,
-        **query_of(filters.counted.where),
-    }
-    if filters.grade != "label":
-        query["grade"] = filters.grade.capitalize()
-    return Rows("agreement", query)
 
 
 def _worth_of_flags() -> None:
@@ -474,22 +444,6 @@ def _worth_of_flags() -> None:
             else f"According to people, about {one_in(bad)} of the answers that no rule flagged are bad.",
         ),
     )
-
-
-def _file_with_slices(choice: AgreementChoice) -> Table:
-    with reading() as connection:
-        return figures_file([agreement_of(connection, choice)])
-
-
-def _single_people(figures: AgreementFigures, differing: WhyCounts | None) -> None:
-    heading(TITLES["alt_test"])
-    epsilon = epsilon_field()
-    version, grade, counted = figures.version, figures.page.grade, figures.page.choice.counted
-    with reading() as connection:
-        test = stand_in_test(connection, version, grade, epsilon, counted)
-        people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, reliance_of(figures.result), version.id, grade, people, counted)
-    after_they_saw(figures.result.part("anchoring"), differing, version.id, counted.where)
 
 
 def _notices_of_readers(figures: AgreementFigures) -> None:

@@ -29,6 +29,7 @@ from judgeboard.store.tables import AlertDelivery, AlertEvent, AlertRule
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
     page,
     reading,
     saving,
@@ -38,7 +39,15 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot, table
-from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    capital,
+    caption,
+    heading,
+    rule_words,
+    sentence,
+    when,
+    when_known,
+)
 
 MOST = 50
 EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
@@ -66,9 +75,7 @@ def _rule_columns(*, has_worker: bool) -> Columns[AlertRule]:
         Column("To", width=270): lambda rule: ", ".join(rule.destinations),
         Column("Reminder", width=90): reminder_words,
         Column("Quiet hours", width=190): lambda rule: rule.quiet,
-        Column("Evaluated", width=120): lambda rule: (
-            when(rule.evaluated_at) if rule.evaluated_at else None
-        ),
+        Column("Evaluated", width=120): lambda rule: when_known(rule.evaluated_at),
     }
 
 
@@ -173,7 +180,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             "Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin"
         )
     usable = bool(name.strip() and to.strip()) and has_threshold
-    if st.button("Add rule", key="alert_add", type="primary", disabled=not usable, wrap=False):
+    if button("Add rule", key="alert_add", type="primary", disabled=not usable):
         with saving():
             written = WrittenRule(
                 name=name,

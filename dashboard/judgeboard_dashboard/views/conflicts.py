@@ -23,7 +23,7 @@ from judgeboard.store.reviews import Review, comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import load_rubric_scores
-from judgeboard_dashboard.evidence import Html, join, show, tag
+from judgeboard_dashboard.evidence import Html, join, show, show_div, tag
 from judgeboard_dashboard.review.actions import STORED_SIDES, ConflictActions, conflict_rows
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
@@ -50,7 +50,7 @@ from judgeboard_dashboard.review.signals import (
 )
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import undo_review
-from judgeboard_dashboard.session import ask_reviewer, page, reading, store
+from judgeboard_dashboard.session import ask_reviewer, in_row, page, read, reading, store
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import follow, number_in_address, start_button
 from judgeboard_dashboard.widgets.tables import one_line, table
@@ -92,21 +92,13 @@ def conflicts() -> None:
         session = review_session()
         take_input(session)
         if session.adjudicated:
-            with st.container(
-                key="conflicts_adjudicated",
-                horizontal=True,
-                vertical_alignment="center",
-                gap="small",
-            ):
+            with in_row("conflicts_adjudicated"):
                 if session.message:
-                    show(
-                        tag("div", session.message, cls="jb-note" if session.refused else "jb-say")
-                    )
+                    show_div("jb-note" if session.refused else "jb-say", session.message)
                 undo = partial(undo_review, store(), session, reviewer, queue=queue)
                 undo_choice(session.adjudicated[-1], undo)(quiet=True)
         to_adjudicate = _open_conflicts(queue)
-    with reading() as connection:
-        own = own_conflicts(connection, reviewer.id, limit=MOST)
+    own = read(own_conflicts, reviewer.id, limit=MOST)
     listed = {line.item.item_id for line in to_adjudicate}
     lines = tuple(line for line in own.lines if line.item.item_id not in listed)
     if lines:
@@ -123,8 +115,7 @@ def conflicts() -> None:
 
 
 def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
-    with reading() as connection:
-        conflicts = open_conflicts(connection, queue, limit=MOST)
+    conflicts = read(open_conflicts, queue, limit=MOST)
     where = f" in “{queue}”" if queue else ""
     if not conflicts.lines:
         empty_page(
@@ -135,9 +126,7 @@ def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
         return ()
     n = len(conflicts.lines)
     more = "More than " if conflicts.next is not None else ""
-    with st.container(
-        key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
+    with in_row("conflicts_top", wrap=False):
         sentence(f"{more}{count(n, 'open conflict')}{where}.")
         start_button(
             "Start", conflict_rows(queue, conflicts.lines[0].item.item_id), key="conflicts_start"
@@ -227,8 +216,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
                 conflict.queue, required=False
             )
             actions.draft.schema = schema
-        with reading() as connection:
-            comments = comments_on(connection, item.response_id, reviewer.id)
+        comments = read(comments_on, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
             reasons, signals = signals_pane(

@@ -20,7 +20,7 @@ from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
-from judgeboard_dashboard.evidence import Html, join, show, tag
+from judgeboard_dashboard.evidence import Html, join, show, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions
 from judgeboard_dashboard.review.again import again_section
@@ -72,7 +72,15 @@ from judgeboard_dashboard.review.signals import (
 )
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue, undo_review
-from judgeboard_dashboard.session import current_reviewer, open_rows, page, reading, store
+from judgeboard_dashboard.session import (
+    current_reviewer,
+    in_row,
+    open_rows,
+    page,
+    read,
+    reading,
+    store,
+)
 from judgeboard_dashboard.widgets.filters import filter_in_address
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.keys import Turn
@@ -381,8 +389,7 @@ def _implies(reviewer: Reviewer | None, rules: Collection[str]) -> bool | None:
     """Return whether decisions on flags of these rules imply a label; None if the reviewer must be asked first."""
     if reviewer is None:
         return False
-    with reading() as connection:
-        implying, asked = implying_rules(connection, reviewer.id)
+    implying, asked = read(implying_rules, reviewer.id)
     implies = not set(implying).isdisjoint(rules)
     return None if asked and implies else implies
 
@@ -418,7 +425,7 @@ def _set_address(goal: Rows) -> None:
 
 def _show_message(session: ReviewSession) -> None:
     if session.message:
-        show(tag("div", session.message, cls="jb-note" if session.refused else "jb-say"))
+        show_div("jb-note" if session.refused else "jb-say", session.message)
 
 
 def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) -> None:
@@ -433,8 +440,8 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
             else "No open flag matches this filter."
         )
         more = f"{count(others, 'other answer')} {'has' if others == 1 else 'have'} open flags."
-        show(tag("div", f"{start} {more}", cls="jb-empty"))
-    with st.container(horizontal=True, gap="small"):
+        show_div("jb-empty", f"{start} {more}")
+    with in_row():
         if others and st.button(
             "To the queue", key="end_to_queue", shortcut="Enter", type="primary"
         ):
@@ -656,7 +663,7 @@ def _show_feedback(work: QueueSession) -> None:
             work.feedback
             or "Training. The gold label of each item is shown here after your review."
         )
-        show(tag("div", words, cls="jb-note jb-training", role="status"))
+        show_div("jb-note jb-training", words, role="status")
 
 
 def _queue_end(work: QueueSession, session: ReviewSession) -> None:
@@ -667,14 +674,13 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     if work.closed:
         sentence = f"{capital(work.closed)}."
     else:
-        with reading() as connection:
-            nothing = nothing_left(connection, work.queue, work.reviewer.id)
+        nothing = read(nothing_left, work.queue, work.reviewer.id)
         if nothing is not None:
             reason, skipped = nothing.note.text, nothing.skipped
-    show(tag("div", tag("div", sentence), tag("div", reason) if reason else None, cls="jb-empty"))
+    show_div("jb-empty", tag("div", sentence), tag("div", reason) if reason else None)
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate
-    with st.container(horizontal=True, gap="small"):
+    with in_row():
         if planned and st.button(
             "Share of bad answers", key="end_to_rate", icon=":material/percent:", **main
         ):

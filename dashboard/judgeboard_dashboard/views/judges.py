@@ -18,13 +18,8 @@ from judgeboard.measure.notes import paragraph
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
-from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import (
-    page,
-    reading,
-    stacking_columns,
-    store,
-)
+from judgeboard_dashboard.evidence import show_div, tag
+from judgeboard_dashboard.session import in_row, page, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -61,9 +56,7 @@ def judges() -> None:
         if not versions:
             empty_page(*EMPTY)
             return
-        with st.container(
-            key="filters_judges", horizontal=True, vertical_alignment="bottom", gap="small"
-        ):
+        with in_row("filters_judges", align="bottom"):
             place = st.container(width=260)
             st.space("stretch")
             table_switch()
@@ -111,13 +104,10 @@ def _checks(health: HealthPage) -> None:
                     tag("span", figure_, cls="jb-figure") if figure_ else None,
                     cls="jb-check-head",
                 )
-                show(
-                    tag(
-                        "div",
-                        head,
-                        tag("div", commands(check.sentence), cls="jb-said"),
-                        cls=MARKS.get(check.state, "jb-check") if check.applies else "jb-check",
-                    )
+                show_div(
+                    MARKS.get(check.state, "jb-check") if check.applies else "jb-check",
+                    head,
+                    tag("div", commands(check.sentence), cls="jb-said"),
                 )
                 if command and check.command and check.state is not State.OK:
                     command_block(check.command)
@@ -162,7 +152,7 @@ def _scores(health: HealthPage) -> None:
         targets,
         key=f"levels_{health.record.version.id}_{names.index(name)}",
         says=f"Number of answers per level of {name} by {health.record.version.title}",
-        under=("Click a level to list its answers.",)
+        drawn=("Click a level to list its answers.",)
         if name in {"groundedness", "quality"}
         else (),
     )

@@ -24,9 +24,10 @@ from judgeboard.store.response_pages import response_facets
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
     current_reviewer,
     page,
-    reading,
+    read,
     saving,
     seen,
     stacking_columns,
@@ -116,7 +117,7 @@ def _change_judge(line: RuleProgress, reviewer: Reviewer) -> None:
         "rule does not judge them again. Its name, filter, sampling rate and limits stay."
     )
     key = f"judging_set_{name}"
-    if st.button("Save judge", key=key, type="primary", disabled=not chosen.agreed, wrap=False):
+    if button("Save judge", key=key, type="primary", disabled=not chosen.agreed):
         with saving():
             set_judge(store(), name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
             [changed] = rule_progress(seen(), name=name)
@@ -131,8 +132,7 @@ def _judge_fields(key: str, line: RuleProgress | None = None) -> ChosenJudge:
     """Show the fields for a stored judge version, first that of a rule, or another model of it."""
     specs = judge_specs()
     if line is not None:
-        with reading() as connection:
-            own = rule_spec(connection, line.rule)
+        own = read(rule_spec, line.rule)
         specs = ({} if own is None else {f"{line.version.title}, as now": own}) | specs
     judge = st.selectbox("Judge", list(specs), key=f"{key}_judge")
     spec = specs[judge]
@@ -158,8 +158,7 @@ def _form() -> None:
     reviewer = ask_reviewer("Your name is stored with the rule.", to=Action.KEEP_JUDGING_RULES)
     if reviewer is None:
         return
-    with reading() as connection:
-        facets = response_facets(connection)
+    facets = read(response_facets)
     if is_added:
         # The next rule has another name, and the judge's own model.
         st.session_state["judging_name"] = st.session_state["judging_model"] = ""
@@ -190,7 +189,7 @@ def _form() -> None:
             "Also judge the answers that are stored already", key="judging_existing"
         )
     usable = bool(name.strip()) and chosen.agreed
-    if st.button("Add rule", key="judging_add", type="primary", disabled=not usable, wrap=False):
+    if button("Add rule", key="judging_add", type="primary", disabled=not usable):
         with saving():
             added = add_rule(
                 store(),

@@ -2,17 +2,15 @@
 
 from dataclasses import fields
 
-import streamlit as st
-
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets, queue_page
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div, tag
 from judgeboard_dashboard.review.queues import your_queues
-from judgeboard_dashboard.session import current_reviewer, page, reading
+from judgeboard_dashboard.session import ButtonLooks, current_reviewer, in_row, page, reading
 from judgeboard_dashboard.widgets.bulk import (
     Selectable,
     bulk_outcome,
@@ -30,7 +28,6 @@ from judgeboard_dashboard.widgets.filters import (
 )
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.navigation import (
-    ButtonLooks,
     Rows,
     filter_buttons,
     follow,
@@ -112,12 +109,12 @@ def open_flags() -> None:
             if not has_queues:
                 no_open_flags()
         else:
-            show(tag("div", "No answer with an open flag matches.", cls="jb-empty"))
+            show_div("jb-empty", "No answer with an open flag matches.")
         return
     which = "" if chosen.where == RowFilter() else f" in {filter_sentence(chosen.where)}"
-    with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
+    with in_row("queue_start"):
         words = f" with open flags{which} · {SORTS[chosen.sort]}"
-        show(tag("div", tag("b", count(flags.total, "answer")), words, cls="jb-say jb-line"))
+        show_div("jb-say jb-line", tag("b", count(flags.total, "answer")), words)
         looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button(
             "Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks

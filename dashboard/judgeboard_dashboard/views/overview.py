@@ -36,7 +36,6 @@ from judgeboard.reports.lead_questions import (
     trust_note,
     unusable_note,
 )
-from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.open_flags import answers_done_by, open_counts
@@ -45,25 +44,27 @@ from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import shortened
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.review.queues import start_preset, start_reviewing, your_queues
 from judgeboard_dashboard.session import (
+    button,
     change_words,
     current_reviewer,
+    in_row,
     page,
+    read,
     reading,
     stacking_columns,
 )
-from judgeboard_dashboard.widgets.filters import as_tables, query_of, table_switch
+from judgeboard_dashboard.widgets.filters import query_of, table_switch
 from judgeboard_dashboard.widgets.first_steps import first_steps
 from judgeboard_dashboard.widgets.log_figures import (
+    agreement_on_label,
     bad_share,
     corrected_shares,
-    judge_agreement,
     kept_trend,
     latest_news,
-    people_agreement,
     signals,
 )
 from judgeboard_dashboard.widgets.navigation import (
@@ -122,13 +123,13 @@ def overview() -> None:
     with reading() as connection:
         failed = failures(connection, now)
         version, time = judging_version(connection), review_time(connection)
-    state = None if first_steps() else _state(reviewer)
+    state = None
+    if not first_steps():
+        state = read(overview_of, None if reviewer is None else reviewer.id, now.date())
     if state is None or state.judge is None:
         _failures(failed)
         return
-    with st.container(
-        key="overview_head", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_row("overview_head"):
         heading("What changed")
         table_switch()
     changed = st.container(key="news", gap="small")
@@ -151,7 +152,7 @@ def overview() -> None:
         _by_type(rate, time)
     judge = None
     with suppress(NotFound):  # no judge has a verdict on a graded answer
-        judge = judge_agreement()
+        judge = agreement_on_label("judge")
     with second:
         _trust(judge, rate, time)
     with third:
@@ -165,11 +166,6 @@ def overview() -> None:
         _worse(state, shares, nothing_failed=not failed)
     with fifth:
         _signals()
-
-
-def _state(reviewer: Reviewer | None) -> Overview:
-    with reading() as connection:
-        return overview_of(connection, None if reviewer is None else reviewer.id, utc_now().date())
 
 
 def _news(shares: CorrectedTrend) -> None:
@@ -205,17 +201,14 @@ def _news(shares: CorrectedTrend) -> None:
             heading("What else changed in these answers at that time")
             show_rows(latest.table(*COINCIDENCES), key="news_coincidences")
             caption(*latest.caveats)
-    with st.container(
-        key="news_actions", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_row("news_actions"):
         open_button(
             "Open the answers since then",
             responses(where),
             key="news_answers",
             icon=":material/article:",
         )
-        with reading() as connection:
-            answers = count_logged(connection, where)
+        answers = read(count_logged, where)
         filter_buttons("news", "match", query_of(where), answers)
         open_button(
             "Open the trend",
@@ -231,8 +224,11 @@ def _by_type(rate: Rate, time: ReviewTime | None) -> None:
     if (of_judge := judge_share_note(rate)) is not None:
         sentence(of_judge.text)
     _plan(rate, time, key="rate_plan")
-    types = _ranked(rate) if rate.share.value is not None and len(rate.slices) > 1 else []
-    if types:
+    shares = {name: rate.figure(FIGURE, name).value for name in rate.slices}
+    # The query types with the largest shares; those without a share are left out.
+    known = {name: share for name, share in shares.items() if share is not None}
+    types = sorted(known, key=lambda name: (-known[name], name))[:MOST_TYPES]
+    if types and rate.share.value is not None and len(rate.slices) > 1:
         heading("By query type, over the whole time")
         lines = [("All", rate.share), *((name, rate.figure(FIGURE, name)) for name in types)]
         left_out = len(rate.slices) - len(types)
@@ -249,32 +245,14 @@ def _by_type(rate: Rate, time: ReviewTime | None) -> None:
         )
 
 
-def _ranked(rate: Rate) -> list[str]:
-    """Return the query types with the largest shares of bad answers; those without a share are left out."""
-    shares = {name: rate.figure(FIGURE, name).value for name in rate.slices}
-    return sorted(
-        (name for name in shares if shares[name] is not None),
-        key=lambda name: (-(shares[name] or 0), name),
-    )[:MOST_TYPES]
-
-
 def _trend_picture(change: CorrectedTrend | Trend) -> None:
     from judgeboard_dashboard.widgets.charts import trend as trend_charts  # slow to import
 
     if isinstance(change, CorrectedTrend):
-        whole = change.panels[:1]
-        if as_tables():
-            trend_charts.show_points(
-                corrected_table(change, whole), whole, key="overview_corrected"
-            )
-        else:
-            trend_charts.corrected_charts(change, whole, TALL)
-    elif as_tables():
-        trend_charts.show_points(
-            trend_table(change, change.panels[:1]), change.panels[:1], key="overview_trend_table"
-        )
+        trend_charts.show_corrected(change, change.panels[:1], TALL)
     else:
-        trend_charts.trend_panels(change, change.panels[:1], change.panels[:1], TALL)
+        whole = change.panels[:1]
+        trend_charts.show_trend(change, whole, whole, TALL)
 
 
 def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
@@ -282,10 +260,8 @@ def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
     need = rate.to_label
     if need is None or need.hidden:
         return False
-    with st.container(
-        key=f"{key}_missing", horizontal=True, vertical_alignment="center", gap="small"
-    ):
-        show(tag("div", labels_note(need.labels, time).text, cls="jb-say"), width="content")
+    with in_row(f"{key}_missing"):
+        show_div("jb-say", labels_note(need.labels, time).text, width="content")
         plan_button(key=key)
     return True
 
@@ -293,7 +269,7 @@ def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
 def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -> None:
     """Show how far judge and people agree, beside the agreement of people with each other."""
     heading("2. Can this judge be trusted?")
-    people = people_agreement()
+    people = agreement_on_label("people")
     if judge is None:
         sentence(f"{NO_PAIRS} {people.sentence}")
     else:
@@ -321,7 +297,16 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
         if _plan(rate, time, key="trust_plan"):
             return
     elif (overlap := overlap_note(people, time)) is not None:
-        _overlap(overlap.text)
+        # Show how many answers need a second reviewer, and the button that starts a queue of them.
+        with in_row("overlap_missing"):
+            show_div("jb-say", overlap.text, width="content")
+            if permitted(Action.MAKE_QUEUES):
+                button(
+                    "New queue for two reviewers",
+                    key="overlap_queue",
+                    icon=":material/group_add:",
+                    on_click=_start_overlap,
+                )
         return
     open_button(
         "Open agreement",
@@ -329,22 +314,6 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
         key="overview_agreement_open",
         icon=":material/handshake:",
     )
-
-
-def _overlap(missing: str) -> None:
-    """Show how many answers need a second reviewer, and the button that starts a queue of them."""
-    with st.container(
-        key="overlap_missing", horizontal=True, vertical_alignment="center", gap="small"
-    ):
-        show(tag("div", missing, cls="jb-say"), width="content")
-        if permitted(Action.MAKE_QUEUES):
-            st.button(
-                "New queue for two reviewers",
-                key="overlap_queue",
-                icon=":material/group_add:",
-                on_click=_start_overlap,
-                wrap=False,
-            )
 
 
 def _start_overlap() -> None:
@@ -417,9 +386,12 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
     left_out = (
         f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
     )
-    words = " ".join(
-        filter(None, (takes, decided_words(state, named=reviewer is not None), left_out))
-    )
+    today, pace = state.today, pace_note(state)
+    decided = "No decisions yet today."
+    if today.decided:
+        yours = "" if reviewer is None else f", {today.decided_by_me:,} of them yours"
+        decided = f"{count(today.decided, 'decision')} today{yours}."
+    words = " ".join(filter(None, (takes, decided, None if pace is None else pace.text, left_out)))
     sentence(words, lead=f"Open flags on {count(state.today.open_answers, 'answer')}.")
     if has_queues and left > 0:
         start_button(
@@ -433,8 +405,7 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
 
 def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> None:
     """Show the changes that no open alarm names, and the judge's unusable replies; if all is well, say so."""
-    with reading() as connection:
-        alarms = open_alarms(connection)
+    alarms = read(open_alarms)
     changes = [each for each in further_changes(shares, alarms) if change_words(each)]
     for place, change in enumerate(changes):
         _problem("Change.", change, "Open the trend", TREND, key=f"change_{place}")
@@ -468,9 +439,7 @@ def _failures(failed: Sequence[Failure]) -> None:
 
 
 def _problem(lead: str, words: str, label: str, target: Rows | None, *, key: str) -> None:
-    with st.container(
-        key=f"problem_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
+    with in_row(f"problem_{key}", wrap=False):
         note(words, lead=lead)
         if target is not None:
             open_button(label, target, key=f"{key}_open")
@@ -568,19 +537,9 @@ def _signals() -> None:
         says="Answers by the signals of judge and user",
         under=(
             "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it.",
-            "Click a cell to open its answers.",
         ),
+        drawn=("Click a cell to open its answers.",),
     )
-
-
-def decided_words(state: Overview, *, named: bool) -> str:
-    """Return "118 decisions today, 37 of them yours. At this week's pace the queue is empty on Thursday."."""
-    words = "No decisions yet today."
-    if state.today.decided:
-        yours = f", {state.today.decided_by_me:,} of them yours" if named else ""
-        words = f"{count(state.today.decided, 'decision')} today{yours}."
-    pace = pace_note(state)
-    return words if pace is None else f"{words} {pace.text}"
 
 
 with page():

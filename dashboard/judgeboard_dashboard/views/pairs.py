@@ -27,11 +27,18 @@ from judgeboard.store.comparisons import (
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.store.preferences import CurrentPreference, load_preferences, side_of
 from judgeboard.store.queues import PAIRS
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.review.texts import comparison_words, pair_block
-from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, page, reading
+from judgeboard_dashboard.session import (
+    current_reviewer,
+    in_row,
+    kept_until_new_rows,
+    page,
+    read,
+    reading,
+)
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import (
@@ -84,11 +91,8 @@ def pairs() -> None:
 
 
 def _list() -> None:
-    with reading() as connection:
-        versions = versions_that_compared(connection)
-    with st.container(
-        key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    versions = read(versions_that_compared)
+    with in_row("filters_pairs", align="bottom"):
         version = version_field(st.container(width=230), versions, empty="None compared yet")
         pairs = kept_until_new_rows(
             last_rows,
@@ -97,8 +101,7 @@ def _list() -> None:
         )
         aspect, listed, types = _fields(pairs.compared)
     total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)
-    with reading() as connection:
-        heads = pair_heads(connection, [line.pair_id for line in lines[:MOST_LINES]])
+    heads = read(pair_heads, [line.pair_id for line in lines[:MOST_LINES]])
     has_queues = your_queues(current_reviewer(), PAIRS)
     if not total:
         if (
@@ -107,9 +110,7 @@ def _list() -> None:
             empty_page(PURPOSE, "No pairs yet.", IMPORT, command=COMPARE)
         return
     _figures(pairs, aspect, total)
-    with st.container(
-        key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
+    with in_row("pair_list_head", wrap=False):
         heading(f"{LISTED[listed]}: {len(lines):,} of {count(total, 'pair')}")
         if lines and permitted(Action.MAKE_QUEUES):
             ids = [heads[line.pair_id].external_id for line in lines[:MOST_QUEUED]]
@@ -185,13 +186,10 @@ def _pair(pair_id: int) -> None:
         for each in preferences
     ]
     for label, lines in (("Judges", judges), ("People", people)):
-        show(
-            tag(
-                "div",
-                tag("div", label, cls="jb-label"),
-                *(lines or [tag("div", "None yet.", cls="jb-cap")]),
-                cls="jb-one",
-            )
+        show_div(
+            "jb-one",
+            tag("div", label, cls="jb-label"),
+            *(lines or [tag("div", "None yet.", cls="jb-cap")]),
         )
 
 

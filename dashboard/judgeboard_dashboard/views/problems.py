@@ -38,12 +38,15 @@ from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.tables import Issue
 from judgeboard.text import day_words
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
+    in_row,
     page,
+    read,
     reading,
     saving,
     stacking_columns,
@@ -109,10 +112,27 @@ def problems() -> None:
     number = number_in_address("issue", "issue")
     if st.query_params.get("new"):
         demand(Action.KEEP_ISSUES)
-        _new_issue()
-    elif number is not None:
+        # Show the filter for the answers of a new issue, and the issue.
         with reading() as connection:
-            issue = get_issue(connection, number)
+            choices = replace(
+                Choices.of_answers(response_facets(connection), metadata_fields(connection)),
+                failure_modes=tuple(list_modes(connection)),
+            )
+        more = ("failure_mode", "judge", *MORE_PARTS, "score", "days")
+        chosen = filter_row(PAGE, choices, more=more, own={"new": "1"})
+        write_address(PAGE, chosen.query)
+        if chosen.where == RowFilter():
+            heading("New issue")
+            sentence(
+                "Choose the answers with this problem first: a text, a rule, a query type, or one of More filters."
+            )
+            st.button(
+                "All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear
+            )
+        else:
+            _issue(Issue(title="", filter=issue_filter(chosen.where)))
+    elif number is not None:
+        issue = read(get_issue, number)
         _issue(issue)
     else:
         _all()
@@ -121,13 +141,8 @@ def problems() -> None:
 def _all() -> None:
     """Show the issues and the counts of failure modes; leads also edit the list of failure modes."""
     if permitted(Action.KEEP_ISSUES):
-        st.button(
-            "New issue",
-            key="issues_new",
-            icon=":material/add:",
-            on_click=go,
-            kwargs={"new": "1"},
-            wrap=False,
+        button(
+            "New issue", key="issues_new", icon=":material/add:", on_click=go, kwargs={"new": "1"}
         )
     with reading() as connection:
         measured = [
@@ -233,33 +248,12 @@ def _mode_list() -> None:
         caption(f"Frequent phrases in notes that have no failure mode: {frequent}.")
 
 
-def _new_issue() -> None:
-    """Show the filter for the answers of a new issue, and the issue."""
-    with reading() as connection:
-        choices = replace(
-            Choices.of_answers(response_facets(connection), metadata_fields(connection)),
-            failure_modes=tuple(list_modes(connection)),
-        )
-    more = ("failure_mode", "judge", *MORE_PARTS, "score", "days")
-    chosen = filter_row(PAGE, choices, more=more, own={"new": "1"})
-    write_address(PAGE, chosen.query)
-    if chosen.where == RowFilter():
-        heading("New issue")
-        sentence(
-            "Choose the answers with this problem first: a text, a rule, a query type, or one of More filters."
-        )
-        st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
-    else:
-        _issue(Issue(title="", filter=issue_filter(chosen.where)))
-
-
 def _issue(issue: Issue) -> None:
     """Show a stored or new issue, and its form."""
-    with reading() as connection:
-        figures = measure_issue(connection, issue)
-    with st.container(key="issue_top", horizontal=True, vertical_alignment="center", gap="small"):
+    figures = read(measure_issue, issue)
+    with in_row("issue_top"):
         name = f"{issue.number}: {issue.title}" if issue.number else "New issue"
-        show(tag("div", tag("b", name), cls="jb-say jb-line"))
+        show_div("jb-say jb-line", tag("b", name))
         label = f"Open {count(figures.answers, 'answer')}"
         open_button(label, responses(issue.filter), key="issue_answers", icon=":material/article:")
         st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
@@ -322,12 +316,7 @@ def _form(issue: Issue) -> None:
             "First day with the fix (UTC)", fixed_on, key=f"{key}_day", format="YYYY-MM-DD"
         )
         changed = changed.changed(fixed_day=as_day(day))
-    if st.button(
-        "Save changes" if issue.number else "Open issue",
-        key="issue_save",
-        type="primary",
-        wrap=False,
-    ):
+    if button("Save changes" if issue.number else "Open issue", key="issue_save", type="primary"):
         with saving():
             saved = save_issue(store(), changed, by=reviewer)
             st.query_params.from_dict({"issue": str(saved.number)})

@@ -5,7 +5,7 @@ import time
 import streamlit as st
 
 from judgeboard.domain import Action, ResponseKind, Status
-from judgeboard.errors import JudgeboardError, NotFound
+from judgeboard.errors import NotFound
 from judgeboard.people.permissions import may
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs
 from judgeboard.store.filters import RowFilter
@@ -13,14 +13,17 @@ from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.runs import AskMode
 from judgeboard.text import money
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
     current_reviewer,
+    in_row,
     page,
     problem,
     reading,
+    saving,
     stacking_columns,
     store,
 )
@@ -159,26 +162,20 @@ def _panel(job: JobProgress) -> None:
     )
     name = "New job" if job.run_id is None else f"Run {job.run_id}"
     with st.container(border=True, key="job_panel"):
-        with st.container(
-            key="job_head", horizontal=True, vertical_alignment="center", gap="small"
-        ):
+        with in_row("job_head"):
             requested = f" · {about} · requested by {job.actor}, {requested_at}"
-            show(tag("div", tag("b", name), requested, cls="jb-say jb-line"))
+            show_div("jb-say jb-line", tag("b", name), requested)
             person = current_reviewer()
             own = person is not None and person.name == job.actor
             may_cancel = person is None or may(
                 person, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS
             )
-            if may_cancel and not job.finished and job.state != "stopping":
-                st.button(
-                    "Cancel job",
-                    key="job_cancel",
-                    type="tertiary",
-                    icon=":material/stop_circle:",
-                    on_click=_cancel,
-                    args=(job.id,),
-                    wrap=False,
-                )
+            stoppable = may_cancel and not job.finished and job.state != "stopping"
+            if stoppable and button(
+                "Cancel job", key="job_cancel", type="tertiary", icon=":material/stop_circle:"
+            ):
+                with saving("Not cancelled"):
+                    cancel_job(store(), job.id, person or "somebody")
         now = time.monotonic()
         first = first_seen(f"{job.id}_{job.state}", job.asked, now)
         st.progress(
@@ -190,21 +187,10 @@ def _panel(job: JobProgress) -> None:
         parts = [
             tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()
         ]
-        show(tag("div", *parts, tag("span", sum_words(job), cls="jb-cap"), cls="jb-tally"))
-        show(
-            tag(
-                "div",
-                commands(state_words(job)),
-                cls="jb-mut" if job.state in {"running", "done"} else "jb-note",
-            )
+        show_div("jb-tally", *parts, tag("span", sum_words(job), cls="jb-cap"))
+        show_div(
+            "jb-mut" if job.state in {"running", "done"} else "jb-note", commands(state_words(job))
         )
-
-
-def _cancel(job_id: str) -> None:
-    try:
-        cancel_job(store(), job_id, current_reviewer() or "somebody")
-    except JudgeboardError as error:
-        problem(str(error))
 
 
 def _judge_words(job: JobProgress) -> str:

@@ -24,8 +24,8 @@ from judgeboard.store.response_pages import (
     response_list,
     response_page,
 )
-from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.session import current_query, page, problem, reading
+from judgeboard_dashboard.evidence import as_label, show_div, tag
+from judgeboard_dashboard.session import current_query, in_row, page, problem, reading
 from judgeboard_dashboard.widgets.bulk import (
     Selectable,
     bulk_outcome,
@@ -157,7 +157,7 @@ def responses() -> None:
         values = metadata_of(connection, [line.response_id for line in answers.lines], columns)
     if cell is not None:
         rest = {name: values for name, values in filters.query.items() if name not in cell.query}
-        with st.container(key="chips_cell", horizontal=True, gap="xsmall"):
+        with in_row("chips_cell", gap="xsmall"):
             label = f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')}"
             chip(label, st.query_params.from_dict, rest, key="responses_cell")
     write_address("responses", filters.query)
@@ -169,10 +169,8 @@ def responses() -> None:
         return
     words = f" · {filters.words}" if filters.words else ""
     words += f" · {order.words}{', only answers that have one' if order.name in HEADERS['Groundedness'] else ''}"
-    with st.container(
-        key="responses_start", horizontal=True, vertical_alignment="center", gap="small"
-    ):
-        show(tag("div", tag("b", count(answers.total, "answer")), words, cls="jb-say jb-line"))
+    with in_row("responses_start"):
+        show_div("jb-say jb-line", tag("b", count(answers.total, "answer")), words)
         if known:
             with st.popover("Columns", icon=":material/view_column:"):
                 shown = [each.field for each in known]

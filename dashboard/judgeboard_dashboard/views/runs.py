@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-import streamlit as st
-
 from judgeboard.domain import Action, RunState
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure import notes
@@ -24,7 +22,7 @@ from judgeboard.store.runs import (
 from judgeboard.store.tables import Run
 from judgeboard.text import money
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import page, reading, store
+from judgeboard_dashboard.session import in_row, page, read, reading, store
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.long_work import SILENT
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
@@ -132,8 +130,7 @@ def runs() -> None:
     _problems(chosen)
     # Show what the calls of the last quarter cost, by purpose and judge version.
     heading("Cost")
-    with reading() as connection:
-        shown = costs(connection, utc_now())
+    shown = read(costs, utc_now())
     sentence(notes.paragraph(costs_notes(shown)))
     if shown.lines:
         under = (
@@ -173,9 +170,7 @@ def _jobs(lines: list[RunLine]) -> None:
             and (newest is None or job.created_at > newest)
         )
         if failed or not job.finished:
-            with st.container(
-                key=f"job_{job.id}", horizontal=True, vertical_alignment="center", gap="small"
-            ):
+            with in_row(f"job_{job.id}"):
                 note(state_words(job), lead=f"Job of {job.actor}: {count(job.selected, 'answer')}.")
                 open_button(
                     "Open job",
@@ -195,8 +190,7 @@ def _problems(line: RunLine) -> None:
     ):  # the column Why has no room for a whole sentence, and none at all in a narrow window
         note(f"{line.why.rstrip('.')}.", lead=f"This run is {run.state.value}:")
     if line.failed:
-        with reading() as connection:
-            problems = run_problems(connection, run.id)
+        problems = read(run_problems, run.id)
         targets = [_example_rows(each) for each in problems]
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
         table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
@@ -225,8 +219,7 @@ def _buttons(line: RunLine, version_id: int) -> None:
     if selection is None or run.kind == "anchors" or not permitted(Action.REJUDGE_MANY):
         return
     if line.failed or line.can_continue:
-        with reading() as connection:
-            version = get_version(connection, version_id)
+        version = read(get_version, version_id)
         mode = "failed" if line.failed else selection.mode
         command = "judgeboard judge --rejudge failed"
         judge_in_job(

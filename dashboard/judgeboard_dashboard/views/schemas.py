@@ -11,7 +11,7 @@ from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.tables import SchemaVersion
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.session import page, read, reading
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, heading, sentence
@@ -37,8 +37,7 @@ def schemas() -> None:
     )
     if stored is not None:
         heading("Agreement")
-        with reading() as connection:
-            results = field_agreement(connection, stored.name)
+        results = read(field_agreement, stored.name)
         show_rows(fields_table(results), key="schema_agreement", most=12)
         caption(f"Reviews of all versions of {stored.name}. A judge can fill in the same fields:")
         command = (

@@ -36,9 +36,16 @@ from judgeboard.store.comparisons import (
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.store.tables import StoredVersion
 from judgeboard.text import shortened
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.review.texts import comparison_words
-from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns
+from judgeboard_dashboard.session import (
+    in_row,
+    kept_until_new_rows,
+    page,
+    read,
+    reading,
+    stacking_columns,
+)
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
@@ -88,22 +95,19 @@ def item_panel(
     """Show one item and the button that opens its pair; the first ``k`` samples count."""
     more = samples[k:]
     with st.container(border=True, key="one_item"):
-        show(
-            tag(
-                "div",
-                _label("Question"),
-                tag("div", shortened(pair.question or "forgotten", LONGEST), cls="jb-reason"),
-                *(tag("div", option, cls="jb-cap") for option in lettered(pair.options or ())),
-                _fact("Correct option" if pair.options else "Correct answer", pair.reference),
-                _fact("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
-                _label("Its own samples"),
-                *map(_sample, samples[:k]),
-                _label(f"More samples (only the first {k} count)") if more else None,
-                *map(_sample, more),
-                *_verdicts(orders, "plain"),
-                *_verdicts(orders, "reference"),
-                cls="jb-one",
-            )
+        show_div(
+            "jb-one",
+            _label("Question"),
+            tag("div", shortened(pair.question or "forgotten", LONGEST), cls="jb-reason"),
+            *(tag("div", option, cls="jb-cap") for option in lettered(pair.options or ())),
+            _fact("Correct option" if pair.options else "Correct answer", pair.reference),
+            _fact("Better of the two", None if pair.gold is None else _GOLD[pair.gold]),
+            _label("Its own samples"),
+            *map(_sample, samples[:k]),
+            _label(f"More samples (only the first {k} count)") if more else None,
+            *map(_sample, more),
+            *_verdicts(orders, "plain"),
+            *_verdicts(orders, "reference"),
         )
         if pair.answer_a is None:
             why = "Only the question is stored, without answers to compare."
@@ -184,14 +188,11 @@ OTHERS = (
 def self_reference() -> None:
     """Show the figures of a judge version at one gate, and its pairs."""
     follow(PAGE, own=FIELDS)
-    with reading() as connection:
-        versions = sampling_versions(connection)
+    versions = read(sampling_versions)
     if not versions:
         empty_page(PURPOSE, "No data yet.", *OTHERS, command=JUDGE)
         return
-    with st.container(
-        key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("filters_self_reference", align="bottom"):
         chosen = _gate_fields(versions)
         result, items = kept_until_new_rows(
             last_rows,
@@ -274,8 +275,7 @@ def _fixed(rows: Table) -> Table:
 
 def _gate_fields(versions: list[StoredVersion]) -> Choices:
     version = version_field(st.container(width=230), versions) or versions[0]
-    with reading() as connection:
-        most = most_samples(connection, version.id)
+    most = read(most_samples, version.id)
     usual = min(samples_used(version), most)
     counts = {str(k): k for k in (usual, *range(most, 0, -1))}
     k = choose("Samples", counts, key="samples", width=90, tip="Samples per question")
@@ -314,8 +314,7 @@ def _items(result: SelfReferenceResult, items: Items, chosen: Choices) -> None:
 def _chosen(items: Items, places: list[int], chosen: Choices) -> int:
     """Show the items at these places with the conditions that were asked, and return the selected pair."""
     ids: list[int] = items.pair_ids.tolist()
-    with reading() as connection:
-        heads = pair_heads(connection, [ids[place] for place in places])
+    heads = read(pair_heads, [ids[place] for place in places])
     columns: dict[Column, Callable[[int], object]] = {
         Column("Question", width=148): lambda at: (
             one_line(heads[ids[at]].question) if ids[at] in heads else None

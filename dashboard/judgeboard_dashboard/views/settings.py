@@ -19,6 +19,8 @@ from judgeboard.store.statements import batches
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
+    in_row,
     page,
     problem,
     reading,
@@ -109,21 +111,17 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         stored = [line for line in lines if line.origin == "stored"]
         reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
         label = f"Save {count(len(changes), 'change')}" if changes else "Save"
-        with st.container(key="settings_buttons", horizontal=True, gap="small"):
+        with in_row("settings_buttons"):
             off = not changes or reviewer is None
             if (
-                st.button(label, key="settings_save", type="primary", disabled=off, wrap=False)
+                button(label, key="settings_save", type="primary", disabled=off)
                 and reviewer is not None
             ):
                 store_settings(changes, reviewer)
             nothing = not stored or reviewer is None
             if (
-                st.button(
-                    "Restore defaults",
-                    key="settings_defaults",
-                    type="tertiary",
-                    disabled=nothing,
-                    wrap=False,
+                button(
+                    "Restore defaults", key="settings_defaults", type="tertiary", disabled=nothing
                 )
                 and reviewer is not None
             ):

@@ -1,14 +1,13 @@
 """The page Suites: the scores of a candidate's answers per run, and the comparison with a baseline."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import paragraph
-from judgeboard.methods.suites.file import ComparedCase
+from judgeboard.methods.suites.file import Baseline, ComparedCase
 from judgeboard.methods.suites.results import (
     CaseResult,
     SuiteResult,
@@ -20,7 +19,7 @@ from judgeboard.methods.suites.results import (
 )
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
-from judgeboard_dashboard.session import page, seen, stacking_columns
+from judgeboard_dashboard.session import in_row, page, seen, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
@@ -87,15 +86,6 @@ RUN = "judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE"
 FORMAT = "The format of a suite file: `judgeboard suite run --help`"
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The choices in the filter row: a suite's runs (newest first), one of them, and the baseline."""
-
-    runs: Sequence[SuiteRun]
-    run_id: int
-    baseline: int | None
-
-
 def suites() -> None:
     """Show the runs of a suite, and one of them."""
     follow("suites", own=FIELDS)
@@ -103,9 +93,7 @@ def suites() -> None:
     if not everything:
         empty_page(PURPOSE, "No suite runs yet.", FORMAT, command=RUN)
         return
-    with st.container(
-        key="filters_suites", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("filters_suites", align="bottom"):
         suite = choose(
             "Suite", {run.suite: run.suite for run in everything}, key="suite", width=240
         )
@@ -120,16 +108,15 @@ def suites() -> None:
         baseline = choose(
             "Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160
         )
-    filters = Filters(runs, chosen, baseline)
-    result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
+    result = suite_result(seen(), chosen, baseline=baseline)
     sentence(paragraph(findings(result)))
     caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
     left, right = stacking_columns("suites", [1.6, 1])
     with left:
         heading("All runs")
         table(
-            Table.of(filters.runs, RUN_COLUMNS),
-            [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in filters.runs],
+            Table.of(runs, RUN_COLUMNS),
+            [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in runs],
             key="suite_runs",
             under=("Click a row to open the run.",),
             most=8,
@@ -142,9 +129,19 @@ def suites() -> None:
             key="suite_dimensions",
             under=("Mean score (1 to 5) over the cases with a score.",),
         )
-    _failures(result)
-    _unmeasured(result)
-    _comparison(filters, result)
+    heading(_numbered("Cases that do not pass", result.failures))
+    if result.failures:
+        under = "Lowest score first. Click a row to open the answer."
+        _cases(result.failures, FAILURE_COLUMNS, "suite_failures", under)
+    else:
+        caption("None." if result.measured else "No case was measured.")
+    if result.without_score:
+        heading(_numbered("Cases without a score", result.without_score))
+        under = "They do not count for the average or the pass rate."
+        _cases(result.without_score, UNMEASURED_COLUMNS, "suite_unmeasured", under)
+    if result.baseline is not None:
+        heading(f"Compared with run {baseline}")
+        _comparison(result, result.baseline)
 
 
 def _title(run_id: int) -> str:
@@ -155,44 +152,20 @@ def _case_rows(cases: Sequence[CaseResult]) -> list[Rows | None]:
     return [None if case.response is None else item(case.response) for case in cases]
 
 
-def _failures(result: SuiteResult) -> None:
-    failures = result.failures
-    heading(f"Cases that do not pass, {len(failures):,}" if failures else "Cases that do not pass")
-    if not failures:
-        caption("None." if result.measured else "No case was measured.")
-        return
-    table(
-        Table.of(failures, FAILURE_COLUMNS),
-        _case_rows(failures),
-        key="suite_failures",
-        under=("Lowest score first. Click a row to open the answer.",),
-        most=8,
-    )
+def _numbered(title: str, cases: Sequence[CaseResult]) -> str:
+    return f"{title}, {len(cases):,}" if cases else title
 
 
-def _unmeasured(result: SuiteResult) -> None:
-    cases = result.without_score
-    if not cases:
-        return
-    heading(f"Cases without a score, {len(cases):,}")
-    table(
-        Table.of(cases, UNMEASURED_COLUMNS),
-        _case_rows(cases),
-        key="suite_unmeasured",
-        under=("They do not count for the average or the pass rate.",),
-        most=6,
-    )
+def _cases(cases: Sequence[CaseResult], columns: Columns[CaseResult], key: str, under: str) -> None:
+    table(Table.of(cases, columns), _case_rows(cases), key=key, under=(under,), most=8)
 
 
-def _comparison(filters: Filters, result: SuiteResult) -> None:
-    if result.baseline is None:
-        return
-    heading(f"Compared with run {filters.baseline}")
-    caption(*baseline_notes(result.baseline), *result.baseline.caveats)
-    if not result.baseline.cases:
+def _comparison(result: SuiteResult, baseline: Baseline) -> None:
+    caption(*baseline_notes(baseline), *baseline.caveats)
+    if not baseline.cases:
         return
     cases = {case.key: case for case in result.cases}
-    changes = sorted(result.baseline.cases, key=lambda change: change.change)
+    changes = sorted(baseline.cases, key=lambda change: change.change)
     columns: Columns[ComparedCase] = {
         Column("Change", "number", width=70): lambda change: change.change,
         Column("Before", "number", width=70): lambda change: change.before,

@@ -3,7 +3,7 @@
 from judgeboard.domain import Action
 from judgeboard.measure.sample import count_logged
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.session import page, read
 from judgeboard_dashboard.widgets.flag_rules import apply_rules
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.thresholds import threshold_search
@@ -12,6 +12,5 @@ with page():
     demand(Action.SEE_MANAGED)
     follow("thresholds")
     threshold_search()
-    with reading() as connection:
-        answers = count_logged(connection)
+    answers = read(count_logged)
     apply_rules(answers)

@@ -11,20 +11,15 @@ from judgeboard.measure.periods import Period
 from judgeboard.measure.result import Result
 from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel
 from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
-from judgeboard.reports.trends import corrected_table, evidence_notes, trend_table
+from judgeboard.reports.trends import evidence_notes
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.filters import METADATA, OWN_LABEL
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
 from judgeboard.store.tables import StoredVersion
-from judgeboard_dashboard.session import change_words, page, reading
-from judgeboard_dashboard.widgets.charts.trend import (
-    MOST_NUMBERS,
-    corrected_charts,
-    show_points,
-    trend_panels,
-)
+from judgeboard_dashboard.session import change_words, in_row, page, reading
+from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_corrected, show_trend
 from judgeboard_dashboard.widgets.filters import (
     as_tables,
     choose,
@@ -87,11 +82,7 @@ def trends() -> None:
     _changes(figures.changes)
     _left_out(figures.left_out)
     shown = _chosen(drawn, figures.by)
-    if as_tables():
-        rows = trend_table(figures, shown)
-        show_points(rows, shown, key=f"trend_{figures.name}_{figures.period}_by_{figures.by}")
-    else:
-        trend_panels(figures, shown, drawn)
+    show_trend(figures, shown, drawn)
     most_points = max(len(panel.points) for panel in drawn)
     measure = figures.of_measure
     parts = [
@@ -117,11 +108,10 @@ def _corrected(figures: CorrectedTrend) -> None:
         return
     _changes(figures.changes)
     _left_out(figures.left_out)
+    show_corrected(figures, shown)
     if as_tables():
-        show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
         caption(*evidence_notes(figures))
     else:
-        corrected_charts(figures, shown)
         caption(
             f"Line: share of bad answers per {figures.period} (UTC), from verdicts and sampled labels. Band: 95 % "
             "interval. Thin line: the judge's own share, not corrected. Grey bars and small numbers: labels. Click a "
@@ -151,9 +141,7 @@ def _filters(
     of_rubrics = {
         f"{name} ({judge})": (name, judge) for judge, names in criteria.items() for name in names
     }
-    with st.container(
-        key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("filters_trends", align="bottom"):
         measure = switch("Show", measures, key="show")
         period = switch("By", PERIODS, key="by")
         criterion = own_label = None
@@ -238,9 +226,7 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
 def _left_out(left_out: Sequence[LeftOut]) -> None:
     if not left_out:
         return
-    with st.container(
-        key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_row("under_sentence"):
         caption("Left out:")
         for each in left_out:
             words = f"{each.n:,} {each.words}"

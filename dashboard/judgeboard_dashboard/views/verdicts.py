@@ -24,8 +24,8 @@ from judgeboard.store.verdict_pairs import (
     versions_with_verdicts,
 )
 from judgeboard.store.verdicts import count_verdicts
-from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.evidence import show_div, tag
+from judgeboard_dashboard.session import in_row, page, reading
 from judgeboard_dashboard.widgets.differing import shortened_text, side_head
 from judgeboard_dashboard.widgets.filters import Query, chip, choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -77,9 +77,7 @@ def _versions() -> None:
         empty_page(PURPOSE, command="judgeboard judge --judge NAME")
         return
     first = newest or list(judged.values())[-1]
-    with st.container(
-        key="filters_verdicts", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("filters_verdicts", align="bottom"):
         old_place = st.container(width=230)
         new = choose("New verdicts", {first.title: first, **judged}, key="new", width=230)
     others = [version for version in judged.values() if version.id != new.id]
@@ -198,7 +196,7 @@ def _two_verdicts(change: Compared, texts: PairTexts) -> None:
             )
         )
     with st.container(border=True, key="two_texts"):
-        show(tag("div", *sides, cls="jb-two"))
+        show_div("jb-two", *sides)
         open_button(
             "Open item",
             item(change.pair.response_id),

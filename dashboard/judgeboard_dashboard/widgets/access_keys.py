@@ -20,6 +20,7 @@ from judgeboard.text import MAX_NAME, day_words, shortened, utc_day
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
     reading,
     saving,
     stacking_columns,
@@ -28,7 +29,7 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.rule_states import LONGEST_LABEL
 from judgeboard_dashboard.widgets.tables import choose_row, foot
-from judgeboard_dashboard.widgets.texts import caption, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import caption, heading, sentence, when, when_known
 
 SCOPES = {
     INGEST: "Send answers and feedback",
@@ -47,9 +48,7 @@ COLUMNS: Columns[KeyUse] = {
         lambda use: use.key.source or "any"
     ),
     Column("Scopes", width=130): lambda use: ", ".join(use.key.scopes),
-    Column("Expires", width=110): lambda use: (
-        when(use.key.expires_at) if use.key.expires_at else None
-    ),
+    Column("Expires", width=110): lambda use: when_known(use.key.expires_at),
     Column("Created", width=120): lambda use: when(use.key.created_at),
     Column("By", width=150): lambda use: use.key.created_by,
 }
@@ -78,7 +77,7 @@ def access_keys() -> None:
                 caption("Requests with this key are refused from now on. It cannot be used again.")
                 # The key of the button has the name: if another person has changed the list, a press
                 # revokes no other key.
-                if st.button(label, key=f"key_revoke_{chosen.key.name}", wrap=False):
+                if button(label, key=f"key_revoke_{chosen.key.name}"):
                     with saving("Not revoked"):
                         revoke(store(), chosen.key.name, by=reviewer)
     else:
@@ -132,7 +131,7 @@ def _form(sources: list[str], reviewer: Reviewer) -> None:
             "Expires after (days)", 1, value=None, key="key_days", placeholder="Never"
         )
     usable = bool(name.strip() and scopes)
-    if st.button("Create key", key="key_create", type="primary", disabled=not usable, wrap=False):
+    if button("Create key", key="key_create", type="primary", disabled=not usable):
         with saving("Not created"):
             token = create_key(
                 store(), name.strip(), scopes=scopes, source=source or None, days=days, by=reviewer

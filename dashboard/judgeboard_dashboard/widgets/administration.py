@@ -1,14 +1,13 @@
 """The parts of the Settings page: people, judge versions, database and events."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from typing import Any
 
 import streamlit as st
 
 from judgeboard.domain import ROLES, Action, Role
-from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.people.permissions import ENTERED, IMPORTED, SIGNED_IN, role_words
 from judgeboard.people.roster import (
@@ -24,23 +23,26 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import Retired
 from judgeboard.store.responses import external_ids
 from judgeboard.store.tables import Event, Reviewer, StoredVersion
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
-    current_reviewer,
-    problem,
+    button,
+    in_row,
+    read,
     reading,
+    saving,
     stacking_columns,
     store,
 )
 from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import (
     choose_row,
     table,
 )
-from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, empty, heading, when
+from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, empty, heading, when, when_known
 
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (
@@ -52,15 +54,13 @@ ANNOTATORS = (
     "`judgeboard people link E-MAIL --annotator NAME`"
 )
 ROLE_WORDS = {role: str(role) for role in ROLES} | {Role.NONE: "removed"}
-_RESULT = "people_result"
 
 
 def accounts() -> None:
     """Show all people who have used this database; admins add, promote and remove them."""
-    with reading() as connection:
-        lines = list_people(connection)
+    lines = read(list_people)
     if not sign_in().asked:
-        show(tag("div", NOBODY_SIGNS_IN, cls="jb-say jb-wide"))
+        show_div("jb-say jb-wide", NOBODY_SIGNS_IN)
     left, right = stacking_columns("people", [1.7, 1])
     with left:
         heading("Accounts")
@@ -99,20 +99,14 @@ PEOPLE_COLUMNS: Columns[PersonLine] = {
     Column("Name", width=250): lambda line: line.person.name,
     Column("Role", width=95): _role,
     Column("Origin", width=125): lambda line: ORIGINS.get(line.person.origin, line.person.origin),
-    Column("Last seen", width=120): lambda line: (
-        when(line.last_seen) if line.last_seen else UNKNOWN
-    ),
-    Column("Last review", width=120): lambda line: (
-        when(line.last_review) if line.last_review else UNKNOWN
-    ),
+    Column("Last seen", width=120): lambda line: when_known(line.last_seen) or UNKNOWN,
+    Column("Last review", width=120): lambda line: when_known(line.last_review) or UNKNOWN,
 }
 
 
 def _changes(people: Mapping[str, Reviewer]) -> None:
     """Show the fields that give a role to people of the list, or to new e-mail addresses."""
-    may_change = (
-        ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE) is not None
-    )
+    admin = ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE)
     with st.container(border=True, key="people_one"):
         names = st.multiselect(
             "People",
@@ -130,7 +124,16 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
             help="Removed people may no longer sign in. Their reviews are kept, under their name.",
         )
 
-        def save(admin: Reviewer) -> None:
+        pressed = button(
+            "Save role",
+            key="people_save",
+            type="primary",
+            icon=":material/badge:",
+            disabled=not (admin and names),
+        )
+    confirmation("people")
+    if pressed and admin is not None:
+        with saving("Not changed"):
             for name in names:
                 person = people.get(name)
                 address, origin = (
@@ -142,38 +145,8 @@ def _changes(people: Mapping[str, Reviewer]) -> None:
                     add_person(store(), address, role, admin, origin=origin)
                 else:
                     change_role(store(), address, role, admin)
-
-        st.button(
-            "Save role",
-            key="people_save",
-            type="primary",
-            icon=":material/badge:",
-            disabled=not (may_change and names),
-            on_click=_change,
-            args=(save, f"{', '.join(names)}: {ROLE_WORDS[role]}."),
-            wrap=False,
-        )
-    _show_result()
+            confirm("people", f"{', '.join(names)}: {ROLE_WORDS[role]}.")
     caption(*map(role_words, ROLES))
-
-
-def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
-    """Make a change in the name of the admin, and keep its result for the page to show."""
-    try:
-        admin = current_reviewer()
-        if admin is None:
-            return
-        change(admin)
-    except JudgeboardError as error:
-        result = f"Not changed: {error}"
-    st.session_state[_RESULT] = result
-
-
-def _show_result() -> None:
-    if result := st.session_state.pop(_RESULT, ""):
-        problem(result) if result.startswith("Not ") else show(
-            tag("div", result, cls="jb-say", role="status")
-        )
 
 
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
@@ -194,29 +167,23 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
     key = f"versions_{newest_first[0].id}_{len(listed)}"
     chosen = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
     fact = retired.get(chosen.id)
-    with st.container(
-        key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_row("versions_retiring"):
         if fact is not None:
             state = f"{chosen.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."
-            show(tag("div", state, cls="jb-cap"))
+            show_div("jb-cap", state)
         admin = ask_reviewer("Your name is stored with the change.", to=Action.RETIRE_VERSIONS)
-        st.button(
+        pressed = button(
             "Restore version" if fact is not None else "Retire version",
             key="version_retire",
             type="tertiary",
             icon=":material/unarchive:" if fact is not None else ":material/archive:",
             disabled=admin is None,
             help="A retired version makes no new judgments. Existing ones are kept.",
-            on_click=_change,
-            args=(
-                lambda by: (retire_version if fact is None else restore_version)(
-                    store(), chosen.id, by
-                ),
-            ),
-            wrap=False,
         )
-    _show_result()
+    if pressed and admin is not None:
+        with saving("Not changed"):
+            change = retire_version if fact is None else restore_version
+            change(store(), chosen.id, admin)
     others = {version.id: version for version in newest_first if version.id != chosen.id}
     other = None
     if others:
@@ -257,7 +224,7 @@ def _prompts(old: StoredVersion, new: StoredVersion) -> None:
     if old is new:
         heading(f"{new.title}: prompt and parameters")
         params = Table((Column("Parameter"), Column("Value")), tuple(line[:2] for line in lines))
-        show(tag("div", new.prompt, cls="jb-raw jb-prompt")) if new.prompt else caption(
+        show_div("jb-raw jb-prompt", new.prompt) if new.prompt else caption(
             "This version has no prompt."
         )
     else:

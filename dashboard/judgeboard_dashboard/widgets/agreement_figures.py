@@ -84,7 +84,6 @@ LEADING: dict[GradeName, tuple[str, ...]] = {
 MOST_SLICES = 8
 WEEK = 7
 CHANCE = "0 means agreement by chance, 1 means full agreement."
-LISTED = ("Click a row to open its answers.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +95,13 @@ class AgreementFigures:
 
     page: AgreementPage
     version: StoredVersion
-    result: AgreementResult
     differ: DisagreementPage
     place: Place | None
-    by: By
+
+    @property
+    def result(self) -> AgreementResult:
+        """The figures."""
+        return self.page.result
 
     def cell(
         self, people: str | None = None, judge: str | None = None, score: str | None = None
@@ -161,7 +163,6 @@ class AgreementFigures:
             says=f"{self.result.n} answers by the grades of people and the judge",
             under=(self._alone, None if compared_with is None else f"People: {compared_with}."),
             drawn=("Number of answers. Click a cell to list them.", legend),
-            listed=(None if confusion is not None else grid.TENTHS, *LISTED),
         )
 
     def differing(self) -> None:
@@ -174,7 +175,8 @@ class AgreementFigures:
 
     def slices(self) -> None:
         """Show the headline statistic by slice."""
-        heading(f"By {BY_NAMES[self.by].lower() if self.by in BY_NAMES else self.by}")
+        by = self.page.choice.by or "query_type"
+        heading(f"By {BY_NAMES[by].lower() if by in BY_NAMES else by}")
         lead = headline_name(SCALES[self.page.grade])
         if self.result.statistics[lead].value is None:
             instead(f"{STATISTICS[lead].name}: {self.result.statistics[lead].reason}.")
@@ -184,12 +186,12 @@ class AgreementFigures:
         slices_figure(
             shown,
             lead,
-            BY_NAMES.get(self.by, self.by),
+            BY_NAMES.get(by, by),
             [
-                *(cell_rows(replace(self.cell(), by=self.by, slice=each)) for each in shown.slices),
+                *(cell_rows(replace(self.cell(), by=by, slice=each)) for each in shown.slices),
                 cell_rows(self.cell()),
             ],
-            key=f"slices_{self.page.grade}_{self.by}",
+            key=f"slices_{self.page.grade}_{by}",
             # A chart invites comparisons, which slices of chosen answers do not allow.
             chart=self.result.answers is not None,
             under=(
@@ -227,7 +229,6 @@ class AgreementFigures:
                 "Dashed line: perfect calibration. On it, people call 70 % of the answers with score 0.7 grounded.",
                 scores.POINT_NUMBERS,
             ),
-            listed=LISTED,
         )
 
     def over_time(self, details: AgreementDetails) -> None:
@@ -265,7 +266,6 @@ class AgreementFigures:
                 "Click a point to open its answers.",
                 f"*Tables* shows {kappa} of each week." if share else None,
             ),
-            listed=LISTED,
         )
 
 
@@ -316,7 +316,6 @@ def slices_figure(
         drawn=tuple(
             f"{each.name}: {each.estimate.reason}." for each in lines if each.estimate.value is None
         ),
-        listed=LISTED,
     )
 
 

@@ -1,7 +1,5 @@
 """The section of alignment on the page Judges."""
 
-import streamlit as st
-
 from judgeboard.domain import Action
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.alignment.candidate_prompts import CRITERIA
@@ -10,7 +8,7 @@ from judgeboard.stats.paired import Conclusion
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, button, read, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.navigation import item
 from judgeboard_dashboard.widgets.tables import table
@@ -35,8 +33,7 @@ def alignment_section(version: StoredVersion) -> None:
     if version.kind not in CRITERIA:
         return
     heading("Align")
-    with reading() as connection:
-        page = alignment_page(connection, version.id)
+    page = read(alignment_page, version.id)
     if page is None:
         caption(
             "A model can propose better instructions for this judge. Labels of people show if they are better."
@@ -66,13 +63,12 @@ def alignment_section(version: StoredVersion) -> None:
             person := ask_reviewer("Your name is stored with the new judge version.")
         ) is not None:
             tip = "Stores a new judge version with this prompt. It judges nothing yet."
-            if st.button(
+            if button(
                 "Accept prompt",
                 key="align_accept",
                 type="primary",
                 icon=":material/check:",
                 help=tip,
-                wrap=False,
             ):
                 with saving("Not accepted"):
                     accept_candidate(store(), page.stored.id, person)

@@ -24,11 +24,19 @@ from judgeboard.reviews.decisions import IMPLIED, implying_rules
 from judgeboard.store.issues import list_modes
 from judgeboard.store.listing import LinePage
 from judgeboard.store.queues import ANSWERS, list_queues
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.screen import implied_words
-from judgeboard_dashboard.session import current_query, current_reviewer, reading, store
+from judgeboard_dashboard.session import (
+    button,
+    current_query,
+    current_reviewer,
+    in_row,
+    read,
+    reading,
+    store,
+)
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame
@@ -69,7 +77,7 @@ class Selectable:
 def select_button(page: str) -> bool:
     """Show the button that switches a table between opening and selecting rows (key X); return whether it selects."""
     selecting = bool(st.session_state.get(f"{page}_{_SELECTING}"))
-    st.button(
+    button(
         "Stop selecting" if selecting else "Select",
         key=f"{page}_select",
         type="tertiary",
@@ -78,7 +86,6 @@ def select_button(page: str) -> bool:
         help="Select several rows: click, or Shift and click for a range",
         on_click=_put,
         args=(f"{page}_{_SELECTING}", not selecting),
-        wrap=False,
     )
     if not selecting:
         _put(_KEPT, None)
@@ -104,9 +111,7 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
     _, rows, listed = kept
     ids = tuple(line.response_id for line in listed.shown.lines)
     shown = hash(ids)  # a selection is a list of positions, so other rows need a new selection
-    bar = st.container(
-        key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small"
-    )
+    bar = in_row(f"{listed.page}_bulk")
     _implied_labels()
     event = data_frame(
         rows, key=f"{listed.page}_select_{shown}", modes=["multi-row"], on_select="rerun"
@@ -132,14 +137,13 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
     asked = st.session_state.get(f"{page}_{_ASKED}")
     for offer in _offers(page):
         sure = asked == offer.name
-        if st.button(
+        if button(
             f"{offer.label} {count(number, 'answer')}?" if sure else offer.label,
             key=f"{page}_bulk_{offer.name}",
             type="primary" if sure else "secondary",
             shortcut=offer.key,
             help=offer.help,
             disabled=not number or offer.act is None,
-            wrap=False,
         ):
             again = number > ASKED_FROM and not sure
             _put(f"{page}_{_ASKED}", offer.name if again else None)
@@ -175,8 +179,7 @@ def _implied_labels() -> None:
     reviewer = current_reviewer()
     if reviewer is None:
         return
-    with reading() as connection:
-        rules, unasked = implying_rules(connection, reviewer.id)
+    rules, unasked = read(implying_rules, reviewer.id)
     if rules and not unasked:
         caption(f"Implied label ({', '.join(map(rule_words, rules))}):{implied_words(IMPLIED)}")
 
@@ -285,20 +288,15 @@ def bulk_outcome() -> None:
             ),
         )
     if reviewer is not None and _DONE not in st.session_state:
-        with reading() as connection:  # a reload forgets the session, but not the right to undo
-            last = last_decided(connection, reviewer)
+        last = read(last_decided, reviewer)
         _put(_DONE, last and (last[0], last[1].sentences, last[1].decided))
     if st.session_state.get(_DONE) is None:
         return
     bulk_id, words, number = st.session_state[_DONE]
-    with st.container(key="bulk_done", horizontal=True, vertical_alignment="center", gap="small"):
-        show(tag("div", words, cls="jb-say jb-line", role="status"))
-        if number and st.button(
-            f"Undo {count(number, 'answer')}",
-            key="bulk_undo",
-            shortcut="Z",
-            type="tertiary",
-            wrap=False,
+    with in_row("bulk_done"):
+        show_div("jb-say jb-line", words, role="status")
+        if number and button(
+            f"Undo {count(number, 'answer')}", key="bulk_undo", shortcut="Z", type="tertiary"
         ):
             if reviewer is not None:
                 _put(_KEPT, None)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.widgets.texts import commands
 
 
@@ -24,4 +24,4 @@ def confirmation(place: str) -> None:
     """Show once what was just stored, if anything was."""
     if is_confirmed(place):
         words, next_step = st.session_state.pop(f"confirmed_{place}")
-        show(tag("div", words, " ", commands(next_step), cls="jb-say", role="status"))
+        show_div("jb-say", words, " ", commands(next_step), role="status")

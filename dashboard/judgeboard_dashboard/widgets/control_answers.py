@@ -18,7 +18,7 @@ from judgeboard.methods.control_answers.run import (
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.store.runs import AskMode
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, reading, saving, store
+from judgeboard_dashboard.session import ask_reviewer, button, in_row, read, reading, saving, store
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
 from judgeboard_dashboard.widgets.texts import caption, command_block, count, rule_words
@@ -43,14 +43,12 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
     reviewer = ask_reviewer("Your name is stored with the control answers.")
     if reviewer is None:
         return
-    with st.container(
-        key="controls_make", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("controls_make", align="bottom"):
         label = f"Control answers of each of {count(len(kinds), 'kind')}"
         number = st.number_input(
             label, 1, MOST_CONTROLS, DEFAULT_N, 10, key="controls_n", width=260
         )
-        if st.button("Make control answers", key="controls_add", wrap=False):
+        if button("Make control answers", key="controls_add"):
             with saving("Not made"):
                 made = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
                 new, known = (
@@ -63,8 +61,7 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
                 confirm("controls", paragraph(notes))
     confirmation("controls")
     try:
-        with reading() as connection:
-            where = controls_and_originals(connection, kinds)
+        where = read(controls_and_originals, kinds)
     except BadInput:  # none yet
         return
     judge_in_job(

@@ -23,10 +23,11 @@ from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.store.tables import Reviewer, StoredVersion
 from judgeboard.text import shortened
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.session import (
     current_query,
     current_reviewer,
+    in_row,
     reading,
     stacking_columns,
     store,
@@ -102,7 +103,7 @@ def list_differing(
     if place is not None:
         people, judge = (page.picture.axis[each] for each in place)
         from_ = "from " if of_all.grade == "groundedness" else ""
-        with st.container(key="chips_cell", horizontal=True, gap="xsmall"):
+        with in_row("chips_cell", gap="xsmall"):
             label = f"People {from_}{people}, judge {from_}{judge}: {page.total:,}"
             chip(label, partial(go, cell=None), key="chosen_cell")
             rows = cell_rows(replace(of_all, people=people, judge=judge))
@@ -209,17 +210,10 @@ def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
         ]
     reasoning = shortened_text(line.judged.reasoning, "No reasoning is stored.")
     with st.container(border=True, key="two_texts"):
-        show(
-            tag(
-                "div",
-                tag("div", side_head(judge, line.judge), reasoning),
-                tag("div", *people),
-                cls="jb-two",
-            )
-        )
+        show_div("jb-two", tag("div", side_head(judge, line.judge), reasoning), tag("div", *people))
         _why_pills(line, current_reviewer())
         answer = shortened(line.judged.answer or UNKNOWN, LONGEST)
-        show(tag("div", tag("b", "Answer "), answer, cls="jb-cap jb-start"))
+        show_div("jb-cap jb-start", tag("b", "Answer "), answer)
         open_button(
             "Open item",
             item(line.judged.response_id),

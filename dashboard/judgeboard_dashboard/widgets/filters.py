@@ -33,7 +33,7 @@ from judgeboard.store.response_pages import ResponseFacets, response_facets
 from judgeboard.store.responses import last_logged_id
 from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.session import current_query, problem, reading
+from judgeboard_dashboard.session import current_query, in_row, problem, read, reading
 from judgeboard_dashboard.widgets.texts import capital, caption, rule_words
 
 Query = dict[str, list[str]]
@@ -195,9 +195,7 @@ def filter_row(
     cleared.
     """
     where, sort = _from_address(page, choices)
-    with st.container(
-        key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row(f"filters_{page}", align="bottom"):
         where = _in_row(where, page, choices)
         if sorts := choices.sorts:
             sort = st.selectbox(
@@ -330,12 +328,10 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         if field in more:
             where = _several(where, page, field, label, none, values, width="stretch")
     if "score" in more:
-        with st.container(horizontal=True, gap="small"):
-            low = st.number_input(
-                "Groundedness from", 0.0, 1.0, value=None, step=0.05, key=f"{page}_min_score"
-            )
-            high = st.number_input(
-                "up to", 0.0, 1.0, value=None, step=0.05, key=f"{page}_max_score"
+        with in_row():
+            low, high = (
+                st.number_input(label, 0.0, 1.0, value=None, step=0.05, key=f"{page}_{end}_score")
+                for end, label in (("min", "Groundedness from"), ("max", "up to"))
             )
         if low is not None and high is not None and low > high:
             problem("The lowest score is above the highest score. Only the lowest score is used.")
@@ -353,7 +349,7 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         where = replace(where, graded=graded)
     where = _own_labels(where, page, choices.own_labels or {})
     if "days" in more:
-        with st.container(horizontal=True, gap="small"):
+        with in_row():
             first = as_day(
                 st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD")
             )
@@ -386,7 +382,7 @@ def _own_labels(where: RowFilter, page: str, words: Mapping[str, str]) -> RowFil
 def _metadata_fields(page: str, known: Sequence[MetadataField]) -> None:
     """Show the fields that add a condition on metadata to the address; chips show and remove the conditions."""
     values = {each.field: each.values for each in known}
-    with st.container(horizontal=True, gap="small"):
+    with in_row():
         field = st.selectbox(
             "Metadata field",
             list(values),
@@ -452,17 +448,11 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
         *(["unscored"] if where.unscored else []),
     ]
     together = (*RANGES, *([(*missing, "judge", "judge_version")] if missing else []))
-    groups = [
-        group for group in (*together, *((field,) for field in others)) if set(group) & set(others)
-    ]
-    groups = [
-        group
-        for group in groups
-        if group in together or not any(group[0] in each for each in together)
-    ]
+    group_of = {field: group for group in together for field in group}
+    groups = dict.fromkeys(group_of.get(field, (field,)) for field in others)
     if not groups:
         return
-    with st.container(key=f"chips_{page}", horizontal=True, gap="xsmall"):
+    with in_row(f"chips_{page}", gap="xsmall"):
         for group in groups:
             words = describe(only(where, *group), titles)
             chip(as_label(capital(words)), _take_away, group, key=f"{page}_chip_{group[0]}")
@@ -557,8 +547,7 @@ def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
     Return the filter, and whether implied labels count; the switch for these is disabled unless
     they matter.
     """
-    with reading() as connection:
-        facets = response_facets(connection)
+    facets = read(response_facets)
     used = sum(bool(st.query_params.get_all(name)) for name in (*PART_FIELDS, "implied"))
     with st.popover(f"Filter · {used}" if used else "Filter", icon=":material/tune:"):
         chosen: dict[str, Any] = {

@@ -12,7 +12,7 @@ from judgeboard.store.overview import any_judged, work_state
 from judgeboard.store.responses import last_response_id
 from judgeboard_dashboard.gate import permitted, refusal
 from judgeboard_dashboard.review.queues import EVERY
-from judgeboard_dashboard.session import open_rows, reading, stacking_columns
+from judgeboard_dashboard.session import button, open_rows, read, reading, stacking_columns
 from judgeboard_dashboard.widgets.navigation import Rows
 from judgeboard_dashboard.widgets.texts import (
     caption,
@@ -80,9 +80,7 @@ def step_button(step: Step) -> None:
     """Show the button of a step, or who may take it."""
     if (reason := refusal(step.action)) is not None:
         caption(reason)
-    elif st.button(
-        step.button, key=f"step_{step.button}", type="primary", icon=step.icon, wrap=False
-    ):
+    elif button(step.button, key=f"step_{step.button}", type="primary", icon=step.icon):
         open_rows(step.rows.page, **dict(step.rows.query))
 
 
@@ -113,8 +111,7 @@ def before_import() -> bool:
 def no_open_flags() -> None:
     """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
     now = utc_now()
-    with reading() as connection:
-        state = work_state(connection, now)
+    state = read(work_state, now)
     answers = count(state.responses, "answer")
     if not state.responses:
         empty_page()

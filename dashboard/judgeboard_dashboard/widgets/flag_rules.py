@@ -7,9 +7,9 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.people.roster import FlagSummary, change_settings, flags_to_supersede, raise_flags
 from judgeboard.store.tables import Reviewer
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import current_reviewer, saving, store
+from judgeboard_dashboard.session import button, current_reviewer, in_row, saving, store
 from judgeboard_dashboard.widgets.texts import commands, count
 
 _SAVED = "settings_saved"  # whether a setting was saved after the rules were last applied
@@ -39,21 +39,20 @@ def apply_rules(responses: int) -> None:
     """Show the button to apply the rules, with the reason to press it after a change, and the result of a press."""
     applied = st.session_state.get(_APPLIED)
     if st.session_state.get(_SAVED):
-        show(tag("div", commands(_SAVED_WORDS), cls="jb-note"))
+        show_div("jb-note", commands(_SAVED_WORDS))
     elif isinstance(applied, FlagSummary):
         words = (
             f"Applied to {count(applied.logged, 'answer')}: {count(applied.raised, 'flag')} raised, "
             f"{applied.superseded:,} superseded."
         )
-        show(tag("div", words, cls="jb-say"))
-    pressed = st.button(
+        show_div("jb-say", words)
+    pressed = button(
         f"Apply the rules to {count(responses, 'answer')}",
         key="settings_apply",
         icon=":material/flag:",
         disabled=not (responses and permitted(Action.CHANGE_SETTINGS)),
         help="Raises new flags, and supersedes open flags whose reason no longer holds. Decided flags do not change. "
         "Keep this page open until it is done.",
-        wrap=False,
     )
     if pressed:
         st.session_state[_TO_SUPERSEDE] = flags_to_supersede(store())
@@ -61,11 +60,11 @@ def apply_rules(responses: int) -> None:
             _apply()
     if superseded := st.session_state.get(_TO_SUPERSEDE):
         words = f"{count(superseded, 'open flag')} would be superseded: the reason no longer holds."
-        show(tag("div", words, cls="jb-note"))
-        with st.container(key="settings_supersede", horizontal=True, gap="small"):
+        show_div("jb-note", words)
+        with in_row("settings_supersede"):
             label = f"Apply and supersede {count(superseded, 'flag')}"
-            confirmed = st.button(label, key="settings_apply_confirmed", type="primary", wrap=False)
-            if st.button("Cancel", key="settings_apply_cancelled", type="tertiary", wrap=False):
+            confirmed = button(label, key="settings_apply_confirmed", type="primary")
+            if button("Cancel", key="settings_apply_cancelled", type="tertiary"):
                 del st.session_state[_TO_SUPERSEDE]
                 st.rerun()
         if confirmed:

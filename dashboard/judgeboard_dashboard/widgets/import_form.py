@@ -20,19 +20,22 @@ from judgeboard.measure import notes
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import ImportBatch, Reviewer
 from judgeboard.store.withdrawals import plan_undo
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import as_label, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
+    in_row,
     named_reviewer,
     problem,
-    reading,
+    read,
+    saving,
     stacking_columns,
     store,
 )
 from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
-from judgeboard_dashboard.widgets.import_labels import ask_labels, chosen_labels
+from judgeboard_dashboard.widgets.import_labels import ask_labels, chosen_for
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -48,15 +51,20 @@ from judgeboard_dashboard.widgets.imports import (
 )
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, when
+from judgeboard_dashboard.widgets.texts import (
+    capital,
+    caption,
+    count,
+    empty,
+    heading,
+    when,
+    when_known,
+)
 
 _TRIAL = "import_trial"
 _DONE = "import_done"
 ORDERS = {DateOrder.DAY_FIRST: "day first", DateOrder.MONTH_FIRST: "month first"}
-_KEPT = "import_mapping"
-_KEPT_DATES = "import_dates"
 _QUESTION = "import_question"
-_KEPT_CONSTANTS = "import_constants"
 REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Line", "integer", width=70): lambda row: row.line,
     Column("Field", width=120): lambda row: field_words(row.field),
@@ -69,7 +77,7 @@ BATCH_COLUMNS: Columns[ImportBatch] = {
     Column("Kind", width=95): lambda batch: batch.kind,
     Column("New rows", "count", width=80): lambda batch: (batch.counts or {}).get("new"),
     Column("By", width=110): lambda batch: batch.actor,
-    Column("Undone", width=105): lambda batch: when(batch.undone_at) if batch.undone_at else None,
+    Column("Undone", width=105): lambda batch: when_known(batch.undone_at),
 }
 HINTS = (
     "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",
@@ -117,8 +125,8 @@ def import_form() -> None:
         trial = _tried(choice, stream)
         if isinstance(trial, FileMapping):
             with st.container(border=True, key="import_card"):
-                show(tag("div", tag("b", f"{capital(trial.unclear)}."), cls="jb-say"))
-                show(tag("div", "Nothing is stored yet.", cls="jb-cap"))
+                show_div("jb-say", tag("b", f"{capital(trial.unclear)}."))
+                show_div("jb-cap", "Nothing is stored yet.")
         elif trial is not None:
             _card(trial, stream)
     with right:
@@ -138,8 +146,7 @@ def import_form() -> None:
 
 def _latest() -> None:
     """Show the latest imports, also those that were undone."""
-    with reading() as connection:
-        batches = list_batches(connection)
+    batches = read(list_batches)
     if batches:
         heading("Latest imports")
         key = f"imports_{batches[0].id}_{len(batches)}"
@@ -184,20 +191,14 @@ def _ask_undo(number: int) -> None:
             f"People decided on {len(plan.kept):,} others, which stay. `judgeboard import undo --help`"
         )
     reviewer = ask_reviewer("Your name is stored with the undo.", to=Action.IMPORT)
-    pressed = st.button(
-        "Undo import", key="import_undo", type="primary", disabled=not plan.rows, wrap=False
-    )
+    pressed = button("Undo import", key="import_undo", type="primary", disabled=not plan.rows)
     actor = (reviewer or named_reviewer()) if pressed else None
     if actor is not None:
-        try:
+        with saving("Not undone"):
             undone = undo_import(store(), number, actor=actor)
             confirm("imports", f"{undone.batch.file}: withdrawn: {undone.words or 'nothing'}.")
-        except JudgeboardError as error:
-            problem(str(error))
-            return
-        for key in (_TRIAL, _DONE, "import_undo_number"):
-            st.session_state.pop(key, None)
-        st.rerun()
+            for key in (_TRIAL, _DONE, "import_undo_number"):
+                st.session_state.pop(key, None)
 
 
 def _upload() -> tuple[Choice, BinaryIO] | None:
@@ -225,23 +226,17 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     if upload is None:
         return None
-    labels = dict(chosen_labels(upload.file_id, kind))
+    labels = dict(chosen_for("labels", upload.file_id, kind))
     request: ImportRequest = {
         "name": upload.name,
         "kind": kind,
         "source": source.strip() or None,
-        "mapping": dict(_answers(upload.file_id, kind)),
-        "constants": _constants(upload.file_id),
+        "mapping": dict(chosen_for("mapping", upload.file_id, kind)),
+        "constants": chosen_for("constants", upload.file_id),
         "values": {"label": labels} if labels else {},
-        "dates": st.session_state.get(_dates_key(upload.file_id)),
+        "dates": chosen_for("dates", upload.file_id).get("order"),
     }
     return Choice(upload.file_id, request), cast("BinaryIO", upload)
-
-
-def _constants(file_id: str) -> dict[str, str]:
-    """Return the values of fields that are the same in all rows of a file, as a person took them."""
-    kept: dict[str, dict[str, str]] = st.session_state.setdefault(_KEPT_CONSTANTS, {})
-    return kept.setdefault(file_id, {})
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Imported | FileMapping | None:
@@ -290,34 +285,26 @@ def _ask_file(choice: Choice, mapping: FileMapping) -> None:
         )
 
     def take() -> None:
-        _answers(choice.file_id, choice.kind).update(mapping.columns)
-        _constants(choice.file_id).update(mapping.constants)
-        st.session_state[_dates_key(choice.file_id)] = order and order.value
+        chosen_for("mapping", choice.file_id, choice.kind).update(mapping.columns)
+        chosen_for("constants", choice.file_id).update(mapping.constants)
+        if order is not None:
+            chosen_for("dates", choice.file_id)["order"] = order.value
 
     is_open = not mapping.is_usable or (mapping.asks_dates is not None and order is None)
-    st.button(
-        "Use these columns",
-        key="import_use",
-        type="primary",
-        disabled=is_open,
-        on_click=take,
-        wrap=False,
-    )
+    button("Use these columns", key="import_use", type="primary", disabled=is_open, on_click=take)
 
 
 def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
     """Show the boxes with which a column becomes another field."""
     key = f"{choice.file_id}_{choice.kind}"
-    answers = _answers(choice.file_id, choice.kind)
+    answers = chosen_for("mapping", choice.file_id, choice.kind)
 
     def change() -> None:
         for column in [theirs for theirs, field in answers.items() if field == ours]:
             del answers[column]
         answers[str(theirs)] = str(ours)
 
-    with st.container(
-        key="import_columns", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("import_columns", align="bottom"):
         theirs = st.selectbox(
             "Column",
             names,
@@ -335,17 +322,9 @@ def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
             key=f"import_ours_{key}",
             width=230,
         )
-        st.button(
-            "Change",
-            key=f"import_change_{key}",
-            disabled=None in (theirs, ours),
-            on_click=change,
-            wrap=False,
+        button(
+            "Change", key=f"import_change_{key}", disabled=None in (theirs, ours), on_click=change
         )
-
-
-def _dates_key(file_id: str) -> str:
-    return f"{_KEPT_DATES}_{file_id}"
 
 
 def _card(trial: Imported, stream: BinaryIO) -> None:
@@ -356,9 +335,9 @@ def _card(trial: Imported, stream: BinaryIO) -> None:
         label, rows, hint = NEXT.get(latest, (None, None, ""))
         with st.container(border=True, key="import_card"):
             leads = " ".join(done_lead(each.summary) for each in (done, *done.others))
-            show(tag("div", tag("b", leads), f" {hint}", cls="jb-say"))
+            show_div("jb-say", tag("b", leads), f" {hint}")
             _unreadable(summary)
-            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            with in_row():
                 if label is not None:
                     open_button(label, rows, key="import_next", type="primary")
                 _rejected_rows(summary, done.rejected)
@@ -396,52 +375,31 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
     table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
 
 
-def _answers(file_id: str, kind: str | None) -> dict[str, str]:
-    """Return the chosen mapping of a file: our fields by its columns. A new upload starts without a mapping."""
-    kept: dict[tuple[str, str | None], dict[str, str]] = st.session_state.setdefault(_KEPT, {})
-    return kept.setdefault((file_id, kind), {})
-
-
 def _trial_card(trial: Imported) -> Reviewer | None:
     """Show the trial. If Import was pressed, return the person who pressed it."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
-        show(tag("div", tag("b", dry_lead(trial)), cls="jb-say"))
+        show_div("jb-say", tag("b", dry_lead(trial)))
         _unreadable(summary)
         if others := other_rows(summary):
-            show(tag("div", f"{others}.", cls="jb-cap"))
+            show_div("jb-cap", f"{others}.")
         if len(summary.earlier) == 1:
-            show(
-                tag(
-                    "div",
-                    notes.note("import_replace", number=min(summary.earlier)).text,
-                    cls="jb-cap",
-                )
-            )
+            show_div("jb-cap", notes.note("import_replace", number=min(summary.earlier)).text)
         if unclear := [str(use.theirs) for use in summary.columns if not use.sure]:
-            show(
-                tag(
-                    "div",
-                    f"Not clear, so choose what it contains: {', '.join(unclear)}",
-                    cls="jb-cap",
-                )
-            )
+            show_div("jb-cap", f"Not clear, so choose what it contains: {', '.join(unclear)}")
         for label, value in summary.facts.items():
-            show(tag("div", f"{capital(label)}: {value}", cls="jb-cap"))
+            show_div("jb-cap", f"{capital(label)}: {value}")
         for message in summary.messages:
-            show(tag("div", f"{capital(message)}.", cls="jb-cap"))
-        buttons = st.container(
-            horizontal=True, gap="small", vertical_alignment="center"
-        )  # above the name field
+            show_div("jb-cap", f"{capital(message)}.")
+        buttons = in_row()  # above the name field
         reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
         with buttons:
-            pressed = st.button(
+            pressed = button(
                 "Import",
                 key="import_start",
                 type="primary",
                 icon=":material/upload:",
                 disabled=not trial.has_news,
-                wrap=False,
             )
             _rejected_rows(summary, trial.rejected)
     return (reviewer or named_reviewer()) if pressed else None
@@ -449,7 +407,7 @@ def _trial_card(trial: Imported) -> Reviewer | None:
 
 def _unreadable(summary: ImportSummary) -> None:
     if summary.unreadable:
-        show(tag("div", f"The file is {summary.unreadable}.", cls="jb-note"))
+        show_div("jb-note", f"The file is {summary.unreadable}.")
 
 
 def _rejected_rows(summary: ImportSummary, rejected: RejectedRows, part: str | None = None) -> None:

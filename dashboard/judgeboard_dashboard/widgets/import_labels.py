@@ -7,9 +7,9 @@ import streamlit as st
 from judgeboard.domain import Label
 from judgeboard.imports.labels import RATINGS, LabelWord
 from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.session import in_row
 from judgeboard_dashboard.widgets.texts import capital
 
-_KEPT_LABELS = "import_labels"
 _MOST_WORDS = 12  # words for labels that can be mapped on the page
 
 
@@ -18,16 +18,14 @@ def ask_labels(file_id: str, kind: str | None, words: Sequence[LabelWord]) -> No
     others = list({each.word: each for each in words if each.word not in set(Label)}.values())
     if not others:
         return
-    with st.container(
-        key="import_label_words", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("import_label_words", align="bottom"):
         for each in others[:_MOST_WORDS]:
             _ask_label(file_id, kind, each)
 
 
 def _ask_label(file_id: str, kind: str | None, each: LabelWord) -> None:
     key = f"import_label_{file_id}_{kind}_{each.word}"
-    labels = chosen_labels(file_id, kind)
+    labels = chosen_for("labels", file_id, kind)
 
     def choose() -> None:
         label = st.session_state[key]
@@ -46,9 +44,7 @@ def _ask_label(file_id: str, kind: str | None, each: LabelWord) -> None:
     )
 
 
-def chosen_labels(file_id: str, kind: str | None) -> dict[str, str]:
-    """Return the chosen label of each word in a file."""
-    kept: dict[tuple[str, str | None], dict[str, str]] = st.session_state.setdefault(
-        _KEPT_LABELS, {}
-    )
-    return kept.setdefault((file_id, kind), {})
+def chosen_for(part: str, file_id: str, kind: str | None = None) -> dict[str, str]:
+    """Return what a person chose for a part of the import of a file: its labels, mapping, constants or dates."""
+    chosen: dict[str, str] = st.session_state.setdefault(f"import_{part}_of_{file_id}_{kind}", {})
+    return chosen

@@ -13,7 +13,7 @@ from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.raw_calls import ANSWERS, Trial, try_judge
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.judgments import attempt_texts, message_texts
 from judgeboard_dashboard.session import named_reviewer, problem, seen
@@ -75,7 +75,7 @@ def show_trial() -> None:
     heading("Trial")
     caption(*_account(trials, calls))
     for trial in trials:
-        show(tag("div", *_lines(trial), cls="jb-pane"))
+        show_div("jb-pane", *_lines(trial))
 
 
 def _account(trials: list[Trial], calls: int) -> Iterator[str]:

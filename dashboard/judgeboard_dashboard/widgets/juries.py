@@ -4,7 +4,7 @@ from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
 from judgeboard.methods.juries.run import stored_jury_report
 from judgeboard.store.tables import StoredVersion
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import read
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading
 
@@ -14,8 +14,7 @@ def jury_section(version: StoredVersion) -> None:
     if version.kind != JURY:
         return
     try:
-        with reading() as connection:
-            report = stored_jury_report(connection, version)
+        report = read(stored_jury_report, version)
     except NotFound as error:
         reason = str(error)
         heading("Members")

@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard_dashboard.session import button
+
 SAME_KEY = 0.25  # seconds; two clicks on one button within this time count as one
 FRESH_ROW = 0.7  # seconds; nobody can read a new row in less time
 SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
@@ -202,7 +204,7 @@ def key_button(
     kind: Literal["primary", "secondary", "tertiary"] = (
         "primary" if chosen else "tertiary" if quiet else "secondary"
     )
-    st.button(
+    button(
         label,
         key=key,
         shortcut=shortcut,
@@ -210,7 +212,6 @@ def key_button(
         help=tip,
         on_click=take_press,
         args=(presses, shortcut or key, press),
-        wrap=False,
         icon=icon,
         disabled=disabled,
     )

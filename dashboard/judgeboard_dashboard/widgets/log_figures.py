@@ -4,7 +4,7 @@ from typing import Any
 
 from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_result import AgreementResult
-from judgeboard.measure.choice import AgreementChoice
+from judgeboard.measure.choice import AgreementChoice, Of
 from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_trend
 from judgeboard.measure.news import news
 from judgeboard.measure.periods import Period
@@ -29,22 +29,14 @@ def bad_share(version: StoredVersion | None) -> Rate:
     )
 
 
-def judge_agreement() -> AgreementResult:
-    """Return the agreement on the label of the judge and people, as `judgeboard agreement` shows it.
+def agreement_on_label(of: Of) -> AgreementResult:
+    """Return the agreement on the label, of the judge and people or of people with each other.
 
-    Raises NotFound if no judge has rating pairs.
+    It is what `judgeboard agreement` shows. Raises NotFound if no judge has rating pairs.
     """
-    choice = AgreementChoice("judge", grade="label")
+    choice = AgreementChoice(of, grade="label")
     return kept_until_new_rows(
-        log_revision, lambda connection: agreement_of(connection, choice), ("agreement", choice.of)
-    )
-
-
-def people_agreement() -> AgreementResult:
-    """Return the agreement on the label of people with each other."""
-    choice = AgreementChoice("people", grade="label")
-    return kept_until_new_rows(
-        log_revision, lambda connection: agreement_of(connection, choice), ("agreement", choice.of)
+        log_revision, lambda connection: agreement_of(connection, choice), ("agreement", of)
     )
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack, cast
+from typing import Any, Unpack, cast
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard.text import counted
 from judgeboard_dashboard.gate import permitted, refusal
-from judgeboard_dashboard.session import current_query, open_rows, reading
+from judgeboard_dashboard.session import ButtonLooks, button, current_query, open_rows, reading
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 
 _PICKED = "picked_rows"
@@ -124,19 +124,10 @@ def filter_buttons(
             open_button(label, target, key=f"{page}_{target.page}", type="tertiary", icon=icon)
 
 
-class ButtonLooks(TypedDict, total=False):
-    """How a button looks: arguments of ``st.button``."""
-
-    type: Literal["primary", "secondary", "tertiary"]
-    icon: str | None
-    help: str | None
-    shortcut: str | None
-    disabled: bool
-
-
 def open_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[ButtonLooks]) -> None:
     """Show a button that opens rows."""
-    st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False, **looks)
+    looks |= {"on_click": pick_rows, "args": (rows,)}
+    button(label, key=key, **looks)
 
 
 def start_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[ButtonLooks]) -> None:

@@ -18,7 +18,9 @@ from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import (
+    button,
     current_reviewer,
+    in_row,
     named_reviewer,
     numbered,
     open_rows,
@@ -73,12 +75,11 @@ def notification_bell() -> None:
                 width="stretch",
             )
         if unread:
-            st.button(
+            button(
                 "Mark all as read",
                 key="notifications_read",
                 on_click=_read,
                 args=(person, listed[0].id),
-                wrap=False,
             )
 
 
@@ -121,13 +122,7 @@ def show_alarms() -> None:
     may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
     for each in alarms:
         alarm = each.alarm
-        with st.container(
-            key=f"alarm_{alarm.id}",
-            horizontal=True,
-            vertical_alignment="center",
-            gap="small",
-            wrap=False,
-        ):
+        with in_row(f"alarm_{alarm.id}", wrap=False):
             note(alarm_sentence(each), lead=f"Alarm {alarm.id}.")
             if may_acknowledge:
                 with st.popover(
@@ -141,11 +136,8 @@ def show_alarms() -> None:
                         help="Cause of the change, or what was done. The detectors of this figure then start anew on "
                         f"{day_words(alarm.from_day, year=True)}.",
                     )
-                    pressed = st.button(
-                        "Acknowledge alarm",
-                        key=f"alarm_{alarm.id}_save",
-                        type="primary",
-                        wrap=False,
+                    pressed = button(
+                        "Acknowledge alarm", key=f"alarm_{alarm.id}_save", type="primary"
                     )
                     person = named_reviewer() if pressed else None
                     if person is not None:

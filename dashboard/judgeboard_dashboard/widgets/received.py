@@ -12,11 +12,11 @@ from judgeboard.store.rules import list_rules
 from judgeboard.store.tables import PushTarget, Trace
 from judgeboard.store.traces import SourceState, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.tools.push import next_push, target_state
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import read, reading
 from judgeboard_dashboard.widgets.navigation import item
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, heading, when
+from judgeboard_dashboard.widgets.texts import caption, count, heading, when, when_known
 
 MOST = 100
 VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -61,11 +61,6 @@ TRACE_COLUMNS: Columns[Trace] = {
 
 def _target_columns(living: set[str]) -> Columns[PushTarget]:
     """Return the columns of push targets, with the workers that live."""
-
-    def next_words(target: PushTarget) -> str | None:
-        next_at = next_push(target, living)
-        return when(next_at) if next_at else None
-
     return {
         Column("Target", width=110): lambda target: target.name,
         Column("State", width=90): lambda target: target_state(target, living),
@@ -78,10 +73,8 @@ def _target_columns(living: set[str]) -> Columns[PushTarget]:
         Column("Refused", "count", width=75, help="Items that the tool did not take"): (
             lambda target: target.refused
         ),
-        Column("Last success", width=130): lambda target: (
-            when(target.succeeded_at) if target.succeeded_at else None
-        ),
-        Column("Next push", width=130): next_words,
+        Column("Last success", width=130): lambda target: when_known(target.succeeded_at),
+        Column("Next push", width=130): lambda target: when_known(next_push(target, living)),
         Column("Sends", width=170): lambda target: ", ".join(target.what),
         Column("Answers of", width=110, help="Only answers of this source"): lambda target: (
             target.source or "all sources"
@@ -134,8 +127,7 @@ def received() -> None:
     caption(f"{count(feedback, 'feedback entry')} without an answer so far." if feedback else None)
     heading(f"Latest traces of {chosen.source}")
     unused = st.toggle("Only traces without an answer", key=_UNUSED, bind="query-params")
-    with reading() as connection:
-        traces = latest_traces(connection, chosen.source, unused=unused, limit=MOST)
+    traces = read(latest_traces, chosen.source, unused=unused, limit=MOST)
     targets = [None if each.response_id is None else item(each.response_id) for each in traces]
     under = (
         f"The latest {MOST}. More: `judgeboard sources --limit 1000`"

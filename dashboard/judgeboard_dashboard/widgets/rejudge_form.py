@@ -26,9 +26,17 @@ from judgeboard.store.responses import NO_QUESTION
 from judgeboard.store.runs import AskMode
 from judgeboard.store.tables import StoredVersion
 from judgeboard.text import shortened
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show, show_div, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import named_reviewer, problem, reading, seen, store
+from judgeboard_dashboard.session import (
+    button,
+    in_row,
+    named_reviewer,
+    problem,
+    read,
+    seen,
+    store,
+)
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.judge_trial import ChosenJudge, end_trial, try_button
 from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
@@ -166,8 +174,7 @@ def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
     Versions of the primary judge come first, newest first: "rag v3 · llama-3.1-8b". A new judge has
     no name.
     """
-    with reading() as connection:
-        usable = usable_versions(connection)
+    usable = read(usable_versions)
     specs = {}
     for version, spec in usable:
         parts = (version.title, version.model, "earlier prompt" if "prompt" in spec else None)
@@ -239,18 +246,12 @@ def with_destination(judge: ChosenJudge, subject: str) -> ChosenJudge:
     agreed = True
     if address.before is not None:
         hosts = f"Another host than before. Before: {address.before}. Now: {address.host} ({address.provider})."
-        show(tag("div", hosts, cls="jb-note"))
+        show_div("jb-note", hosts)
         key = f"other_host_{address.before}_{address.host}_{subject}"
         agreed = st.checkbox(f"Send {subject} to {address.host}", key=key)
     elif address.host is not None:
-        show(
-            tag(
-                "div",
-                f"Sends {subject} to ",
-                tag("b", address.host),
-                f" ({address.provider}).",
-                cls="jb-cap",
-            )
+        show_div(
+            "jb-cap", f"Sends {subject} to ", tag("b", address.host), f" ({address.provider})."
         )
     return replace(judge, host=address.host if agreed else None, agreed=agreed)
 
@@ -266,13 +267,8 @@ def start_button(
 ) -> str | None:
     """Show the button that starts a job; return the id of the job after a press."""
     usable = estimate.calls and judge.agreed
-    pressed = st.button(
-        label,
-        key=key,
-        type="primary",
-        icon=":material/restart_alt:",
-        wrap=False,
-        disabled=not usable,
+    pressed = button(
+        label, key=key, type="primary", icon=":material/restart_alt:", disabled=not usable
     )
     if not pressed or (reviewer := named_reviewer()) is None:
         return None
@@ -308,8 +304,8 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     if estimate is None:
         return place
     limit = _cost_limit(estimate)
-    show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
-    show(tag("div", details(estimate), cls="jb-cap"))
+    show_div("jb-say", tag("b", lead(estimate)))
+    show_div("jb-cap", details(estimate))
     if selected.mode == AskMode.ALL and estimate.flags:
         keeps = st.checkbox(
             f"Keep {count(estimate.flags, 'open flag')} of audits and of other judges", key=_KEEP
@@ -342,13 +338,12 @@ def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAd
     st.session_state[_CAME_FROM] = (chosen, where)
     selected = choices[chosen]
     if where != RowFilter():
-        show(tag("div", shortened(job_words(selected.where, selected.mode)), cls="jb-cap"))
+        show_div("jb-cap", shortened(job_words(selected.where, selected.mode)))
     return selected, address._replace(rows=chosen)
 
 
 def _answer(response_id: int) -> None:
-    with reading() as connection:
-        answer = load_item(connection, response_id)
+    answer = read(load_item, response_id)
     text = answer.response.query or NO_QUESTION
     show(
         tag(
@@ -358,7 +353,7 @@ def _answer(response_id: int) -> None:
             tag("div", "deleted" if answer.forgotten_at else " ".join(text.split()), cls="jb-line"),
         )
     )
-    with st.container(horizontal=True, gap="small"):
+    with in_row():
         open_button("Open item", item(response_id), key="rejudge_item", type="tertiary")
         st.button(
             "Choose other answers",
@@ -416,15 +411,14 @@ def judge_in_job(
         (each for each in open_jobs(store()) if (each.mode, each.where) == (mode, where)), None
     )
     if job is not None:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with in_row():
             caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, noun)} judged.")
             open_button(
                 "Open job", Rows("rejudge", {"job": job.id}), key=f"{key}_job", type="tertiary"
             )
         return
     try:
-        with reading() as connection:
-            spec = judge_spec(connection, version)
+        spec = read(judge_spec, version)
         if spec is None:
             caption(f"This judge version can judge the {noun}s only in a terminal: `{command}`")
             return

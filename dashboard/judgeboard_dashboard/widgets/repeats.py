@@ -6,7 +6,7 @@ from judgeboard.measure.agreement_result import left_out_words
 from judgeboard.methods.repeats.run import version_report
 from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.store.tables import StoredVersion
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import read
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import caption, heading
 
@@ -19,8 +19,7 @@ def repeats_section(version: StoredVersion) -> None:
         return
     heading("Repeats")
     try:
-        with reading() as connection:
-            report = version_report(connection, version)
+        report = read(version_report, version)
     except NotFound as error:
         reason = str(error)
         caption(reason if reason.endswith((".", "`")) else f"{reason}.")

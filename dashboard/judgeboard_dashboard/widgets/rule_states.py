@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from judgeboard.domain import RuleState
 from judgeboard.people.permissions import may
 from judgeboard.runs.rules import change_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import Reviewer, Rule
 from judgeboard.text import shortened
-from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.session import current_reviewer, saving, store
+from judgeboard_dashboard.evidence import as_label, show_div
+from judgeboard_dashboard.session import button, current_reviewer, in_row, saving, store
 
 LONGEST_LABEL = 30  # characters of a name in a button
 
@@ -19,7 +17,7 @@ LONGEST_LABEL = 30  # characters of a name in a button
 def show_problem(name: str, problem: str | None) -> None:
     """Show why a rule does not work; None shows nothing."""
     if problem:
-        show(tag("div", f"{name}: {problem}", cls="jb-wrong"))
+        show_div("jb-wrong", f"{name}: {problem}")
 
 
 def state_buttons(
@@ -36,15 +34,11 @@ def state_buttons(
     name, key = rule.name, rule.kind.value
     label = as_label(shortened(name, LONGEST_LABEL))
     verb, state = ("Pause", RuleState.PAUSED) if rule.is_active else ("Resume", RuleState.ACTIVE)
-    with st.container(
-        key=f"{key}_states", horizontal=True, gap="small", vertical_alignment="center"
-    ):
-        if test is not None and st.button(
-            "Send test message", key=f"{key}_test_{name}", wrap=False
-        ):
+    with in_row(f"{key}_states"):
+        if test is not None and button("Send test message", key=f"{key}_test_{name}"):
             with saving("Not sent"):
                 test(store(), name, reviewer)
         for change_words, new in ((verb, state), ("Remove", RuleState.REMOVED)):
-            if st.button(f"{change_words} {label}", key=f"{key}_{new.value}_{name}", wrap=False):
+            if button(f"{change_words} {label}", key=f"{key}_{new.value}_{name}"):
                 with saving():
                     change_rule(store(), rule.kind, name, new, reviewer)

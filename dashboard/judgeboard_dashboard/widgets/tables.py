@@ -13,8 +13,8 @@ from judgeboard.domain import LISTED, LOG_FIELDS
 from judgeboard.formats.output import Column, Columns, Table, cell_text, to_csv
 from judgeboard.store.listing import LinePage
 from judgeboard.text import storable_or_none
-from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import as_now
+from judgeboard_dashboard.evidence import show_div
+from judgeboard_dashboard.session import as_now, button, in_row
 from judgeboard_dashboard.widgets.filters import Query, as_tables
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_clicked
 from judgeboard_dashboard.widgets.texts import capital, caption, count
@@ -54,17 +54,17 @@ def figure(
     chart: bool = True,
     under: Sequence[str | None] = (),
     drawn: Sequence[str | None] = (),
-    listed: Sequence[str | None] = (),
 ) -> None:
     """Show a chart and a caption. If `table_switch` is on, show the same numbers as a table with a CSV button instead.
 
     ``draw`` makes the chart, ``tall`` px high; its marks are in the order of ``rows``. A mark or a
     row opens its target. Without ``chart``, it is always the table. The caption has the sentences
-    for the chart (``drawn``) or the table (``listed``), then those for both (``under``); None is
-    skipped. ``says`` describes the chart for screen readers.
+    for the chart alone (``drawn``), then those for both (``under``); None is skipped. ``says``
+    describes the chart for screen readers.
     """
     if as_tables() or not chart:
-        table(rows, targets, key=f"{key}_table", under=(*listed, *under))
+        opens = "Click a row to open its answers." if any(targets) else None
+        table(rows, targets, key=f"{key}_table", under=(opens, *under))
         return
     clickable_chart(draw(), tall, targets, key=key, says=says)
     caption(*drawn, *under)
@@ -91,9 +91,7 @@ def table(
 
 def foot(csv: Table | Callable[[], Table], name: str, *under: str | None) -> None:
     """Show the caption and the CSV button below a table."""
-    with st.container(
-        key=f"foot_{name}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
+    with in_row(f"foot_{name}", wrap=False):
         caption(*under)
         csv_button(csv, name.replace("_", "-"), key=f"{name}_csv")
 
@@ -324,10 +322,8 @@ def turning_foot(
     """
     last = listed.first + len(listed.lines) - 1
     words = f"{listed.first:,}–{last:,} of {count(listed.total, noun)}{more}"
-    with st.container(
-        key=f"{page}_foot", horizontal=True, vertical_alignment="center", gap="small"
-    ):
-        show(tag("div", words, cls="jb-cap jb-line"))
+    with in_row(f"{page}_foot"):
+        show_div("jb-cap jb-line", words)
         if beside is not None:
             beside()
         csv_button(export, file or page, key=f"{page}_csv")
@@ -335,7 +331,7 @@ def turning_foot(
             ("Previous", "K", PageOfList(query, before=listed.previous_key)),
             ("Next", "J", PageOfList(query, after=listed.next_key)),
         ):
-            st.button(
+            button(
                 f"{label} {PAGE_SIZE}",
                 key=f"{page}_{label.lower()}",
                 type="tertiary",
@@ -343,7 +339,6 @@ def turning_foot(
                 disabled=(turned.after or turned.before) is None,
                 on_click=_turn,
                 args=(page, turned),
-                wrap=False,
             )
 
 

@@ -14,7 +14,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import database_url
 from judgeboard.store.open_flags import ORDERS
 from judgeboard.text import counted, with_db
-from judgeboard_dashboard.evidence import Html, join, show, tag
+from judgeboard_dashboard.evidence import Html, join, show_div, tag
 from judgeboard_dashboard.session import sees_database
 
 
@@ -110,6 +110,11 @@ def when(moment: datetime) -> str:
     return f"{day(moment)} {clock(moment)}"
 
 
+def when_known(moment: datetime | None) -> str | None:
+    """Return a time in UTC for a cell, None without one."""
+    return None if moment is None else when(moment)
+
+
 def ago(moment: datetime) -> str:
     """Return how many days ago a time was: "today", "yesterday", "3 days"; after two weeks the date."""
     days = (utc_now().date() - moment.astimezone(UTC).date()).days
@@ -134,41 +139,33 @@ def sentence(text: str, *, lead: str = "") -> None:
     if not (text or lead):
         return
     body = numbers(text, "span" if lead else "b")
-    show(
-        tag(
-            "div",
-            tag("b", lead) if lead else None,
-            " " if lead else None,
-            body,
-            cls="jb-say jb-wide",
-        )
-    )
+    show_div("jb-say jb-wide", tag("b", lead) if lead else None, " " if lead else None, body)
 
 
 def heading(text: str) -> None:
     """Show the heading of a part of a page."""
-    show(tag("div", text, cls="jb-part"))
+    show_div("jb-part", text)
 
 
 def caption(*texts: str | Note | None) -> None:
     """Show small text under a chart or table; None is skipped."""
     words = (each.text if isinstance(each, Note) else each for each in texts)
-    show(tag("div", commands(" ".join(filter(None, words))), cls="jb-cap jb-under"))
+    show_div("jb-cap jb-under", commands(" ".join(filter(None, words))))
 
 
 def note(text: str, *, lead: str) -> None:
     """Show a warning with its ``lead`` in bold."""
-    show(tag("div", tag("b", lead), " ", commands(text), cls="jb-note"))
+    show_div("jb-note", tag("b", lead), " ", commands(text))
 
 
 def instead(text: str) -> None:
     """Show a sentence in place of a chart."""
-    show(tag("div", tag("span", commands(text)), cls="jb-instead"))
+    show_div("jb-instead", tag("span", commands(text)))
 
 
 def empty(*texts: str) -> None:
     """Show the texts of an empty page, one per line."""
-    show(tag("div", *(tag("div", commands(text)) for text in texts), cls="jb-empty"))
+    show_div("jb-empty", *(tag("div", commands(text)) for text in texts))
 
 
 def commands(text: str) -> Html:

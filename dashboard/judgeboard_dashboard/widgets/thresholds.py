@@ -27,7 +27,7 @@ from judgeboard.reports.thresholds import (
     trade_off_table,
 )
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, problem
+from judgeboard_dashboard.session import ask_reviewer, button, in_row, kept_until_new_rows, problem
 from judgeboard_dashboard.widgets.charts.scores import (
     TRADE_OFF_HEIGHT,
     trade_off_chart,
@@ -57,9 +57,7 @@ _ALL_TYPES = "all query types"
 def threshold_search() -> None:
     """Show the threshold that reaches a goal, the trade-off of other thresholds, and a button to set one."""
     demand(Action.SEE_MANAGED)
-    with st.container(
-        key="threshold_goal", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("threshold_goal", align="bottom"):
         aim = switch("Goal", AIMS, key="goal")
         label, first, step = NUMBERS[aim]
         # The field has no bounds, because Streamlit silently replaces a number outside them by the
@@ -111,9 +109,7 @@ def threshold_search() -> None:
 def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdResult]) -> None:
     """Show what other thresholds do for one query type, and set one of them."""
     heading("Trade-off")
-    with st.container(
-        key="trade_off_fields", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("trade_off_fields", align="bottom"):
         name = choose(
             "Query type", {each: each for each in results}, key="trade_off_type", width=210
         )
@@ -174,13 +170,12 @@ def _set(sample: ScoredSample, query_type: str | None, tried: float, name: str) 
             "low_groundedness_by_type": [f"{name}={threshold!r}" for name, threshold in of_types]
         }
     reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
-    with st.container(key="set_threshold", horizontal=True, gap="small"):
-        pressed = st.button(
+    with in_row("set_threshold"):
+        pressed = button(
             f"Set {tried:g} for {name}",
             key="threshold_set",
             type="primary",
             disabled=reviewer is None or unchanged,
-            wrap=False,
         )
         if pressed and reviewer is not None:
             store_settings(changes, reviewer)

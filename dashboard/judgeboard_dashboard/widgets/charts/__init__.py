@@ -111,6 +111,12 @@ def end_of_shares(shares: Iterable[Estimate]) -> float:
     return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
 
 
+DESCRIBED: dict[str, Any] = {
+    "tooltip": alt.Tooltip("tip:N", title=" "),
+    "description": alt.Description("tip:N"),
+}
+"""The channels of marks that say in a sentence what they are: the column ``tip`` of their rows."""
+
 Channel = alt.SchemaBase | str | Sequence[alt.Tooltip] | UndefinedType
 """A value of a channel in an encoding of Altair."""
 
@@ -135,10 +141,6 @@ def click_points(
     Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``colour`` is the
     colour of a selected point if the base has none. ``channels`` give the position of the points.
     """
-    described = {
-        "tooltip": alt.Tooltip("tip:N", title=" "),
-        "description": alt.Description("tip:N"),
-    } | channels
     opacity = opacity_of(0.18, 0, empty=False)
     points = base.mark_point(filled=True, size=420, color=colour, cursor="pointer")
-    return points.encode(opacity=opacity, **described).add_params(pick())
+    return points.encode(opacity=opacity, **DESCRIBED | channels).add_params(pick())

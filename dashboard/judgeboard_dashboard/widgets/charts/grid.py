@@ -14,7 +14,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts import layered, opacity_of, pick
+from judgeboard_dashboard.widgets.charts import DESCRIBED, layered, opacity_of, pick
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 _FADED = 0.45
@@ -100,8 +100,7 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
         stroke=alt.Stroke("outline:N", scale=None),
         strokeWidth=alt.StrokeWidth("width:Q", scale=None),
         opacity=opacity_of("opacity", _FADED),
-        tooltip=alt.Tooltip("tip:N", title=" "),
-        description=alt.Description("tip:N"),
+        **DESCRIBED,
     )
     layers = [
         squares.add_params(pick()),
@@ -145,7 +144,6 @@ def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
 
 
 HEAT_HEIGHT = 340
-TENTHS = "0.4 means 0.4 to 0.5."
 
 
 def heat_places(picture: Picture) -> list[tuple[int, int]]:
@@ -175,10 +173,9 @@ def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> 
         )
         for people, judge in places
     )
+    tenths = (Column(name, help="0.4 means 0.4 to 0.5.") for name in ("People", "Judge"))
     apart = Column(f"{page.gap:g} or more apart", "count")
-    return Table(
-        (Column("People"), Column("Judge"), Column("Answers", "count"), apart), tuple(rows)
-    )
+    return Table((*tenths, Column("Answers", "count"), apart), tuple(rows))
 
 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:

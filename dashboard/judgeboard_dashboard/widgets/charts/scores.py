@@ -13,6 +13,7 @@ from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts import (
+    DESCRIBED,
     PERCENT,
     click_points,
     estimate_rows,
@@ -62,18 +63,15 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
         n=[share.n for share in shares],
         side=[_side(tenth) for tenth in drawn],
     )
+    whole = alt.Scale(domain=[0, 1])
     score = alt.X(
         "score:Q",
         title="Judge: groundedness (mean of tenth)",
-        scale=alt.Scale(domain=[0, 1]),
+        scale=whole,
         axis=alt.Axis(format=".1f", tickCount=5),
     )
-    share = alt.Y(
-        "value:Q",
-        title="People: share grounded",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(tickCount=5, **PERCENT),
-    )
+    shares_axis = alt.Axis(tickCount=5, **PERCENT)
+    share = alt.Y("value:Q", title="People: share grounded", scale=whole, axis=shares_axis)
     blue = colours.series[0]
     base = alt.Chart(rows)
     diagonal = alt.Chart(pd.DataFrame({"score": [0.0, 1.0], "value": [0.0, 1.0]}))
@@ -139,18 +137,10 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
         )
         for name, colour in ink.items()
     )
-    across = alt.X(
-        "flagged:Q",
-        title="Share of answers flagged",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(tickCount=10, **PERCENT),
-    )
-    upwards = alt.Y(
-        "value:Q",
-        title="Share",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(tickCount=5, **PERCENT),
-    )
+    whole = alt.Scale(domain=[0, 1])
+    flagged = alt.Axis(tickCount=10, **PERCENT)
+    across = alt.X("flagged:Q", title="Share of answers flagged", scale=whole, axis=flagged)
+    upwards = alt.Y("value:Q", title="Share", scale=whole, axis=alt.Axis(tickCount=5, **PERCENT))
     base = alt.Chart(rows).encode(color=alt.Color("colour:N", scale=None))
     known = base.transform_filter("isValid(datum.value)")
     marked = alt.Chart(pd.DataFrame({"name": list(lines), "flagged": list(lines.values())})).encode(
@@ -218,8 +208,7 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
         base.mark_bar(color=colours.series[0], cursor="pointer")
         .encode(
             opacity=opacity_of(1, 0.85, empty=False),
-            tooltip=alt.Tooltip("tip:N", title=" "),
-            description=alt.Description("tip:N"),
+            **DESCRIBED,
         )
         .add_params(pick()),
         base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(

@@ -16,11 +16,12 @@ from judgeboard.measure.notes import note
 from judgeboard.measure.periods import PERIOD_DAYS, period_words
 from judgeboard.measure.trend import Panel, Point, Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
+from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, shortened
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, layered
-from judgeboard_dashboard.widgets.filters import as_date
+from judgeboard_dashboard.widgets.filters import as_date, as_tables
 from judgeboard_dashboard.widgets.navigation import clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading
@@ -259,22 +260,56 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
     return rules
 
 
-def trend_panels(
+def show_trend(
     figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel], tall: int = HEIGHT
 ) -> None:
-    """Show the ``shown`` panels, ``tall`` px high, three side by side. Their axis covers all ``drawn`` panels."""
+    """Show the ``shown`` panels as charts, ``tall`` px high, or as a table. Their axis covers all ``drawn`` panels."""
+    key = f"trend_{figures.name}_{figures.period}_by_{figures.by}"
+    if as_tables():
+        _show_points(trend_table(figures, shown), shown, key=key)
+        return
     axis = axis_of(figures, drawn)
     marks = [(mark.start, mark.title) for mark in figures.marks]
     for panel in _in_columns([panel.group for panel in shown], shown):
-        heading(panel.group)
-        clickable_chart(
-            trend_chart(panel.points, marks, axis),
-            tall,
-            [responses(point.where) for point in panel.points],
-            key=f"trend_{figures.name}_{figures.period}_{figures.by}_{panel.group}",
-            says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
-        )
+        chart = trend_chart(panel.points, marks, axis)
+        _show_panel(chart, tall, panel, panel.group, f"{axis.title} per {figures.period}", key=key)
         caption(note("panel", n=panel.n, counts=figures.of_measure.counts).text)
+
+
+def show_corrected(
+    figures: CorrectedTrend, shown: Sequence[CorrectedPanel], tall: int = HEIGHT
+) -> None:
+    """Show the corrected share of each query type as charts, ``tall`` px high, or as a table.
+
+    In a chart, the judge's own share is a thin line.
+    """
+    key = f"corrected_{figures.period}"
+    if as_tables():
+        _show_points(corrected_table(figures, shown), shown, key=key)
+        return
+    points = {panel.query_type: _plain_points(panel) for panel in shown}
+    every = [point for of_panel in points.values() for point in of_panel]
+    judged = [start for panel in shown for start, _ in panel.judge_shares]
+    title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
+    axis = TrendAxis(title, days, high=end_of_shares(each.estimate for each in every)).over(
+        every, also=judged
+    )
+    for panel in _in_columns([panel.query_type for panel in shown], shown):
+        chart = trend_chart(points[panel.query_type], [], axis, panel.judge_shares)
+        _show_panel(chart, tall, panel, panel.query_type, f"{title} per {figures.period}", key=key)
+
+
+def _show_panel(
+    chart: Any, tall: int, panel: Panel | CorrectedPanel, name: str, title: str, *, key: str
+) -> None:
+    heading(name)
+    clickable_chart(
+        chart,
+        tall,
+        [responses(point.where) for point in panel.points],
+        key=f"{key}_{name}",
+        says=f"{title}, {len(panel.points)} points with 95 % intervals",
+    )
 
 
 def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[AnyPanel]:
@@ -287,31 +322,6 @@ def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[An
         for column, panel in zip(columns, panels[start : start + 3], strict=False):
             with column:
                 yield panel
-
-
-def corrected_charts(
-    figures: CorrectedTrend, shown: Sequence[CorrectedPanel], tall: int = HEIGHT
-) -> None:
-    """Show the corrected share of each query type, three side by side, with the judge's own share as a thin line.
-
-    The charts are ``tall`` px high.
-    """
-    points = {panel.query_type: _plain_points(panel) for panel in shown}
-    every = [point for of_panel in points.values() for point in of_panel]
-    judged = [start for panel in shown for start, _ in panel.judge_shares]
-    title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
-    axis = TrendAxis(title, days, high=end_of_shares(each.estimate for each in every)).over(
-        every, also=judged
-    )
-    for panel in _in_columns([panel.query_type for panel in shown], shown):
-        heading(panel.query_type)
-        clickable_chart(
-            trend_chart(points[panel.query_type], [], axis, panel.judge_shares),
-            tall,
-            [responses(point.where) for point in panel.points],
-            key=f"corrected_{figures.period}_{panel.query_type}",
-            says=f"{title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
-        )
 
 
 def _plain_points(panel: CorrectedPanel) -> list[Point]:
@@ -349,7 +359,7 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     return axis.over(points)
 
 
-def show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:
+def _show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:
     """Show the points of the ``shown`` panels as ``rows``. A row opens the same answers as its point."""
     targets = [responses(point.where) for panel in shown for point in panel.points]
     table(rows, targets, key=key, under=("Click a row to open its answers.",))
