@@ -14,7 +14,7 @@ from judgeboard.measure.agreement_page import TimePoint
 from judgeboard.measure.disagreement import Picture
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard_dashboard.theme import DARK, LIGHT, Palette, palette
+from judgeboard_dashboard.theme import DARK, LIGHT, Palette
 from judgeboard_dashboard.widgets import charts
 from judgeboard_dashboard.widgets.charts import framed, grid, intervals, scores, trend
 from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
@@ -177,14 +177,6 @@ def test_a_slice_without_a_value_stays_with_its_reason() -> None:
     assert rows(spec, "reason") == ["", reason]
 
 
-@pytest.mark.parametrize(
-    ("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)]
-)
-def test_the_axis_goes_as_far_left_as_an_interval(low: float | None, start: float) -> None:
-    bounds = intervals.value_range([intervals.Slice("QA", 20, Estimate(0.5, low, 0.9, 20))])
-    assert bounds == (pytest.approx(start), 1)
-
-
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_text_on_every_ground_can_be_read(colours: Palette) -> None:
     on_steps = [heat_step(share, colours) for share in (0, *STEPS)]
@@ -202,14 +194,6 @@ def test_text_on_every_ground_can_be_read(colours: Palette) -> None:
         assert contrast(ground, ink) >= 4.5, (ground, ink)
     for mark in colours.series:
         assert contrast(colours.page, mark) >= 3, mark
-
-
-def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
-    spec = specification(grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))))
-    assert spec["background"] == "transparent"
-    assert "Source Sans" in spec["config"]["font"]
-    # Until the browser has said which.
-    assert palette() is LIGHT
 
 
 def _tenth(mean: float | None, n: int) -> Tenth:

@@ -170,14 +170,6 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(
     assert responses(sqlite_store) == 0
 
 
-def test_a_form_without_a_required_column_says_which_one(upload) -> None:
-    page = upload(b"nr,Frage\n1,Was?\n", name="log.csv")
-    assert lead(page).endswith(" answer.")
-    columns = page.dataframe[0].value.set_index("Judgeboard")
-    assert columns.loc["answer", "In your file"] == "–"
-    assert page.button(key="import_use").disabled
-
-
 def test_dates_that_may_be_either_are_asked_for(upload, sqlite_store: Store) -> None:
     page = upload(b"id,question,answer,date\n1,q,a,03/04/2026\n", name="log.csv")
     assert page.button(key="import_use").disabled
