@@ -13,7 +13,6 @@ from typing import Any, Concatenate, Literal, NoReturn, ParamSpec, TypedDict, Ty
 from urllib.parse import unquote
 
 import streamlit as st
-from sqlalchemy import Connection
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -25,7 +24,7 @@ from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings.masking import masked, without_secrets
 from judgeboard.settings.model import variable_of
 from judgeboard.store.engine import Store, database_url
-from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
+from judgeboard.store.hidden_rows import Reading, Reads, Seen, count_hidden
 from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import reviewer_by_id
@@ -156,7 +155,7 @@ def reading() -> Reading:
 
 
 def read(
-    function: Callable[Concatenate[Connection, Asked], Figures],
+    function: Callable[Concatenate[Reads, Asked], Figures],
     *given: Asked.args,
     **options: Asked.kwargs,
 ) -> Figures:

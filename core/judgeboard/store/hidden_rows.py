@@ -60,7 +60,10 @@ _REVIEWER = bindparam("hidden_from", type_=BigInteger)
 _COUNT_NO_ANSWERS = (AlertCondition.SILENT_SOURCE.value, AlertCondition.MISSING_WORKER.value)
 _FEW = 1_000  # up to this number, ids are written into the statement; above it, a subquery selects them
 
-Reading = AbstractContextManager[Connection]
+Reads = Connection
+"""What a function that reads is given first."""
+
+Reading = AbstractContextManager[Reads]
 """A transaction that only reads."""
 
 
