@@ -225,34 +225,21 @@ def story(case) -> Story:
     return Story(case)
 
 
-def test_the_story_is_told_in_every_table_that_can_tell_one(story) -> None:
-    with_texts = {
-        "response",
-        "judgment",
-        "judgment_score",
-        "judgment_review",
-        "review",
-        "pair",
-        "comparison",
-    }
-    assert story.places_of(SECRET) >= {*with_texts, "sample", "generation", "refinement"}
-
-
-def test_nothing_of_it_is_left_in_any_table(story) -> None:
-    write_to(story.case.store, forget_response, "secret", actor="me")
-    assert story.places_of(SECRET) == set()
-
-
-def test_figures_stay_as_they_were(story) -> None:
+def test_nothing_of_it_is_left_and_figures_and_what_was_not_made_from_it_stay(story) -> None:
+    told = "response judgment judgment_score judgment_review review pair comparison sample"
+    assert story.places_of(SECRET) >= {*told.split(), "generation", "refinement"}
     before = story.figures()
-    write_to(story.case.store, forget_response, "secret", actor="me")
-    assert story.figures() == before
-
-
-def test_what_was_not_made_from_it_stays(story) -> None:
     ids = write_to(story.case.store, forget_response, "secret", actor="me")
+    assert story.places_of(SECRET) == set()
+    assert story.figures() == before
     assert story.other not in ids
     assert story.places_of("plainly this") >= {"response"}
+    calls = story.case.rows(GENERATION)
+    # Calls that made no answer are blanked too.
+    assert [(call["response_id"] is None, call["raw"], call["error"]) for call in calls] == [
+        *((False, None, None), (True, None, None)),
+        (True, None, None),
+    ]
 
 
 def test_forgetting_a_side_of_a_recorded_pair_takes_the_pair_with_it(story) -> None:
@@ -320,15 +307,6 @@ def test_one_attempt_at_a_prompt_takes_the_prompt_and_every_other_attempt_with_i
     assert story.places_of("Numbat-12") == set()
     assert story.places_of("Wombat-34") == kept
     assert story.places_of(SECRET)
-
-
-def test_calls_that_made_no_answer_are_blanked_too(story) -> None:
-    write_to(story.case.store, forget_response, "secret", actor="me")
-    calls = story.case.rows(GENERATION)
-    assert [(call["response_id"] is None, call["raw"], call["error"]) for call in calls] == [
-        *((False, None, None), (True, None, None)),
-        (True, None, None),
-    ]
 
 
 def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case) -> None:

@@ -150,6 +150,7 @@ def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     assert (result.today.open_answers, result.judge) == (0, None)
 
 
+@on_sqlite
 def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
     made_log(store)
     with store.reading() as connection:
@@ -167,7 +168,6 @@ def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
         )
 
 
-@on_sqlite
 def test_the_quadrant_leaves_made_answers_out(case) -> None:
     up = (Feedback(FeedbackKind.THUMBS, 1),)
     case.say(case.version(), case.answer("low", feedback=up), label=Label.HALLUCINATED)

@@ -53,6 +53,7 @@ def sort_key(order: str, flag: dict[str, Any]) -> tuple[float, ...]:
     }[order]
 
 
+@on_sqlite
 def test_pages_follow_each_other_both_ways_in_every_order(filled: ReviewedLog) -> None:
     for where in FILTERS:
         whole = {line.flag_id for line in page(filled, where, limit=1000).lines}
@@ -214,6 +215,7 @@ def test_an_empty_queue_is_a_page_without_lines(store: Store) -> None:
         assert flag_after(connection, RowFilter(), "worst", 1) is None
 
 
+@on_sqlite
 def test_neighbours_stand_where_the_pages_say(filled: ReviewedLog) -> None:
     with filled.store.reading() as connection:
         for where in FILTERS:

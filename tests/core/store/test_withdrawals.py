@@ -17,6 +17,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
+from engines import on_sqlite
 from judgeboard.domain import JudgeVersion, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports import importing
@@ -202,6 +203,7 @@ def test_the_copies_hold_every_value(logged: Log) -> None:
         connection.execute(update(WITHDRAWN_ROW).values(content={"other": 1}))
 
 
+@on_sqlite
 def test_the_same_file_can_be_imported_again_and_gives_new_answers(logged: Log) -> None:
     logged.imported(LOG)
     logged.judge("n0", "n1", "n2")
@@ -260,6 +262,7 @@ def test_what_an_import_added_to_stored_answers_is_taken_back_alone(
     assert after == before
 
 
+@on_sqlite
 def test_a_verdict_that_a_reviewer_saw_stays(logged: Log) -> None:
     logged.imported(VERDICTS, "verdicts")
     with logged.store.writing() as connection:
@@ -276,6 +279,7 @@ def test_a_verdict_that_a_reviewer_saw_stays(logged: Log) -> None:
     assert [row["id"] for row in rows_of(logged.store, JUDGMENT)][3:] == [seen]
 
 
+@on_sqlite
 def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged: Log) -> None:
     with logged.store.writing() as connection:
         batch = {"file": "verdicts.jsonl", "sha256": None, "importer": "jsonl", "actor": "me"}
@@ -311,6 +315,7 @@ def test_a_verdict_that_was_sent_during_an_import_stays(
     assert left.count((logged.id_of("e0"), 0.3)) == 2
 
 
+@on_sqlite
 def test_a_verdict_that_an_earlier_version_received_stays(logged: Log) -> None:
     logged.imported(VERDICTS, "verdicts")
     version = logged.version("sent")
@@ -371,6 +376,7 @@ def test_a_withdrawn_answer_can_be_forgotten(logged: Log) -> None:
         forget_response(connection, "n0", actor="me")
 
 
+@on_sqlite
 def test_an_unknown_import_is_answered_with_the_latest(logged: Log) -> None:
     with pytest.raises(NotFound, match=r"import 7; .* 1 \(responses\.jsonl\)"):
         logged.undo(number=7)
