@@ -18,7 +18,6 @@ from judgeboard.domain import (
 )
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.pairwise import OVERALL, PairwiseJudge
-from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -80,7 +79,7 @@ def pairwise(
 ) -> PairwiseJudge:
     """Return the pairwise judge over a fake endpoint."""
     return PairwiseJudge(
-        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1),
+        JudgeOptions(model="scripted", base_url=endpoint.base_url, tries=1).endpoint("the test"),
         JudgeOptions(**options),
         aspects=aspects,
     )

@@ -9,7 +9,6 @@ from typing import Any
 from judgeboard.domain import Pair, Preference
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.pairwise import DEFAULT_SAMPLES, SelfReferenceJudge
-from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
@@ -80,7 +79,7 @@ def self_reference(
 ) -> SelfReferenceJudge:
     """Return the judge with self-reference over a fake endpoint."""
     return SelfReferenceJudge(
-        model_endpoint("the test", model="scripted", base_url=endpoint.base_url, tries=1),
+        JudgeOptions(model="scripted", base_url=endpoint.base_url, tries=1).endpoint("the test"),
         JudgeOptions(**options),
         k=k,
     )

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, tzinfo
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -68,7 +67,6 @@ def quiet_hours(text: str) -> QuietHours:
     return QuietHours(time(int(match[1]), int(match[2])), time(int(match[3]), int(match[4])), zone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRule(AlertSettings):
     """An alert rule as in a file or on the command line; `checked_rule` checks it."""
 

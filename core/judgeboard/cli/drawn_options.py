@@ -55,6 +55,8 @@ def _options(model: "type[BaseModel]", names: tuple[str, ...]) -> Iterator[click
             [f"--{name.replace('_', '-')}{off}", *about_option.names, field],
             type=None if is_flag else FieldType(model, field, about),
             is_flag=is_flag,
+            multiple=about_option.several,
+            required=about.is_required(),
             default=None,
             metavar=about_option.metavar,
             help=help_of(about),
@@ -68,6 +70,8 @@ class FieldType(click.ParamType[object]):
     """A word of a command line that is read as the project file reads the field."""
 
     def __init__(self, model: "type[BaseModel]", field: str, about: "FieldInfo") -> None:
+        from judgeboard.settings.fields import Option
+
         self.model, self.field, self.about = model, field, about
         kinds = [each for each in get_args(about.annotation) if each is not type(None)]
         literal = next(
@@ -77,7 +81,9 @@ class FieldType(click.ParamType[object]):
         if isinstance(about.annotation, type) and issubclass(about.annotation, StrEnum):
             self.choices = tuple(each.value for each in about.annotation)
         self.is_list = get_origin(about.annotation) is tuple
+        self.is_several = any(isinstance(each, Option) and each.several for each in about.metadata)
         kind = kinds[0] if kinds and literal is None else about.annotation
+        kind = getattr(kind, "__origin__", kind)  # of a type with limits
         self.name = _NAMES.get(getattr(kind, "__name__", ""), "text")
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002 - click's signature
@@ -92,8 +98,8 @@ class FieldType(click.ParamType[object]):
 
         from judgeboard.settings.option_words import reason_of
 
-        if not isinstance(value, str):
-            return value  # of a named table, which was read already
+        if not isinstance(value, str) or self.is_several:
+            return value  # of a named table, which was read already, or one of several values
         try:
             form = self.about.rebuild_annotation()
             reader: TypeAdapter[object] = TypeAdapter(form, config=ConfigDict(allow_inf_nan=False))

@@ -1,8 +1,5 @@
 """The command `judge`: judge answers with one judge, or in another way that an option of a method chooses."""
 
-import time
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,14 +9,11 @@ from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
     account_lines,
     stored_judge_options,
-    with_confirmed_host,
 )
 from judgeboard.cli.groups import LaterOptions
 from judgeboard.errors import BadInput
 from judgeboard.registry.methods import JudgeOption, load_object, with_methods
-from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import file_text, money
 
 if TYPE_CHECKING:
     from judgeboard.runs.judging import JudgingSummary
@@ -58,11 +52,6 @@ if TYPE_CHECKING:
     help="Judge again: all answers; all, but keep the open flags of audits and of other judges; or the answers without "
     "a usable verdict (default: only answers not judged yet).",
 )
-@click.option(
-    "--workers",
-    is_flag=True,
-    help="Let the workers of the database judge, and follow them (default: this process judges alone).",
-)
 def judge_command(
     named: str | None,
     kind: str | None,
@@ -71,7 +60,6 @@ def judge_command(
     rejudge: str | None,
     limit: int | None,
     max_cost: float | None,
-    workers: bool,
     **chosen: object,
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
@@ -93,16 +81,7 @@ def judge_command(
             "--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury"
         )
     kind = judge_of_options(named, kind, chosen, with_models=with_models, number=number)
-    if workers and (given or limit is not None):
-        command = options.same_command(without=["--workers"])
-        raise BadInput(
-            f"workers judge all answers with one judge, each once: `{command}` judges in this process"
-        )
     asked, store = judge_keywords(options.open_store, kind, chosen), options.open_store()
-    if workers:
-        return _judge_by_workers(
-            store, kind, asked, where=where, mode=rejudge or "plain", max_cost=max_cost
-        )
     judging = Judging(
         store,
         named=named,
@@ -166,72 +145,6 @@ judge_command.declared.insert(
         ).values()
     ),
 )
-
-
-FOLLOW_SECONDS = 0.5
-
-
-def _judge_by_workers(
-    store: "Store",
-    kind: str,
-    asked: dict[str, object],
-    *,
-    where: RowFilter,
-    mode: str,
-    max_cost: float | None,
-) -> int:
-    """Request a job and follow it; Ctrl-C leaves it to the workers."""
-    from judgeboard.cli.judging import KEEP
-    from judgeboard.errors import DatabaseAway
-    from judgeboard.runs.jobs import estimate_calls, job_progress, request_rejudge
-
-    judge: dict[str, Any] = {
-        "kind": kind,
-        **{name: value for name, value in asked.items() if value not in (None, False)},
-    }
-    concurrency = judge.pop("concurrency", 16)
-    if isinstance(prompt := judge.get("prompt"), Path):
-        judge["prompt"] = file_text(prompt)  # workers cannot read the files of this machine
-    estimate = estimate_calls(store, judge=judge, where=where, mode=mode, concurrency=concurrency)
-    if estimate.flag_words:
-        options.echo(f"{estimate.flag_words} {KEEP}", err=True)
-    if not estimate.calls:
-        options.echo(
-            "nothing to judge: no answer matches, or this version has judged all that match"
-        )
-        return 0
-    request = partial(
-        request_rejudge,
-        store,
-        judge=judge,
-        where=where,
-        mode=mode,
-        max_cost=max_cost,
-        concurrency=concurrency,
-        estimate=estimate,
-        actor=options.actor(),
-    )
-    job_id = with_confirmed_host(request)
-    try:
-        with progress("judging", "{task.fields[more]}", more="") as update:
-            while not (job := job_progress(store, job_id)).finished:
-                waits = job.state == "waiting" and not job.worker_alive
-                more = "no worker lives: start `judgeboard worker`" if waits else job.state
-                update(completed=job.asked, total=job.selected, more=more)
-                time.sleep(FOLLOW_SECONDS)
-    except (KeyboardInterrupt, DatabaseAway):
-        options.echo(
-            f"the workers go on; to cancel the job: `judgeboard worker cancel {job_id}`", err=True
-        )
-        raise
-    lines = [
-        f"{job.judge_title or kind}, run {job.run_id}: {job.words()}; cost {money(job.cost_micro)}"
-    ]
-    lines += [f"{job.state}: {job.why}"] if job.why else []
-    options.show(job, lines)
-    if job.state != "done":
-        return 2
-    return 1 if job.error or (job.asked and not job.ok) else 0
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import chosen_kind, judge_for_workers, judge_kind
 from judgeboard.cli.asking import address_options, warned, with_confirmed_host, yes_option
-from judgeboard.cli.options import FiniteRange
+from judgeboard.cli.drawn_options import drawn
 from judgeboard.cli.push import TARGETS, as_seconds, push_options
-from judgeboard.domain import AlertCondition, RuleKind, RuleState
+from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.filters import LevelMeasure, RowFilter, describe
+from judgeboard.store.filters import RowFilter, describe
 from judgeboard.text import counted, iso_z, money
 
 if TYPE_CHECKING:
@@ -90,29 +90,14 @@ rule_command.add_command(add_command, "add")
     metavar="[TYPE=]RATE",
     help="Sampling rate, 0 to 1 (default: 1). Repeat it with TYPE= for a query type, for example QA=0.5.",
 )
-@click.option(
-    "--max-cost",
-    type=FiniteRange(0, min_open=True),
-    help="Maximum cost per day (UTC), in dollars (default: no limit).",
+@drawn(
+    "judgeboard.settings.sections:JudgingRuleSettings",
+    "max_cost",
+    "max_calls",
+    "concurrency",
+    "delay",
+    "existing",
 )
-@click.option(
-    "--max-calls",
-    type=click.IntRange(1, 10**9),
-    help="Maximum number of calls per day (UTC). A call judges one answer (default: no limit).",
-)
-@options.with_default(
-    "--concurrency",
-    type=click.IntRange(1, 1024),
-    default=8,
-    help="Maximum number of calls at the same time, in each worker.",
-)
-@options.with_default(
-    "--delay",
-    type=FiniteRange(0),
-    default=0.0,
-    help="Seconds to wait after an answer was stored, before it is judged.",
-)
-@click.option("--existing", is_flag=True, help="Also judge the answers that are stored already.")
 def add_judge(
     rule: str,
     kind: str | None,
@@ -123,12 +108,7 @@ def add_judge(
     base_url: str | None,
     where: RowFilter,
     rates: tuple[str, ...],
-    max_cost: float | None,
-    max_calls: int | None,
-    concurrency: int,
-    delay: float,
-    *,
-    existing: bool,
+    **limits: Any,
 ) -> None:
     """Add a judging rule. It judges answers that are stored from now on, if they match --where and are sampled.
 
@@ -176,12 +156,8 @@ def add_judge(
         where=where,
         rate=rate,
         rates=by_type,
-        max_cost=max_cost,
-        max_calls=max_calls,
-        concurrency=concurrency,
-        delay_s=delay,
-        existing=existing,
         actor=options.actor(),
+        **{name: value for name, value in limits.items() if value is not None},
     )
     added = with_confirmed_host(store_rule)
     _show(store, added)
@@ -197,90 +173,8 @@ def add_judge(
     group=add_command,
 )
 @options.named_section("alerts", "name")
-@click.option(
-    "--when",
-    type=click.Choice([each.value for each in AlertCondition]),
-    required=True,
-    help="Condition. docs/how-to/rules.md explains each.",
-)
-@click.option(
-    "--to",
-    multiple=True,
-    required=True,
-    metavar="DESTINATION",
-    help="webhook:env:VARIABLE or slack:env:VARIABLE (the variable has the address), email:ADDRESS, "
-    "or command. Repeat it for more.",
-)
-@click.option(
-    "--above",
-    type=FiniteRange(),
-    help="Threshold of the condition: messages are sent while the value is above it. With missing_worker, messages "
-    "are sent while the number of workers is below it. The default depends on the condition.",
-)
-@click.option(
-    "--below",
-    type=FiniteRange(),
-    help="With --when level, instead of --above: messages are sent while the measure is below this "
-    "number (default: none).",
-)
-@click.option(
-    "--measure",
-    type=click.Choice(get_args(LevelMeasure)),
-    help="With --when level: measure to watch, that is, mean groundedness, mean quality, or share of low groundedness "
-    "in % (default: groundedness).",
-)
-@click.option(
-    "--criterion",
-    metavar="NAME",
-    help="With --when level, instead of --measure: criterion of a rubric judge, whose mean score is watched.",
-)
-@click.option(
-    "--judge",
-    metavar="NAME",
-    help="With --when level: judge whose scores are watched (default: the primary judge).",
-)
-@click.option(
-    "--last",
-    metavar="ANSWERS|DAYS",
-    help="With --when level: answers that are watched (default: 200). A number such as 200 takes so many newest "
-    "answers, from 10 to 20,000. Days such as 7d take the answers of the last days (UTC), from 1 to 366.",
-)
-@click.option(
-    "--after",
-    metavar="PERIOD",
-    help="For old_flags, silent_source and missing_worker: how long a flag is open, a source silent or a "
-    "worker missing before the rule alerts, such as 30min, 24h or 2d. The default depends on the condition.",
-)
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="What to watch: a source, a judge or a judging rule. With --when level: a slice such as query_type=QA "
-    "(default: all).",
-)
-@options.with_default(
-    "--remind", default="24h", metavar="PERIOD|never", help="Time between reminders."
-)
-@click.option(
-    "--quiet",
-    metavar="HOURS",
-    help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).",
-)
-def add_alert(
-    name: str,
-    when: str,
-    to: tuple[str, ...],
-    above: float | None,
-    below: float | None,
-    measure: str | None,
-    criterion: str | None,
-    judge: str | None,
-    last: str | None,
-    after: str | None,
-    only: tuple[str, ...],
-    remind: str,
-    quiet: str | None,
-) -> None:
+@drawn("judgeboard.settings.sections:AlertSettings")
+def add_alert(name: str, **given: object) -> None:
     """Add an alert rule. It sends messages while a condition lasts.
 
     It sends one message when the condition begins, reminders while the condition lasts, and one
@@ -288,25 +182,13 @@ def add_alert(
     environment variable that has the address. Workers evaluate the rules every minute.
     """
     from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_webhooks
+    from judgeboard.settings.option_words import checked
 
     store = options.open_store(create=True)
-    written = WrittenRule(
-        name=name,
-        when=when,
-        to=to,
-        above=above,
-        below=below,
-        measure=measure,
-        criterion=criterion,
-        judge=judge,
-        last=last,
-        after=after,
-        only=only,
-        remind=remind,
-        quiet=quiet,
-    )
+    values = {key: value for key, value in given.items() if value not in (None, ())}
+    written = checked(WrittenRule, {"name": name} | values)
     added = add_alert_rule(store, written, options.actor())
-    _show(store, added, warned([unset_webhooks(to)]))
+    _show(store, added, warned([unset_webhooks(written.to)]))
     options.suggest("rule", "test", added.name)
 
 

@@ -1,7 +1,6 @@
 """Finds the faults of the project file that otherwise only the command that uses a table would notice."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 
 from sqlalchemy import Connection
 
@@ -49,7 +48,7 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
     yield from _rule_faults(settings)
     for name, alert in settings.alerts.items():
         try:
-            checked_rule(WrittenRule(name=name, **asdict(alert)))
+            checked_rule(WrittenRule(name=name, **dict(alert)))
         except BadInput as error:
             yield fault_in_project(settings.fail, str(error), "alerts", name)
 

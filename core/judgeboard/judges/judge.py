@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -19,7 +20,7 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.judges.prompt import (
     ADDED_SECTIONS,
     Example,
@@ -31,9 +32,19 @@ from judgeboard.judges.prompt import (
 )
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Reading, Replied, ask
-from judgeboard.llm.chat import ChatRequest, Message
-from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
+from judgeboard.llm.chat import ChatModel, ChatRequest, Message, RecordedChat, read_replies
+from judgeboard.llm.endpoint import (
+    Address,
+    ChatOnFirstUse,
+    ModelEndpoint,
+    choose_provider,
+    price_of,
+)
+from judgeboard.llm.provider import host_of, is_address
+from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.registry.judge_kinds import OWN_PROMPTS
+from judgeboard.settings.masking import masked
+from judgeboard.settings.model import load_settings
 from judgeboard.settings.option_words import checked
 from judgeboard.settings.sections import ForJudges, JudgeFields
 from judgeboard.text import MAX_NAME, unstorable
@@ -250,19 +261,47 @@ class JudgeOptions(JudgeFields):
             checked_judge_name(self.name)
 
     def endpoint(self, asker: str) -> ModelEndpoint:
-        """Return the model of these options (`model_endpoint`); ``asker`` names the judge in messages."""
-        return model_endpoint(
-            asker,
-            model=self.model,
-            provider=self.provider,
-            base_url=self.base_url,
-            api_key=self.api_key,
-            concurrency=self.concurrency,
-            timeout_s=self.timeout_s,
-            tries=self.tries,
-            prices=self.prices,
-            replies=self.replies,
-        )
+        """Return the model of these options; no request is sent. ``asker`` is a name like "the rag judge"."""
+        if self.replies is not None:
+            return ModelEndpoint(RecordedChat(read_replies(self.replies)), self.model or "recorded")
+        model, base_url = self.model, self.base_url
+        if not model:
+            message = (
+                f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)"
+            )
+            raise MissingOption(message, "--model", "gpt-4o-mini")
+        chosen = choose_provider(self.provider, model=model, base_url=base_url)
+        if not base_url and not self.api_key:
+            message = f"no key: set {chosen.key_variable}, or give the address of your own server"
+            raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
+        if base_url and not is_address(base_url):
+            raise BadInput(
+                f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}"
+            )
+        address = base_url or chosen.base_url
+        host = host_of(address)
+        if base_url and "@" in urlsplit(base_url).netloc:
+            raise BadInput(f"the address of {host} contains a user or password: give a key instead")
+        settings = load_settings()
+        limit = rate_limit(model, settings)
+
+        def make() -> ChatModel:
+            from judgeboard.llm.endpoint_chat import EndpointChat  # its client loads slowly
+
+            return EndpointChat(
+                model,
+                provider=chosen,
+                base_url=base_url or "",
+                api_key=self.api_key,
+                concurrency=self.concurrency,
+                timeout_s=self.timeout_s,
+                tries=self.tries,
+                reply_mb=settings.reply_mb,
+                limit=limit,
+            )
+
+        price = price_of(model, self.prices, host)
+        return ModelEndpoint(ChatOnFirstUse(host, make), model, price, chosen.name, address)
 
 
 def for_judges(name: str) -> ForJudges | None:

@@ -12,21 +12,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from judgeboard.errors import BadInput, MissingOption
+from judgeboard.errors import BadInput
 from judgeboard.llm.anthropic_provider import ANTHROPIC
-from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, Reply, read_replies
+from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, Reply
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import (
-    CONCURRENCY,
-    TIMEOUT_S,
     Provider,
     host_of,
-    is_address,
     is_own_host,
 )
-from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.registry.plugins import Plugin, Registry
-from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings
 from judgeboard.settings.sections import Price
 from judgeboard.text import file_text
@@ -198,7 +193,7 @@ class ModelEndpoint:
 
 
 @dataclass(slots=True)
-class _ChatOnFirstUse:
+class ChatOnFirstUse:
     """Makes the real chat model at the first request: its client takes seconds to import and 20 ms to make."""
 
     host: str | None
@@ -206,63 +201,12 @@ class _ChatOnFirstUse:
     chat: ChatModel | None = None
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
+        """Make the request."""
         if self.chat is None:
             self.chat = self.make()
         return await self.chat.complete(request)
 
     async def aclose(self) -> None:
+        """Release connections."""
         if self.chat is not None:
             await self.chat.aclose()
-
-
-def model_endpoint(
-    asker: str,
-    *,
-    model: str | None = None,
-    provider: str | None = None,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    concurrency: int = CONCURRENCY,
-    timeout_s: float = TIMEOUT_S,
-    tries: int | None = None,
-    prices: Path | None = None,
-    replies: Path | None = None,
-) -> ModelEndpoint:
-    """Return the model of these `JudgeOptions`; no request is sent. ``asker`` is a name like "the rag judge"."""
-    if replies is not None:
-        return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
-    if not model:
-        message = f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)"
-        raise MissingOption(message, "--model", "gpt-4o-mini")
-    chosen = choose_provider(provider, model=model, base_url=base_url)
-    if not base_url and not api_key:
-        message = f"no key: set {chosen.key_variable}, or give the address of your own server"
-        raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
-    if base_url and not is_address(base_url):
-        raise BadInput(
-            f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}"
-        )
-    address = base_url or chosen.base_url
-    settings = load_settings()
-    host, limit = host_of(address), rate_limit(model, settings)
-    if base_url and "@" in urlsplit(base_url).netloc:
-        raise BadInput(f"the address of {host} contains a user or password: give a key instead")
-
-    def make() -> ChatModel:
-        from judgeboard.llm.endpoint_chat import EndpointChat  # its client loads slowly
-
-        return EndpointChat(
-            model,
-            provider=chosen,
-            base_url=base_url or "",
-            api_key=api_key,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            tries=tries,
-            reply_mb=settings.reply_mb,
-            limit=limit,
-        )
-
-    return ModelEndpoint(
-        _ChatOnFirstUse(host, make), model, price_of(model, prices, host), chosen.name, address
-    )

@@ -19,12 +19,14 @@ class Option:
         metavar: Word for the value in the help, such as ``NAME``.
         names: More names, such as ``--n``.
         off: Name of the flag that says no, such as ``--no-reveal``.
+        several: Whether the option is repeated for several values; otherwise commas separate them.
     """
 
     group: str | None = None
     metavar: str | None = None
     names: tuple[str, ...] = ()
     off: str | None = None
+    several: bool = False
 
 
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)

@@ -54,7 +54,8 @@ def help_of(about: FieldInfo) -> str:
     first, end, others = (about.description or "").partition(". ")
     limits = range_words(about)
     default = about.default
-    if isinstance(default, bool) or default in (None, ()) or "(default:" in first:
+    named = "(default:" in first or about.is_required()
+    if named or isinstance(default, bool) or default in (None, ()):
         usual = ""
     elif isinstance(default, tuple):
         usual = f" (default: {','.join(default)})"

@@ -4,17 +4,16 @@ The keys of a table are the options of the command that uses it.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
 
-from judgeboard.domain import LONGEST_KEY, QueueOrder
+from judgeboard.domain import LONGEST_KEY, AlertCondition, QueueOrder
 from judgeboard.settings.fields import (
-    CLOSED,
     Assignments,
     Number,
     Option,
@@ -567,7 +566,7 @@ class QueueSettings(QueueOptions):
 class JudgingRuleSettings(BaseModel):
     """A judging rule by name: the options of ``judgeboard rule add judge``."""
 
-    model_config = _FORBID
+    model_config = _FORBID | ConfigDict(populate_by_name=True)
 
     judge: Annotated[Text | None, Field(description="Judge of this file, or a kind of judge.")] = (
         None
@@ -587,57 +586,138 @@ class JudgingRuleSettings(BaseModel):
     ] = ()
     rate: Annotated[Rates, Field(description='Sampling rate, or several: [0.1, "QA=0.5"].')] = ()
     max_cost: Annotated[
-        Number | None, Field(gt=0, description="Maximum cost per day (UTC), in dollars.")
+        Number | None,
+        Field(gt=0, description="Maximum cost per day (UTC), in dollars (default: no limit)."),
+        Option(),
     ] = None
     max_calls: Annotated[
-        int | None, Field(ge=1, le=10**9, description="Maximum number of calls per day (UTC).")
+        int | None,
+        Field(
+            ge=1,
+            le=10**9,
+            description="Maximum number of calls per day (UTC). A call judges one answer (default: no limit).",
+        ),
+        Option(),
     ] = None
     concurrency: Annotated[
-        int | None, Field(ge=1, le=1024, description="Calls at the same time, per worker.")
-    ] = None
-    delay: Annotated[
-        Number | None, Field(ge=0, description="Seconds to wait after an answer was stored.")
-    ] = None
+        int,
+        Field(
+            ge=1,
+            le=1024,
+            description="Maximum number of calls at the same time, in each worker.",
+        ),
+        Option(),
+    ] = 8
+    delay_s: Annotated[
+        Number,
+        Field(
+            alias="delay",
+            ge=0,
+            description="Seconds to wait after an answer was stored, before it is judged.",
+        ),
+        Option(),
+    ] = 0.0
     existing: Annotated[
-        bool, Field(description="Also judge the answers that are stored already.")
+        bool, Field(description="Also judge the answers that are stored already."), Option()
     ] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertSettings:
+class AlertSettings(BaseModel):
     """An alert rule without its name, as people write it; `alerts.rules.checked_rule` checks it."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    model_config = _FORBID
 
-    when: Annotated[Text, Field(description="Condition.")]
-    to: Annotated[Texts, Field(description="Destinations.")]
+    when: Annotated[
+        Text,
+        Field(
+            description=f"Condition: {', '.join(AlertCondition)}. docs/how-to/rules.md explains each."
+        ),
+        Option(metavar="CONDITION"),
+    ]
+    to: Annotated[
+        Texts,
+        Field(
+            description="webhook:env:VARIABLE or slack:env:VARIABLE (the variable has the address), email:ADDRESS, or "
+            "command. Repeat it for more."
+        ),
+        Option(metavar="DESTINATION", several=True),
+    ]
     above: Annotated[
-        Number | None, Field(description="Threshold in the unit of the condition.")
+        Number | None,
+        Field(
+            description="Threshold of the condition: messages are sent while the value is above it. With "
+            "missing_worker, messages are sent while the number of workers is below it. The default depends on the "
+            "condition."
+        ),
+        Option(),
     ] = None
     below: Annotated[
-        Number | None, Field(description="For a level, instead of above: lower threshold.")
+        Number | None,
+        Field(
+            description="With --when level, instead of --above: messages are sent while the measure is below this "
+            "number (default: none)."
+        ),
+        Option(),
     ] = None
     measure: Annotated[
-        Text | None, Field(description="Measure of a level (default: groundedness).")
+        Text | None,
+        Field(
+            description="With --when level: measure to watch, that is, mean groundedness, mean quality, or low_share, "
+            "the share of low groundedness in % (default: groundedness)."
+        ),
+        Option(),
     ] = None
     criterion: Annotated[
-        Text | None, Field(description="Criterion of a rubric judge, instead of measure.")
+        Text | None,
+        Field(
+            description="With --when level, instead of --measure: criterion of a rubric judge, whose mean score is "
+            "watched."
+        ),
+        Option(metavar="NAME"),
     ] = None
     judge: Annotated[
-        Text | None, Field(description="Judge of a level (default: the primary judge).")
+        Text | None,
+        Field(
+            description="With --when level: judge whose scores are watched (default: the primary judge)."
+        ),
+        Option(metavar="NAME"),
     ] = None
-    last: Annotated[Text | None, Field(description='Window of a level: "200" answers or "7d".')] = (
-        None
-    )
-    after: Annotated[Text | None, Field(description="Period, if the condition has one.")] = None
+    last: Annotated[
+        Text | None,
+        Field(
+            description="With --when level: answers that are watched (default: 200). A number such as 200 takes so "
+            "many newest answers, from 10 to 20,000. Days such as 7d take the answers of the last days (UTC), from 1 "
+            "to 366."
+        ),
+        Option(metavar="ANSWERS|DAYS"),
+    ] = None
+    after: Annotated[
+        Text | None,
+        Field(
+            description="For old_flags, silent_source and missing_worker: how long a flag is open, a source silent or "
+            "a worker missing before the rule alerts, such as 30min, 24h or 2d. The default depends on the condition."
+        ),
+        Option(metavar="PERIOD"),
+    ] = None
     only: Annotated[
-        Texts, Field(description="Sources, judges, judging rules or slices (default: all).")
+        Texts,
+        Field(
+            description="What to watch: a source, a judge or a judging rule. With --when level: a slice such as "
+            "query_type=QA (default: all)."
+        ),
+        Option(metavar="NAME", several=True),
     ] = ()
-    remind: Annotated[Text, Field(description='Period between reminders, or "never".')] = "24h"
-    quiet: Annotated[Text | None, Field(description="Daily hours without messages.")] = None
+    remind: Annotated[
+        Text, Field(description="Time between reminders."), Option(metavar="PERIOD|never")
+    ] = "24h"
+    quiet: Annotated[
+        Text | None,
+        Field(description="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC)."),
+        Option(metavar="HOURS"),
+    ] = None
 
 
-SECTIONS: Mapping[str, type] = {
+SECTIONS: Mapping[str, type[BaseModel]] = {
     "judges": JudgeSettings,
     "sources": SourceSettings,
     "suites": SuiteSettings,
@@ -648,19 +728,12 @@ SECTIONS: Mapping[str, type] = {
 """The settings that are tables by name."""
 
 
-def values_of(table: Any) -> dict[str, Any]:
+def values_of(table: BaseModel) -> dict[str, Any]:
     """Return the values of a table that are not the default, by their names in the project file."""
-    values = (
-        table.model_dump(by_alias=True, exclude_unset=True)
-        if isinstance(table, BaseModel)
-        else asdict(table)
-    )
+    values = table.model_dump(by_alias=True, exclude_unset=True)
     return {name: value for name, value in values.items() if value not in (None, (), {})}
 
 
-def fields_of(section: Any) -> dict[str, FieldInfo]:
+def fields_of(section: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields of a section by their names in the project file."""
-    if issubclass(section, BaseModel):
-        return {about.alias or name: about for name, about in section.model_fields.items()}
-    hints = get_type_hints(section, include_extras=True)
-    return {each.name: FieldInfo.from_annotation(hints[each.name]) for each in fields(section)}
+    return {about.alias or name: about for name, about in section.model_fields.items()}

@@ -21,6 +21,7 @@ from judgeboard.domain import Action, AlertCondition
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.runs.rules import LONGEST_NAME
+from judgeboard.settings.option_words import checked
 from judgeboard.store.alerts import latest_deliveries, open_events
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.jobs import live_workers
@@ -182,17 +183,17 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     usable = bool(name.strip() and to.strip()) and has_threshold
     if button("Add rule", key="alert_add", type="primary", disabled=not usable):
         with saving():
-            written = WrittenRule(
-                name=name,
-                when=when_,
-                to=tuple(line for line in to.splitlines() if line.strip()),
-                **({"above": above} | of_level),
-                after=after or None,
-                only=(only.strip(),) if only and only.strip() else (),
-                remind=remind or DAILY,
-                quiet=quiet.strip() or None,
-            )
-            added = add_alert_rule(store(), written, reviewer)
+            written = {
+                "name": name,
+                "when": when_,
+                "to": [line for line in to.splitlines() if line.strip()],
+                "above": above,
+                "after": after or None,
+                "only": [only.strip()] if only and only.strip() else [],
+                "remind": remind or DAILY,
+                "quiet": quiet.strip() or None,
+            }
+            added = add_alert_rule(store(), checked(WrittenRule, written | of_level), reviewer)
             confirm("alert", f"Added: {added.name}.", _next_step())
 
 

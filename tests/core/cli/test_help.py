@@ -44,18 +44,8 @@ def test_every_field_of_where_is_explained_in_the_help_and_every_example_of_one_
         parse_where([example.split()[0]])
 
 
-def test_a_short_help_fits_a_screen_and_the_whole_has_every_option_by_group(
-    capsys: pytest.CaptureFixture[str], shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for path in every_command(root):
-        assert run([*path, "-h"]) == 0
-        short = capsys.readouterr().out
-        assert len(short.splitlines()) <= 40, path
-        assert f"judgeboard {' '.join(path)} --help" in short, path
-        # What is announced is shown.
-        assert not short.partition("\n\nOptions:")[0].endswith(":"), path
-    whole = shell("judge --help")
+def test_a_help_has_every_option_by_group(shell: Shell) -> None:
+    whole = shell("judge -h")
     titles = [
         line.rstrip(":")
         for line in whole.splitlines()
@@ -66,7 +56,6 @@ def test_a_short_help_fits_a_screen_and_the_whole_has_every_option_by_group(
         option in whole
         for option in ("--rejudge", "--temperature", "--max-cost", "--where", "--config")
     )
-    assert "--temperature" not in short
 
 
 def test_every_kind_of_judge_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 
 from command_lines import run_line
-from engines import on_sqlite
 from forked_commands import ReadCommand
 from graded_log import GradedLog
 from held_endpoint import held_endpoint
-from job_steps import working
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
@@ -350,19 +348,6 @@ def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store:
     assert sorted(int(row["id"]) for row in judgments(store)) == list(range(count))
     assert [(row["state"], row["selected"]) for row in runs(store)] == [("done", count)]
     assert asked(endpoint.server) == dict.fromkeys(range(count), 1)
-
-
-@on_sqlite
-def test_workers_judge_what_a_command_leaves_to_them(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store_answers(store, 30)
-    with held_endpoint() as endpoint, working(store):
-        command = [*words(endpoint.server, store), "--workers"]
-        assert run([*command, "--json"]) == 0
-        assert account_of(capsys) == [30, 30, 0, 0, 0]
-        assert run([*command, "--limit", "3"]) == 2
-    assert asked(endpoint.server) == dict.fromkeys(range(30), 1)
 
 
 def test_nothing_but_the_summary_is_written_where_nobody_watches(

@@ -13,7 +13,6 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge, SelfReferenceJudge
 from judgeboard.llm.asking import Replied
-from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
 from judgeboard.methods.self_reference.run import make_self_reference_judge
 
@@ -55,8 +54,8 @@ def compared(
 ) -> tuple[Comparison, list[dict[str, Any]]]:
     async def ask() -> Comparison:
         judge = PairwiseJudge(
-            model_endpoint(
-                "the test", model="m", base_url=endpoint.base_url, api_key=None, tries=1
+            JudgeOptions(model="m", base_url=endpoint.base_url, api_key=None, tries=1).endpoint(
+                "the test"
             ),
             JudgeOptions(**options),
             aspects=aspects,
@@ -213,7 +212,7 @@ def test_one_repair_may_save_a_verdict() -> None:
 
 
 def test_what_changes_a_verdict_changes_the_version() -> None:
-    endpoint = model_endpoint("the test", model="m", base_url="http://localhost:1/v1")
+    endpoint = JudgeOptions(model="m", base_url="http://localhost:1/v1").endpoint("the test")
     versions = [
         PairwiseJudge(endpoint, JudgeOptions(**options)).version
         for options in ({}, {"domain": "climbing"}, {"max_output": 64})
@@ -227,7 +226,8 @@ def test_what_changes_a_verdict_changes_the_version() -> None:
 def test_an_aspect_that_cannot_be_asked_for_is_refused(aspects: tuple[str, ...]) -> None:
     with pytest.raises(BadInput, match="aspect"):
         PairwiseJudge(
-            model_endpoint("the test", model="m", base_url="http://localhost:1/v1"), aspects=aspects
+            JudgeOptions(model="m", base_url="http://localhost:1/v1").endpoint("the test"),
+            aspects=aspects,
         )
 
 
@@ -262,7 +262,7 @@ def solved(
     script: Script, pair: PairItem = WITH_OPTIONS, **options: Any
 ) -> tuple[Replied[str], list[dict[str, Any]]]:
     async def ask() -> Replied[str]:
-        model = model_endpoint("the test", model="m", base_url=endpoint.base_url, tries=1)
+        model = JudgeOptions(model="m", base_url=endpoint.base_url, tries=1).endpoint("the test")
         try:
             return await SelfReferenceJudge(model, JudgeOptions(**options)).solve(pair, 0)
         finally:
@@ -324,7 +324,7 @@ def test_a_forgotten_question_is_not_asked() -> None:
 
 
 def test_samples_temperature_and_both_prompts_make_the_version() -> None:
-    model = model_endpoint("the test", model="m", base_url="http://localhost:1/v1")
+    model = JudgeOptions(model="m", base_url="http://localhost:1/v1").endpoint("the test")
     first = SelfReferenceJudge(model)
     assert (first.version.kind, first.version.model) == ("ssr", "m")
     assert (first.version.params["samples"], first.version.params["sample_temperature"]) == (5, 0.7)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeboard.errors import NotSent
+from judgeboard.judges.judge import JudgeOptions
 from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
@@ -129,11 +130,10 @@ def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again() -> None
 
 
 def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    from judgeboard.llm.endpoint import model_endpoint
 
     monkeypatch.setenv("JUDGEBOARD_REPLY_MB", "0.01")
     with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
-        asked = model_endpoint("the judge", model="m", base_url=endpoint.base_url)
+        asked = JudgeOptions(model="m", base_url=endpoint.base_url).endpoint("the judge")
 
         async def run() -> Reply | NoReply:
             try:

@@ -7,8 +7,8 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.pairwise import PairwiseJudge
-from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.runs.method import RunOutcome
 from judgeboard.runs.pairwise import compare_pairs
@@ -161,6 +161,8 @@ def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_stor
 
 
 def test_a_cost_limit_needs_a_price(sqlite_store: Store) -> None:
-    remote = model_endpoint("the test", model="scripted", base_url="https://models.example.org/v1")
+    remote = JudgeOptions(model="scripted", base_url="https://models.example.org/v1").endpoint(
+        "the test"
+    )
     with pytest.raises(UnknownPrice, match="--prices"):
         compare_pairs(sqlite_store, PairwiseJudge(remote), add_pairs(sqlite_store, 1), max_cost=1.0)
