@@ -1,11 +1,41 @@
 """A cell that cuts its text shows the whole on hover, and no table scrolls sideways."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import SimpleNamespace
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from page_state import idle, visit
+from browser_windows import Reviewers, Windows
+from judgeboard.cli.demo import fill
+from judgeboard.store.engine import Store
+from page_fit import SIZES
+from page_state import at_rest, idle, in_the_end, visit
+from served import serving
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
+    """A server on the database of `judgeboard quickstart`."""
+    store = new_store()
+    with (
+        ThreadPoolExecutor() as pool
+    ):  # the driver of the browser keeps an event loop in this thread
+        pool.submit(fill, store).result()
+    with serving(str(store.engine.url.database), port) as url:
+        yield SimpleNamespace(url=url)
+
+
+@pytest.fixture(scope="module")
+def page(windows: Windows) -> Iterator[Page]:
+    """A window that is narrow when it is opened: tables leave out columns for its width at that time."""
+    opened = Reviewers(windows)
+    yield opened(width=800)
+    opened.close()
 
 
 CELL = "td[aria-colindex='{column}']"
@@ -48,3 +78,32 @@ def test_a_cell_that_is_cut_shows_its_whole_text(page: Page) -> None:
     expect(table).not_to_have_attribute("title", answers[longest].strip())
     hover(page, table, next(title for title in columns if title not in {"", "Answer"}), longest)
     expect(table).not_to_have_attribute("title", answers[longest].strip())
+
+
+WIDER = """() => [...document.querySelectorAll("[data-testid=stDataFrame] .dvn-scroller")]
+  .filter(node => node.offsetParent && node.scrollWidth - node.clientWidth > 1).length"""
+BOTH = (1440, 800)
+VIEWS = (
+    "problems",
+    "suites",
+    "self_reference",
+    "agreement",
+    "runs",
+    "pairs",
+    "open_flags",
+    "responses",
+)
+WITH_TABLES = dict.fromkeys(VIEWS, BOTH) | dict.fromkeys(("queues", "sources"), (1440,))
+
+
+def test_no_table_scrolls_sideways(page: Page) -> None:
+    for number, (view, widths) in enumerate(WITH_TABLES.items()):
+        visit(page, f"/{view}")
+        expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
+        for width in (
+            widths if number % 2 else widths[::-1]
+        ):  # each second page is narrow when it is opened
+            page.set_viewport_size({"width": width, "height": 900})
+            idle(page)
+            at_rest(partial(page.evaluate, SIZES))
+            assert in_the_end(partial(page.evaluate, WIDER), 0) == 0, (width, view)

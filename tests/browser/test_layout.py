@@ -44,14 +44,6 @@ def findings(page: Page, scheme: str, part: str) -> list[tuple[str, str, str]]:
     ]
 
 
-WITH_TABLES = {
-    *("problems", "suites", "self_reference", "agreement"),
-    *("runs", "pairs", "open_flags", "responses"),
-}
-WIDER_TABLES = """() => [...document.querySelectorAll("[data-testid=stDataFrame] .dvn-scroller")]
-  .filter(node => node.offsetParent && node.scrollWidth - node.clientWidth > 1).length"""
-
-
 def test_every_page_fits_and_has_no_serious_finding_light_or_dark(page: Page) -> None:
     visit(page, "/schemas")
     expect(page.locator(".jb-reviewer")).to_have_count(1)
@@ -66,8 +58,6 @@ def test_every_page_fits_and_has_no_serious_finding_light_or_dark(page: Page) ->
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
         for look in looks(page):
             problems += [(view, look, name) for name in overflowing(page)]
-            if view in WITH_TABLES and in_the_end(partial(page.evaluate, WIDER_TABLES), 0):
-                problems.append((view, look, "a table scrolls sideways"))
             problems += [(view, look, *found) for found in findings(page, look.split()[1], part)]
     assert problems == []
 
