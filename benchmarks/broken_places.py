@@ -159,8 +159,8 @@ _SEEN = set()
 
 
 def hit(number, value):
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    folder = os.environ.get("JUDGEBOARD_HITS")
+    test = os.environ.get("PLACE_TEST", "")
+    folder = os.environ.get("PLACE_HITS")
     if folder and test and (number, test) not in _SEEN:
         _SEEN.add((number, test))
         with open(f"{folder}/{os.getpid()}", "a") as file:
@@ -211,9 +211,11 @@ def break_all(
         ]
         reaching = set().union(*(reached.get(other, ()) for other in same))
         tests = sorted(reaching, key=lambda name: (seconds.get(name, 1.0), name))
-        tests = [test for test in tests if test in collected][:TESTS_OF_A_PLACE]
+        tests = [
+            test for test in tests if test in collected and not test.startswith("tests/browser/")
+        ][:TESTS_OF_A_PLACE]
         found_before = results.get(str(number), {}).get("found_by", "")
-        if found_before in collected:
+        if found_before and found_before in collected:
             tests.insert(0, found_before)
         file = copy / place.file
         source = file.read_bytes() if file.exists() else b""
@@ -274,7 +276,7 @@ def main() -> None:
     else:
         copy, hits, junit, out = (path.absolute() for path in options.paths)
         shutil.rmtree(copy / ".pytest_cache", ignore_errors=True)
-        os.environ.pop("JUDGEBOARD_HITS", None)
+        os.environ.pop("PLACE_HITS", None)
         break_all(copy, places, hits, junit, out, options.part)
 
 
