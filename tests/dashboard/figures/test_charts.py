@@ -1,7 +1,9 @@
 """What the charts draw: gaps stay open, dates stay right, text stays readable, every mark says which one it is."""
 
 import re
+from collections.abc import Sequence
 from inspect import getmembers, isfunction
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -222,3 +224,54 @@ def contrast(first: str, second: str) -> float:
         reverse=True,
     )
     return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_colours_hold_for_colour_blind_readers(colours: Palette) -> None:
+    for first, second in _pairs(colours.series):
+        assert distance(deuteranopia(first), deuteranopia(second)) >= 20, (first, second)
+    for first, second in _pairs([colours.good[1], colours.doubt[1], colours.bad[1]]):
+        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
+    for first, second in pairwise(colours.heat):
+        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
+
+
+def _pairs(colours: Sequence[str]) -> list[tuple[str, str]]:
+    return [
+        (first, second) for place, first in enumerate(colours) for second in colours[place + 1 :]
+    ]
+
+
+def deuteranopia(colour: str) -> list[float]:
+    """Linear RGB as seen without green cones (Machado, Oliveira and Fernandes 2009, severity 1)."""
+    matrix = (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    )
+    linear = _linear(colour)
+    return [
+        max(0.0, sum(weight * value for weight, value in zip(row, linear, strict=True)))
+        for row in matrix
+    ]
+
+
+def distance(first: Sequence[float], second: Sequence[float]) -> float:
+    """The CIE 1976 difference of two linear RGB colours."""
+    return (
+        sum((one - other) ** 2 for one, other in zip(_lab(first), _lab(second), strict=True)) ** 0.5
+    )
+
+
+def _lab(linear: Sequence[float]) -> tuple[float, float, float]:
+    matrix = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+    white = (0.9505, 1.0, 1.089)
+    x, y, z = (
+        sum(weight * value for weight, value in zip(row, linear, strict=True)) / full
+        for row, full in zip(matrix, white, strict=True)
+    )
+    root = [
+        value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116
+        for value in (x, y, z)
+    ]
+    return 116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])
