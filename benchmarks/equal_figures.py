@@ -122,14 +122,9 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("compare versions", r"^(answers|differing|unlabelled|evidence_groups)$", r"about.counts.\1"),
     ("compare versions", r"^even_labels$", "even_labels.value"),
     ("compare versions", r"^unusable\.(.+)$", r"unusable[\1].value"),
-    ("compare sources", r"^labels_only\.", "labels_change."),
-    ("compare sources", r"^judge_alone\.", "judge_change."),
-    ("compare sources", r"^(questions|labelled|p|labels_needed)$", r"\1.value"),
-    ("compare sources", r"^types(\[[^]]*\])\.change\.(\w+)$", r"change\1.\2"),
-    ("compare sources", r"^types(\[[^]]*\])\.(\w+)$", r"\2\1.value"),
-    ("compare (versions|sources)", r"^left_out\.", "about.left_out."),
-    ("compare (versions|sources)", r"\.values\.a$", ".values.first"),
-    ("compare (versions|sources)", r"\.values\.b$", ".values.second"),
+    ("compare versions", r"^left_out\.", "about.left_out."),
+    ("compare versions", r"\.values\.a$", ".values.first"),
+    ("compare versions", r"\.values\.b$", ".values.second"),
     ("compare (pairs|judges)", r"^groups\[all,overall\]\.counts\.(\w+)$", r"\1.value"),
     ("compare (pairs|judges)", r"^groups\[all,overall\]\.people_split$", "people_split.value"),
     (
@@ -347,17 +342,12 @@ MOVED: Sequence[Known] = (
         r"(\[gpt-3\.5-turbo-0613\])?\.(low|high)$",
         "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
     ),
-    Known(
-        "compare sources",
-        r"^headline\.code$",
-        "one code says of all contrasts why they are unknown",
-    ),
     Known("stats", r"\.(method|unit)$", "rows have no method; the docs name it"),
 )
 
 GONE: Sequence[Known] = (
     Known(
-        "compare (versions|sources)",
+        "compare versions",
         r"(^|\.)(method|unit|level)$",
         "rows have no method; the docs name it",
     ),
@@ -383,7 +373,7 @@ GONE: Sequence[Known] = (
         "caveats have the counts that are not 0; the part of the verdicts; no figure of an empty part",
     ),
     Known(
-        "compare (versions|sources)",
+        "compare versions",
         r"^exit_code$|^conclusion\[|^alone$",
         "it follows from the other values",
     ),
@@ -413,12 +403,6 @@ GONE: Sequence[Known] = (
         "there is no such preference, or only one order",
     ),
     Known("compare versions", r"^unusable\[", "none of the verdicts is unusable"),
-    Known(
-        "compare sources",
-        r"^caveats\[\]\.",
-        "the list has a second caveat, so its rows have numbers",
-    ),
-    Known("compare sources", r"^query_type\[", "the slices have the names"),
     Known(
         "compare (versions|sources)",
         r"^(a|b|by|judge|first|second)$",

@@ -440,7 +440,6 @@ RESULTS: Mapping[str, str] = {
     "labels rate": "judgeboard.measure.rates.measure_rate",
     "labels plan": "judgeboard.measure.plans.plan_labels",
     "compare versions": "judgeboard.measure.versus.compare_versions",
-    "compare sources": "judgeboard.measure.ab.compare_sources",
     "align": "judgeboard.methods.alignment.run.align",
     "stats": "judgeboard.measure_log",
     "doctor": "judgeboard.health.doctor.check_endpoint",

@@ -23,8 +23,6 @@ from judgeboard.imports.importing import ImportSummary, import_file, requests_be
 from judgeboard.imports.reading import RESPONSES, ImportRequest, UnclearFile, clear_records
 from judgeboard.judges.judge import Judge, JudgeOptions, concurrency_of
 from judgeboard.llm.chat import earlier_turns
-from judgeboard.measure.ab import By as TypesOnly
-from judgeboard.measure.ab import compare_sources
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import By, GradeName, Of, Unit
@@ -350,7 +348,7 @@ class Board(AbstractContextManager["Board"]):
         false_omission: float | None = None,
         cost: float | None = None,
         delta: float = DELTA,
-        by: TypesOnly | None = None,
+        by: Literal["query_type"] | None = None,
         judge_version: str | None = None,
     ) -> tuple[Result, ...]:
         """Find the groundedness threshold that reaches one goal, as `judgeboard labels threshold` does."""
@@ -368,21 +366,6 @@ class Board(AbstractContextManager["Board"]):
         with self._seen().reading() as connection:
             return compare_versions(connection, first, second, within=within)
 
-    def compare_sources(
-        self,
-        a: str,
-        b: str,
-        *,
-        judge_version: str | None = None,
-        by: TypesOnly | None = None,
-        within: float = WITHIN,
-    ) -> Contrast:
-        """Compare the answers of two sources, or of two models, as `judgeboard compare sources` does."""
-        with self._seen().reading() as connection:
-            return compare_sources(
-                connection, a, b, judge_version=judge_version, by=by, within=within
-            )
-
     def plan(
         self,
         *,
@@ -391,7 +374,7 @@ class Board(AbstractContextManager["Board"]):
         question: Question = "rate",
         judge_versions: Sequence[str] = (),
         target: Target = "app",
-        by: TypesOnly | None = None,
+        by: Literal["query_type"] | None = None,
         where: Where = None,
     ) -> tuple[Result, ...]:
         """Plan how many answers to label, as `judgeboard labels plan` does.

@@ -108,10 +108,6 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
         ("trends watch", "New alarm 2: The share of bad answers in query type complex rose"),
         ("trends watch", "--acknowledge 1"),
         ("compare versions lexical climb-judge-8b", "points ["),
-        (
-            "compare sources tarn-large-3-preview tarn-large-2",
-            "tarn-large-2 is better than tarn-large-3-preview",
-        ),
         ("labels plan --reach 0.05", "Label "),
     ],
 )

@@ -80,13 +80,7 @@ GROUPS = with_commands_of_methods(
                 {"threshold": "threshold", "stand": "threshold"},
             ),
             "trends": "trends",
-            "compare": (
-                "compare",
-                {
-                    "versions": "comparisons",
-                    "sources": "comparisons",
-                },
-            ),
+            "compare": ("compare", {"versions": "comparisons"}),
         },
         "Improve": {
             "test": "judge_tests",

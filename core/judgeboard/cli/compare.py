@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 @options.group(
     "judgeboard compare --a shop-v1 --b shop-v2 --model gpt-4o-mini",
     "judgeboard compare versions 'rag v1' 'rag v2'",
-    "judgeboard compare sources app-v1 app-v2",
     "judgeboard compare judges lexical 'rag v2'",
     default="pairs",
 )
 def compare_command() -> None:
-    """Compare answers, judge versions, sources or judges.
+    """Compare answers, judge versions or judges.
 
     Without a command, a judge compares pairs of answers: `compare strict` runs `compare pairs
     strict`.

@@ -307,16 +307,15 @@ def judged_sample(
     return loaded.sample(usable & inside if inside.dtype == np.bool_ else inside[usable[inside]])
 
 
-def evenly_sampled(loaded: LabelledAnswers, inside: BoolArray | None = None) -> IntArray:
-    """Return the ids of the graded answers that represent all answers ``inside`` without weights, ascending.
+def evenly_sampled(loaded: LabelledAnswers) -> IntArray:
+    """Return the ids of the graded answers that represent all answers with a usable verdict without weights, ascending.
 
-    ``inside`` (a mask) are by default the answers with a usable verdict. The ids are those of all
-    graded answers if no answer is left to grade, or if they are a random sample with equal chances;
-    or else those of the rule `random_sample`. Empty if neither are such a sample. A class of
-    answers (flagged, or judged bad) that is more frequent among them than luck explains had other
-    chances.
+    The ids are those of all graded answers if no answer is left to grade, or if they are a random
+    sample with equal chances; or else those of the rule `random_sample`. Empty if neither are such
+    a sample. A class of answers (flagged, or judged bad) that is more frequent among them than luck
+    explains had other chances.
     """
-    inside = loaded.usable if inside is None else inside
+    inside = loaded.usable
     sample = loaded.sample(inside, by_group=False)
     ids = loaded.answers.response_ids[inside]
     if not sample.unlabelled.any():

@@ -1,4 +1,4 @@
-"""A against B: two judge versions, two sources, or two windows of time."""
+"""A against B: two judge versions, or two windows of time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def contrast(
     """Return what the ``change`` of all answers shows.
 
     Args:
-        kind: Begins the codes of the headlines: "version" or "source".
+        kind: Begins the codes of the headlines: "version" or "windows".
         sides: The names of both sides.
         change: The value of the second side minus that of the first.
         rows: All figures, with the ``change``.

@@ -409,14 +409,14 @@ def _next_steps(made: Contrast, counts: PairedShares, logged: int | None) -> Ite
             (abs(counts.change.value or 0.0), needed) if needed else (made.within, as_good)
         )
         all_show = reach * math.sqrt(by_lot / answers) if by_lot else None
-        yield labels_on_all(differing, all_show, command, differing / answers)
+        yield _labels_on_all(differing, all_show, command, differing / answers)
     elif logged is None or logged >= needed:
         yield note("judge_more", needed=_rounded(needed), answers=answers)
     else:
         yield note("larger_log", needed=_rounded(needed), logged=logged)
 
 
-def labels_on_all(
+def _labels_on_all(
     count: int, all_show: float | None, command: str | None, most: float = 1.0
 ) -> Note:
     """Return which change labels on all ``count`` things can show, or that more things are needed.

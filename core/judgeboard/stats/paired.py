@@ -375,10 +375,6 @@ class MeanChange:
             return None
         return float(2 * stdtr(self.df, -abs(self.change.value) / self.error))
 
-    def smallest_shown(self, labels: int) -> float | None:
-        """Return the change that so many ``labels`` find with a power of 80 %; None without a standard error."""
-        return POWER * self.error * math.sqrt(self.change.n / labels) if self.error else None
-
     def simultaneous(self, tests: int) -> Estimate:
         """Return the change with an interval that holds for ``tests`` changes at once (Bonferroni)."""
         from scipy.special import stdtrit  # loads slowly
@@ -388,31 +384,3 @@ class MeanChange:
         reach = float(stdtrit(self.df, 1 - 0.025 / tests)) * self.error
         low, high = (round(self.change.value + side * reach, 12) for side in (-1, 1))
         return replace(self.change, low=low, high=high, level=1 - 0.05 / tests)
-
-
-def labels_beside_scores(
-    predicted: MeanChange, labels_only: MeanChange, answers: int
-) -> int | None:
-    """Return how many labels find the ``predicted`` change with a power of 80 %; None if all ``answers`` do not.
-
-    ``predicted`` is from these labels and the judge's scores of all answers, ``labels_only`` is
-    without the scores. More labels reduce only the part of the variance that the scores leave; the
-    other part falls with the answers.
-    """
-    value, labels = predicted.change.value, predicted.change.n
-    all_show = labels_only.smallest_shown(answers)
-    if (
-        not value
-        or not predicted.error
-        or not labels_only.error
-        or all_show is None
-        or all_show > abs(value)
-    ):
-        return None
-    if labels >= answers:
-        return answers
-    variance = labels_only.error**2 * labels
-    left = (predicted.error**2 - variance / answers) / (1 / labels - 1 / answers)
-    left = min(max(left, 0.0), variance)
-    needed = left / ((value / POWER) ** 2 - (variance - left) / answers) if left else 0.0
-    return min(max(math.ceil(needed), labels + 1), answers)

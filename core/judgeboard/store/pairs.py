@@ -3,13 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, case, func, literal, select
+from sqlalchemy import Connection, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
-from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.store.clock import utc_now
@@ -18,21 +17,17 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Named, check_storable, key_of, named, pair_hash
 from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import (
-    LOGGED,
-    TextColumn,
     batches,
     columns_of,
     grouped,
     insert_or_skip,
     last_ids,
-    read_columns,
     record_of,
     rows_by_key,
     rows_with,
 )
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, STEP_TABLES
-from judgeboard.text import some_of
 
 
 def load_pairs(
@@ -343,77 +338,6 @@ def _clash(pair: Pair, content_hash: str, stored: _Known) -> tuple[str, str] | N
     if pair.gold is not None and pair.gold != stored.gold:
         return "gold", "the stored gold differs"
     return None
-
-
-class SameQuestions(NamedTuple):
-    """The answers ``a`` and ``b`` (ids) to each question, with its type.
-
-    ``where`` is the filter of all answers of both sides. ``only_one`` counts the answers whose
-    question the other side did not answer. ``repeated`` counts the answers whose question occurs
-    several times on a side and cannot be told apart by its passages.
-    """
-
-    a: IntArray
-    b: IntArray
-    query_types: TextColumn
-    where: RowFilter
-    only_one: int
-    repeated: int
-
-
-def same_questions(connection: Connection, a: str, b: str) -> SameQuestions:
-    """Return the pairs of answers of two sources, or of two generators, to the same question.
-
-    Two questions are the same if their texts are equal. If a text occurs several times on a side,
-    the passages must be equal too. Raises BadInput if both names are equal, and NotFound if they
-    are neither two sources nor two generators.
-    """
-    if a == b:
-        raise BadInput(f"{a!r} cannot be compared with itself: name two sources or two generators")
-    columns = (RESPONSE.c.source, RESPONSE.c.generator_model)
-    names_in = [_names(connection, each) for each in columns]
-    column = next(
-        (each for each, names in zip(columns, names_in, strict=True) if {a, b} <= {*names}), None
-    )
-    if column is None:
-        listed = "; generators: ".join(some_of(names) for names in names_in if names) or "none"
-        raise NotFound(
-            f"{a!r} and {b!r} are neither two sources nor two generators of the log. Sources: {listed}"
-        )
-    query = select(
-        RESPONSE.c.id,
-        RESPONSE.c.query,
-        RESPONSE.c.evidence_group,
-        RESPONSE.c.query_type,
-        case((column == a, literal(0)), else_=literal(1)).label("side"),
-    ).where(LOGGED, column.in_((a, b)), RESPONSE.c.query != "", RESPONSE.c.answer.is_not(None))
-    ids, texts, evidence, types, side = read_columns(connection, query.order_by(RESPONSE.c.id))
-    rows = np.flatnonzero(side == 0), np.flatnonzero(side == 1)
-    once = [_single(texts.codes[each]) for each in rows]
-    by_text = _matched(texts.codes, rows[0][once[0]], rows[1][once[1]])
-    left = [
-        np.setdiff1d(each, pair, assume_unique=True)
-        for each, pair in zip(rows, by_text, strict=True)
-    ]
-    left = [each[_single(evidence[each])] for each in left]
-    by_evidence = _matched(evidence, left[0], left[1])
-    at_a, at_b = (np.concatenate(pair) for pair in zip(by_text, by_evidence, strict=True))
-    shared = np.isin(texts.codes, np.intersect1d(texts.codes[rows[0]], texts.codes[rows[1]]))
-    where = RowFilter(sources=(a, b)) if column is RESPONSE.c.source else RowFilter(models=(a, b))
-    repeated = int(shared.sum()) - 2 * len(at_a)
-    return SameQuestions(
-        ids[at_a], ids[at_b], types.at(at_a), where, int((~shared).sum()), repeated
-    )
-
-
-def _names(connection: Connection, column: ColumnElement[Any]) -> list[str]:
-    query = (
-        select(column)
-        .where(LOGGED, column.is_not(None))
-        .group_by(column)
-        .order_by(func.count().desc())
-    )
-    return list(connection.scalars(query))
 
 
 def _single(keys: IntArray) -> BoolArray:

@@ -22,7 +22,6 @@ from judgeboard.stats.paired import (
     change_of_shares,
     changes_by_class,
     conclusion,
-    labels_beside_scores,
     paired_shares,
     weighted_by_stratum,
     weighted_changes_by_class,
@@ -442,29 +441,3 @@ def test_a_share_of_labels_of_one_kind_still_has_an_interval() -> None:
     assert change.high is not None
     assert change.high - change.low > 0.15
     assert change.low < (change.value or 0) < change.high
-
-
-def test_labels_beside_scores_find_the_change_with_the_power_that_is_promised() -> None:
-    """The scores explain half of the variance. More labels do not narrow that half, more answers would."""
-    labels, answers, change = 30, 240, 0.22
-    predicted = MeanChange(
-        _with_error(change, math.sqrt(0.5 / labels + 0.5 / answers), labels), labels - 1
-    )
-    labels_only = MeanChange(_with_error(change, math.sqrt(1 / labels), labels), labels - 1)
-    needed = labels_beside_scores(predicted, labels_only, answers)
-    assert needed is not None
-    error = math.sqrt(0.5 / needed + 0.5 / answers)
-    assert change / error == pytest.approx(
-        NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8), rel=0.01
-    )
-    assert labels_only.smallest_shown(answers) == pytest.approx(
-        2.8016 / math.sqrt(answers), rel=1e-4
-    )
-    small = MeanChange(_with_error(0.15, predicted.error or 0, labels), labels - 1)
-    # Labels on all find 0.18.
-    assert labels_beside_scores(small, labels_only, answers) is None
-
-
-def _with_error(value: float, error: float, n: int) -> Estimate:
-    reach = float(t_quantile(n - 1)) * error
-    return Estimate(value, value - reach, value + reach, n=n)
