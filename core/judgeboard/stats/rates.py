@@ -375,13 +375,11 @@ def predicted_mean(
     *,
     target: Target = "app",
     share: bool,
-    slope: Literal["tuned", "full"] = "tuned",
 ) -> Estimate:
     """Return the mean value of all answers from the judge's scores and the labels (prediction-powered inference).
 
     The interval is on the logit scale for a ``share``, and Student's t otherwise. The slope of the
-    scores is tuned to the least variance, for a share within 0 and N / (N - n); ``full`` takes that
-    limit.
+    scores is tuned to the least variance, for a share within 0 and N / (N - n).
     """
     count, answers, means = population.count, population.answers, population.means
     labelled = np.bincount(labels.strata, minlength=count)
@@ -392,15 +390,12 @@ def predicted_mean(
         return unmeasured(n, "a part of the answers has fewer than 2 labels")
     full = answers / np.maximum(answers - labelled, 1)
     rarer = min(float(labels.values.sum()), n - float(labels.values.sum()))
-    if slope == "full":
-        slopes = full
-    else:
-        spread = (population.squares - answers * np.square(means)) / np.maximum(answers - 1, 1)
-        products = (
-            labels.values - _means(labels.strata, labels.values, count)[labels.strata]
-        ) * labels.scores
-        slopes = _means(labels.strata, products, count) / np.where(spread > _FLAT, spread, math.inf)
-        slopes = np.clip(slopes, 0, full) if share else np.maximum(slopes, 0)
+    spread = (population.squares - answers * np.square(means)) / np.maximum(answers - 1, 1)
+    products = (
+        labels.values - _means(labels.strata, labels.values, count)[labels.strata]
+    ) * labels.scores
+    slopes = _means(labels.strata, products, count) / np.where(spread > _FLAT, spread, math.inf)
+    slopes = np.clip(slopes, 0, full) if share else np.maximum(slopes, 0)
     residuals = labels.values - slopes[labels.strata] * labels.scores
     levels = _means(labels.strata, residuals, count) + slopes * means
     made = linearised(population, labels, residuals, levels, slopes, target)

@@ -102,4 +102,5 @@ def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(
     sqlite_log.review_all(ids, label=people)
     result = measure_agreement(sqlite_log.store)
     assert result.headline.code == "one_label"
-    assert "one_class" in [each.code for each in result.caveats]
+    (missing,) = (each.values for each in result.caveats if each.code == "one_class")
+    assert missing == {"missing": "bad" if people == GOOD else "good"}

@@ -518,43 +518,6 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
 
 
 @on_sqlite
-def test_the_trend_still_names_the_acknowledged_change_of_a_query_type(store: Store) -> None:
-    log = GradedLog(store)
-    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
-    fill(log, [0.25] * 9, query_type="steady")
-    watch(store, by="cli:mara", now=LATER)
-    acknowledge(store, 2, "New retriever", by="cli:mara", now=LATER)
-    with store.reading() as connection:
-        changes = corrected_trend(connection, now=LATER).changes
-    assert changes.headline.code == "bad_rose"
-    (known,) = (each for each in changes.caveats if each.code == "acknowledged")
-    assert known.values == {"alarm": 2, "part": "risen", "day": MONDAY + 28}
-    # Only its later weeks are read.
-    assert [row.slice for row in changes.rows if row.figure == "changed"] == [None]
-
-
-@on_sqlite
-def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None:
-    log = GradedLog(store)
-    for query_type in ("table", "summary", "list"):
-        fill(log, [0.1] * 4 + [0.5] * 5, query_type=query_type)
-    result = watch(store, by="cli:mara", now=LATER)
-    assert {(each.query_type, each.limit) for each in result.detectors} == {
-        ("All answers", 104),
-        ("table", 312),
-        ("summary", 312),
-        ("list", 312),
-    }
-    shown_first = [each.alarm.query_type for each in result.alarms]
-    assert shown_first == ["All answers", *shown_first[1:]]
-    assert "All answers" not in shown_first[1:]
-    assert len(shown_first) > 1
-    with store.reading() as connection:
-        headline = corrected_trend(connection, now=LATER).changes.headline
-    assert (headline.code, headline.values["day"]) == ("bad_rose", MONDAY + 28)
-
-
-@on_sqlite
 def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Store) -> None:
     """The answers of the first weeks are to few questions, so they vary more. Later answers have a question each."""
     log = GradedLog(store)
@@ -647,12 +610,6 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     # The alarm comes before what the judge's own scores show.
     assert alarm.startswith("Alarm 1 ")
     assert "groundedness" in uncorrected
-    windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
-    assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
-    (change,) = (
-        row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "change"
-    )
-    assert change["value"] == pytest.approx(0.4)
     assert run(["trends", "watch", "--acknowledge", "1", *db]) == 2
     # The printed command works as it is.
     assert run(shlex.split(printed)) == 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from sqlalchemy import insert
@@ -20,7 +21,6 @@ from judgeboard.measure.result import Row
 from judgeboard.reports.agreement import next_command, report_page, result_lines, slices_table
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.rates import OF_JUDGE, rate_lines
-from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reviews.queues import close_queue
 from judgeboard.stats.estimates import complement, number_words
 from judgeboard.store.engine import Store
@@ -103,12 +103,29 @@ def codes(result: AgreementResult) -> list[str]:
     return [each.code for each in result.caveats]
 
 
-def test_the_headline_is_of_all_answers_where_labels_are_weighted(
-    flagged_and_drawn: GradedLog,
-) -> None:
+def test_figures_are_of_all_answers_where_labels_are_weighted(flagged_and_drawn: GradedLog) -> None:
     result = measure_agreement(flagged_and_drawn.store)
     assert (result.headline.code, result.answers) == ("labels", 240)
     assert not {"graded_alone", "labelled_unevenly"} & {*codes(result)}
+    # All others are too few to narrow the interval: no number of labels is named.
+    assert "wide_interval" in codes(result)
+    missed, passed = result.statistics["sensitivity"], result.statistics["specificity"]
+    assert Row.of("", None, result.headline.values["missed"]) == Row.of(
+        "", None, complement(missed)
+    )
+    assert None not in {missed.low, passed.low}
+
+
+@pytest.mark.parametrize(
+    ("choice", "on"),
+    [({"human": "each"}, "120 grades"), ({"grade": "groundedness"}, "120 graded answers")],
+)
+def test_stacked_and_other_grades_are_not_of_all_answers(
+    flagged_and_drawn: GradedLog, choice: dict[str, Any], on: str
+) -> None:
+    result = measure_agreement(flagged_and_drawn.store, **choice)
+    assert (result.headline.values["on"], codes(result)[0]) == (on, "graded_alone")
+    assert (result.answers, result.graded) == (None, {})
 
 
 def test_labels_of_chosen_answers_are_said_not_to_count(
@@ -285,15 +302,6 @@ def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
     assert result.statistics["agreement"].low is not None
 
 
-def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLog) -> None:
-    result = measure_agreement(flagged_and_drawn.store)
-    missed, passed = result.statistics["sensitivity"], result.statistics["specificity"]
-    assert Row.of("missed", None, result.headline.values["missed"]) == Row.of(
-        "missed", None, complement(missed)
-    )
-    assert None not in {missed.low, passed.low}
-
-
 def test_the_majority_is_weighted_as_gold_labels_are(
     flagged_and_drawn: GradedLog, judged: list[int]
 ) -> None:
@@ -307,18 +315,6 @@ def test_the_majority_is_weighted_as_gold_labels_are(
     )
     assert gold.answers == majority.answers == 240
     assert (gold.statistics["agreement"].value or 0) < (majority.statistics["agreement"].value or 0)
-
-
-def test_stacked_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
-    result = measure_agreement(flagged_and_drawn.store, human="each")
-    assert (result.headline.values["on"], codes(result)[0]) == ("120 grades", "graded_alone")
-    assert (result.answers, result.graded) == (None, {})
-
-
-def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
-    result = measure_agreement(flagged_and_drawn.store, grade="groundedness")
-    assert (result.headline.code, result.headline.values["on"]) == ("scores", "120 graded answers")
-    assert codes(result)[0] == "graded_alone"
 
 
 @on_sqlite
@@ -392,51 +388,6 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
     [thin_row, wide_row, _] = slices_table(result, ("kappa",)).rows
     assert (thin_row[-1].value, thin_row[-1].reason) == (None, kappa.reason)
     assert wide_row[-1].value is not None
-    with log.store.reading() as connection:
-        first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[
-            0
-        ]
-    assert "<title>wide: " in first_page
-    # A dot without a line looks certain.
-    assert "<title>thin: " not in first_page
-    assert str(kappa.reason) in first_page
-
-
-def test_a_report_has_no_figure_of_all_answers_from_few_labels(
-    sqlite_log: GradedLog, judged: list[int]
-) -> None:
-    flag(sqlite_log, judged[80:84], "random_sample")
-    label(sqlite_log, judged[:84], truth(judged))
-    result = measure_agreement(sqlite_log.store)
-    with sqlite_log.store.reading() as connection:
-        page = report_page([result], log_summary(connection, [result]))
-    assert "All 240 " not in page
-    assert "(n = 84)" in page
-
-
-def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) -> None:
-    lines = list(result_lines(measure_agreement(flagged_and_drawn.store)))
-    of_all, alone = (
-        lines.index(f"\n{title}")
-        for title in (
-            "All 240 judged answers",
-            "120 graded answers",
-        )
-    )
-    for name in ("F1 on bad answers", "Gwet's AC1", "Matthews correlation", "Macro recall"):
-        first, second = (at for at, line in enumerate(lines) if line.startswith(name))
-        assert of_all < first < alone < second
-    (calibrated,) = (at for at, line in enumerate(lines) if line.startswith("AUROC"))
-    assert calibrated > alone
-    for title in ("Where they differ", "Each class", "Calibration"):
-        # The recall of a class is not that of all answers.
-        assert any(line.startswith(f"\n{title}: 120 ") for line in lines)
-
-
-def test_no_number_of_labels_is_named_where_all_others_are_too_few(
-    flagged_and_drawn: GradedLog,
-) -> None:
-    assert "wide_interval" in codes(measure_agreement(flagged_and_drawn.store))
 
 
 def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(
@@ -495,14 +446,6 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(
     assert "<td>Same grade</td>" not in first
     assert result.to_label is not None
     assert next_command(result) == result.to_label.command
-
-
-def test_the_table_of_stats_says_which_answers_each_row_describes(
-    flagged_and_drawn: GradedLog,
-) -> None:
-    [table, *_] = agreement_tables(measure_log(flagged_and_drawn.store))
-    assert table.columns[0].title == "Agreement on label"
-    assert [row[1] for row in table.rows] == ["all 240", "graded"]
 
 
 def test_a_figure_without_errors_among_the_labels_is_about_the_labels(

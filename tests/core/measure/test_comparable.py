@@ -80,14 +80,6 @@ def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_without_common_answers_the_next_step_is_to_grade(log: GradedLog) -> None:
-    first, second = log.answers(2)
-    log.say_all(log.version(), [first], quality=3)
-    log.review_all([second], quality=2)
-    assert measure_agreement(log.store, judge_versions=["rag"]).headline.code == "nothing_in_common"
-
-
-@on_sqlite
 def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> None:
     ids = log.answers(12)
     for reviewer in ("mara", "jon"):

@@ -95,14 +95,6 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
-    ids = two_people(log)
-    log.say_all(log.version(), ids, label=GOOD)
-    result = measure(log)
-    assert (result.n, result.about.left_out) == (10, {"ties": 2})
-
-
-@on_sqlite
 def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog) -> None:
     ids = log.answers(12)
     log.say_all(log.version(), ids, label=GOOD)

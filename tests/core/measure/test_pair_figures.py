@@ -128,32 +128,6 @@ def test_cragc25_comes_out_by_aspect(
     assert round(rows["first_position"]["value"], 4) == first
 
 
-def test_pandalm_against_the_majority_of_its_people(compare: Compare) -> None:
-    content = compare("pandalm-7b")
-    rows = rows_of(content)
-    assert (
-        round(rows["people"]["value"], 4),
-        rows["people"]["n"],
-        rows["people_split"]["value"],
-    ) == (0.6677, 999, 0)
-    assert [each["code"] for each in content["aspects"][0]["caveats"]] == ["one_order"]
-    for figure in ("self_consistency", "first_position"):
-        assert (rows[figure]["value"], "one order" in rows[figure]["reason"]) == (None, True)
-
-
-@pytest.mark.parametrize(
-    ("unusable", "accuracy", "n"),
-    [("tie", 0.7107, 999), ("wrong", 0.6977, 999), ("drop", 0.7156, 974)],
-)
-def test_the_25_unusable_verdicts_of_pandalm_count_as_is_chosen(
-    compare: Compare, unusable: str, accuracy: float, n: int
-) -> None:
-    content = compare("gpt-3.5-turbo", "--unusable", unusable)
-    rows = rows_of(content)
-    assert (round(rows["people"]["value"], 4), rows["people"]["n"]) == (accuracy, n)
-    assert (content["account"]["unparsable"], rows["unmeasured"]["value"]) == (25, 25)
-
-
 @pytest.mark.parametrize("judge", LLMBAR)
 @pytest.mark.parametrize("inconsistent", INCONSISTENT_AS)
 def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
@@ -197,59 +171,3 @@ def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
     assert [rows["changed_with_order"][end] for end in ("low", "high", "n")] == [
         changed[end] for end in ("low", "high", "n")
     ]
-
-
-def test_the_judges_of_llmbar_are_compared_in_each_order(
-    llmbar: Path, llmbar_lines: list[Line], capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: dict[tuple[str, str], list[str | None]] = {}
-    for line in llmbar_lines:
-        for order in ("ab", "ba"):
-            asked.setdefault((line["id"], order), []).append(line.get(f"verdict_order_{order}"))
-    both = [sides for sides in asked.values() if len(sides) == 2]
-    same = [first == second for first, second in both if first and second]
-    judges = [word for judge in LLMBAR for word in ("--judge-version", judge)]
-    assert (
-        run(
-            [
-                "agreement",
-                "--of",
-                "judges",
-                "--unit",
-                "pairs",
-                *judges,
-                "--json",
-                "--db",
-                str(llmbar),
-            ]
-        )
-        == 0
-    )
-    result = json.loads(capsys.readouterr().out)
-    left_out, of_all = result["about"]["left_out"], {row["figure"]: row for row in result["rows"]}
-    assert left_out == {"one_judge": len(asked) - len(both), "few_usable": len(both) - len(same)}
-    assert (of_all["n"]["n"], left_out) == (len(same), {"one_judge": 630, "few_usable": 6})
-    assert of_all["agreement"]["value"] == pytest.approx(sum(same) / len(same))
-
-
-def test_the_unusable_verdicts_of_pandalm_are_wrong_in_every_figure(
-    recorded: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = [
-        "agreement",
-        "--unit",
-        "pairs",
-        "--judge-version",
-        "gpt-3.5-turbo",
-        "--unusable",
-        "wrong",
-    ]
-    assert run([*words, "--by", "source", "--json", "--db", str(recorded)]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["headline"]["values"]["on"] == "999 graded pairs"
-    of_all, of_part = (
-        {row["figure"]: row for row in result["rows"] if (row["slice"] is None) == is_all}
-        for is_all in (True, False)
-    )
-    assert {of_all[name]["n"] for name in ("accuracy", "kappa", "ac1")} == {999}
-    assert (of_part["n"]["n"], of_part["accuracy"]["low"]) == (999, of_all["accuracy"]["low"])

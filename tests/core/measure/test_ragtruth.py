@@ -1,7 +1,6 @@
 """Agreement of seven recorded detectors with people, against other people's implementations and a plain loop."""
 
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,15 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
-from judgeboard.imports.importing import import_file
-from judgeboard.measure.agreement import every_judge, measure_agreement
-from judgeboard.measure.agreement_page import agreement_details, agreement_page
+from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     shown_statistics,
     statistics_of_slice,
 )
 from judgeboard.measure.ratings import PairSource
-from judgeboard.measure.result import Row
 from judgeboard.reports.stats import stats
-from judgeboard.stats.estimates import complement, two_decimals
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_labels, count_log
 from judging_log import address
 from recordings import DETECTORS, records
@@ -244,67 +237,6 @@ def same_interval(
     assert estimate.high is not None
     assert abs(estimate.low - low) < 0.07 * (high - low)
     assert abs(estimate.high - high) < 0.07 * (high - low)
-
-
-def test_a_judge_of_every_answer_hides_none_of_the_seven(
-    ragtruth_file: Path, tmp_path: Path, shared: Path
-) -> None:
-    """The eighth judge is right where no other was asked, and repeats one of them elsewhere."""
-    shutil.copyfile(ragtruth_file, tmp_path / "ragtruth.db")
-    people, verdicts = (
-        records(shared / "data" / f"ragtruth.{part}.jsonl.gz") for part in ("human", "judgements")
-    )
-    labels = {row["response_id"]: row["label"] for row in people}
-    labels |= {row["response_id"]: row["label"] for row in verdicts if row["judge"] == DETECTORS[0]}
-    rows = [
-        {"response_id": each, "judge": "eighth", "label": label} for each, label in labels.items()
-    ]
-    (tmp_path / "eighth.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    store = open_store(tmp_path / "ragtruth.db")
-    import_file(store, tmp_path / "eighth.jsonl", kind="verdicts")
-    with store.reading() as connection:
-        eighth = next(each for each in list_versions(connection) if each.name == "eighth")
-        source = PairSource(connection)
-        page = agreement_page(source, version_id=eighth.id)
-        same = agreement_details(source, page).same_answers
-    results = [
-        measure_agreement(store, judge_versions=["eighth"]),
-        measure_agreement(store, of="judges"),
-    ]
-    store.close()
-    assert (page.result.title, page.result.n) == ("eighth v1", 2912)
-    assert same.caveats == ()
-    assert {each: same.figure("n", each).n for each in same.slices} == {
-        f"{name} v1": 1344 for name in (*DETECTORS, "eighth")
-    }
-    kappa = {each: two_decimals(same.figure("kappa", each).value or 0) for each in same.slices}
-    assert kappa["eighth v1"] == kappa[f"{DETECTORS[0]} v1"] == "0.56"
-    for result in (page.result, *results):
-        (correlated,) = [each for each in result.caveats if each.code == "correlated_judges"]
-        assert two_decimals(correlated.values["excess"].value) == "0.44"
-
-
-def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
-    row = rows_of(table, "approach_1_modernbert", "label")[None]
-    assert (row.headline.code, " 1,344 " in row.headline.values["on"]) == ("labels", True)
-    for name, each in (
-        ("kappa", row.statistics["kappa"]),
-        ("missed", complement(row.statistics["sensitivity"])),
-    ):
-        assert Row.of(name, None, row.headline.values[name]) == Row.of(name, None, each)
-    kappa, missed = row.statistics["kappa"], complement(row.statistics["sensitivity"])
-    shown = [round(each or 0, 2) for of in (kappa, missed) for each in (of.value, of.low, of.high)]
-    assert shown == [0.56, 0.51, 0.61, 0.24, 0.2, 0.28]
-    with ragtruth.reading() as connection:
-        version = next(each for each in list_versions(connection) if each.title == row.title)
-        source = PairSource(connection)
-        page = agreement_page(source, version_id=version.id)
-        details = agreement_details(source, page)
-    assert (page.result.statistics, page.result.confusion) == (row.statistics, row.confusion)
-    sizes = {each: details.same_answers.figure("n", each).n for each in details.same_answers.slices}
-    assert sizes == {f"{name} v1": 1344 for name in DETECTORS}
-    assert (details.over_time, details.without_time) == ((), 1344)
-    assert page.result.about.left_out["without_verdict"] == 1568
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import Rate, measure_rate
-from judgeboard.measure.samples import LabelledAnswers, SampledLabels
+from judgeboard.measure.samples import SampledLabels
 from judgeboard.measure.versus import BothJudged
 from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.stats.estimates import percent
@@ -871,17 +871,6 @@ def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: G
 
 
 @on_sqlite
-def test_judging_again_with_the_same_verdicts_changes_nothing(
-    log: GradedLog, judged: list[int]
-) -> None:
-    flag(log, judged[:20])
-    label(log, judged[:20], judged[:8])
-    before = measure_rate(log.store)
-    judge(log, judged)
-    assert measure_rate(log.store) == before
-
-
-@on_sqlite
 def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) -> None:
     for choice, reason in (
         ({"by": "judge_version"}, "--judge-version"),
@@ -890,17 +879,6 @@ def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) ->
     ):
         with pytest.raises(BadInput, match=reason):
             measure_rate(log.store, **choice)
-
-
-@on_sqlite
-def test_sampled_labels_have_one_row_per_label(log: GradedLog, judged: list[int]) -> None:
-    flag(log, judged[:20])
-    label(log, judged[:20], judged[:8])
-    with log.store.reading() as connection:
-        sample = LabelledAnswers(connection, log.version()).sample()
-    assert sorted(sample.response_ids.tolist()) == sorted(judged[:20])
-    assert sample.labels.values.sum() == 8
-    assert sample.verdicts.sum() == 5
 
 
 @on_sqlite

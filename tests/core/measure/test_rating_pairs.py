@@ -71,16 +71,6 @@ def test_a_reviewers_latest_review_with_that_grade_counts(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_a_blind_review_wins_over_what_was_said_after_seeing_the_judge(log: GradedLog) -> None:
-    version, ids = log.version(), log.answers(10)
-    log.say_all(version, ids, label=GOOD)
-    for each in ids:
-        log.review(each, label=BAD, stage="blind")
-        log.review(each, label=GOOD, stage="revealed")
-    assert row_of(log, version, "label").statistics["agreement"].value == 0
-
-
-@on_sqlite
 def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(12)
     log.say(version, {each: {"label": BAD, "quality": 2, "groundedness": 0.4} for each in ids})
@@ -169,31 +159,6 @@ def test_the_label_a_judge_gave_is_never_cut(log: GradedLog) -> None:
     log.review_all(ids, label=GOOD)
     row = row_of(log, version, "label")
     assert (row.statistics["agreement"].value, cut_note(row)) == (1, None)
-
-
-@on_sqlite
-def test_under_ten_pairs_is_too_few(log: GradedLog) -> None:
-    version, _ = label_log(log, 9)
-    row = row_of(log, version, "label")
-    assert row.n == 9
-    assert row.statistics["kappa"].value is None
-    assert "n = 9," in (row.statistics["kappa"].reason or "")
-
-
-@on_sqlite
-def test_every_query_type_has_its_row(log: GradedLog) -> None:
-    version = log.version()
-    for query_type, right in (("simple", GOOD), ("sql", BAD)):
-        ids = log.answers(10, query_type=query_type)
-        log.say_all(version, ids, label=right)
-        log.review_all(ids, label=GOOD)
-    with log.store.reading() as connection:
-        (row,) = every_judge(connection, ["label"])
-    assert (row.n, row.statistics["agreement"].value) == (20, 0.5)
-    rows = {
-        each: (row.figure("n", each).n, row.figure("agreement", each).value) for each in row.slices
-    }
-    assert rows == {"simple": (10, 1), "sql": (10, 0)}
 
 
 @on_sqlite

@@ -532,30 +532,6 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(
 
 
 @on_sqlite
-def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(
-    labelled_flags: LabelledFlags,
-) -> None:
-    log, _ = labelled_flags(0.7)
-    with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
-    rate = measure_rate(log.store)
-    for name, of_rate in (("precision", "precision"), ("recall", "sensitivity")):
-        assert chosen.figure(name, IN_FORCE) == rate.figure(of_rate)
-
-
-@on_sqlite
-def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(
-    labelled_flags: LabelledFlags,
-) -> None:
-    log, _ = labelled_flags(0.7)
-    with log.store.reading() as connection:
-        result = measure_threshold(connection, Goal("precision", 0.95))
-    rate = measure_rate(log.store)
-    (row,) = thresholds_table(result, "recall").rows
-    assert row[-2:] == tuple(rate.figure(each) for each in ("sensitivity", "precision"))
-
-
-@on_sqlite
 def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     """Refusals after a search without a result and confident verdicts raise no flag, whatever the threshold."""
     judged(log, 200)
@@ -722,16 +698,6 @@ def test_a_change_of_the_cost_rests_on_ten_labels_at_least() -> None:
     assert change.value is None
     change = QueueChange(-20, measured(6.0, 10, (3.0, 10.0))).cost_per_answer(5, 100)
     assert (change.low, change.value, change.high) == pytest.approx((-0.05, 0.1, 0.3))
-
-
-@on_sqlite
-def test_verdicts_need_no_review_where_the_judge_is_sure(log: GradedLog) -> None:
-    version = judged(log)
-    with log.store.reading() as connection:
-        result = measure_confident_verdicts(connection, 0.8, judge_version=version.title)
-    assert result.headline.code == "confidence_found"
-    assert 0 < (result.figure("no_review").value or 0) <= result.about.counts["judged"] == 300
-    assert (result.figure("agreement").value or 0) > 0.8
 
 
 @on_sqlite

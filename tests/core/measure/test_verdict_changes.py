@@ -150,22 +150,6 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(log: GradedLog
 
 
 @on_sqlite
-def test_the_old_verdict_stays_and_agreement_with_the_old_version_does_not_move(
-    log: GradedLog,
-) -> None:
-    from judgeboard.measure.agreement import every_judge
-
-    old, new, ids = log.version("rag"), log.version("rag", prompt="new"), log.answers(12)
-    log.say(old, {each: {"groundedness": index / 12} for index, each in enumerate(ids)})
-    log.review_all(ids, groundedness=0.5, label=GOOD)
-    with log.store.reading() as connection:
-        before = [row for row in every_judge(connection) if row.title == old.title]
-    log.run(new, {each: {"groundedness": 1.0} for each in ids})
-    with log.store.reading() as connection:
-        assert [row for row in every_judge(connection) if row.title == old.title] == before
-
-
-@on_sqlite
 def test_an_unknown_run_is_said(log: GradedLog) -> None:
     with pytest.raises(NotFound, match="no run 9"):
         of_run(log, 9)

@@ -2,7 +2,7 @@
 
 import warnings
 from functools import partial
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -227,20 +227,6 @@ def alone(n: int):
     return grouping(None, n)
 
 
-def alpha_by_hand(table: np.ndarray) -> float:
-    """Coincidences counted one by one, as Krippendorff does on paper."""
-    units = [row[~np.isnan(row)] for row in table]
-    units = [row for row in units if len(row) > 1]
-    values = np.concatenate(units)
-    within = sum(
-        (a - b) ** 2 / (len(row) - 1) for row in units for a, b in permutations(row, 2)
-    ) / len(values)
-    between = sum((a - b) ** 2 for a, b in permutations(values, 2)) / (
-        len(values) * (len(values) - 1)
-    )
-    return 1 - within / between
-
-
 def test_fleiss_on_the_example_of_his_paper_as_textbooks_give_it() -> None:
     votes = [
         *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
@@ -249,15 +235,6 @@ def test_fleiss_on_the_example_of_his_paper_as_textbooks_give_it() -> None:
     estimate = fleiss_kappa(np.array(votes), alone(10))
     assert estimate.value == pytest.approx(0.20993, abs=1e-5)
     assert estimate.n == 10
-
-
-def test_alpha_is_what_counting_by_hand_gives_also_with_gaps() -> None:
-    rng = np.random.default_rng(7)
-    table = rng.integers(1, 6, (40, 4)).astype(float) + rng.normal(0, 2, (40, 1)).round()
-    table[rng.random(table.shape) < 0.3] = np.nan
-    estimate = interval_alpha(table, alone(40))
-    assert estimate.value == pytest.approx(alpha_by_hand(table), abs=1e-9)
-    assert estimate.n == int(((~np.isnan(table)).sum(axis=1) > 1).sum())
 
 
 @pytest.mark.parametrize("clustered", [False, True])

@@ -115,19 +115,6 @@ def test_weights_go_by_declared_categories_not_by_those_that_occur():
     assert of_four != of_three
 
 
-def test_the_method_names_the_weights():
-    got = estimate([1, 2, 3, 4] * 10, [1, 2, 4, 4] * 10, (1, 2, 3, 4), "quadratic")
-    assert "quadratic" in got.method
-    assert "200 resamples" in got.method
-    assert got.unit == "response"
-
-
-def test_many_tables_at_once_give_what_each_gives_alone():
-    many = np.random.default_rng(0).integers(0, 30, (50, 4, 4)).astype(float)
-    together = kappa(many, "quadratic")
-    assert np.array_equal(together, [float(kappa(table, "quadratic")) for table in many])
-
-
 BAD, GOOD = 0, 1
 
 

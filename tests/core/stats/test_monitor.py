@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.monitor import (
     Window,
@@ -24,7 +23,6 @@ from judgeboard.stats.monitor import (
     window_change,
 )
 from judgeboard.stats.rates import Stratum, rate
-from shared_answers import shared_answers
 
 CASES = ("nothing_changed", "judge_swapped_in_week_4", "app_changed_in_week_4")
 LIMIT = 104.0
@@ -49,35 +47,6 @@ def weeks(case: dict[str, Any]) -> list[Window]:
 
 def rates(of: list[Window]) -> list[tuple[float, float]]:
     return [(each.rate.value or 0.0, each.error) for each in of]
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", CASES)
-def test_the_published_counts_of_each_week_come_from_the_draws(
-    shared: Path, expected: dict[str, Any], name: str
-) -> None:
-    answers, case = shared_answers(shared / "data"), expected[name]
-    week = np.floor(8 * answers.drawn("weeks")).astype(int)
-    labelled = np.array(
-        [sampling_number("judgeboard", "default", each) < 0.15 for each in answers.ids]
-    )
-    early = np.isin(answers.models, ["gpt-3.5-turbo-0613", "gpt-4-0613", "llama-2-70b-chat"])
-    kept = (
-        early == (week < 4) if name == "app_changed_in_week_4" else np.ones(len(week), dtype=bool)
-    )
-    later = "approach_1_modernbert" if name == "judge_swapped_in_week_4" else "track_b_modernbert"
-    judged = np.where(week < 4, answers.judged_bad["track_b_modernbert"], answers.judged_bad[later])
-    for row in case["rows"]:
-        inside = kept & (week == row["week"])
-        strata = [inside & ~judged, inside & judged]
-        assert (int(inside.sum()), int(strata[1].sum())) == (row["N"], row["judged_bad"])
-        assert [int((each & labelled).sum()) for each in strata] == row["n"]
-        assert [int((each & labelled & answers.bad).sum()) for each in strata] == row["k"]
-        assert (judged[inside].mean(), answers.bad[inside].mean()) == pytest.approx(
-            (row["judge"], row["truth"])
-        )
-    for side, inside in (("before", kept & (week < 4)), ("after", kept & (week >= 4))):
-        assert answers.bad[inside].mean() == pytest.approx(case[side]["truth"], abs=5e-5)
 
 
 @pytest.mark.shared
@@ -183,19 +152,6 @@ def test_an_enormous_change_is_a_number() -> None:
     assert states[-1].since == 0
 
 
-def test_while_nothing_changes_few_boards_have_an_alarm_in_two_years() -> None:
-    rng = np.random.default_rng(4)
-    alarms = 0
-    for _ in range(300):
-        series = [(value, 0.1) for value in rng.normal(0.3, 0.1, 104)]
-        alarms += any(
-            state.evidence >= LIMIT
-            for direction in ("rose", "fell")
-            for state in detect(series, direction)
-        )
-    assert alarms / 300 < 0.3
-
-
 @pytest.mark.parametrize("n", [6, 12, 30])
 def test_a_change_that_would_have_been_found_is_found_in_most_cases(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -239,28 +195,6 @@ def test_a_judge_that_was_swapped_moves_its_own_share_and_not_the_corrected_one(
         (0.0628, -0.0509, 0.1757), abs=5e-5
     )
     assert max(case["M"]) == pytest.approx(5.53, abs=5e-3)
-
-
-@pytest.mark.shared
-def test_labels_of_other_periods_hide_most_of_a_change(expected: dict[str, Any]) -> None:
-    case = expected["app_changed_in_week_4"]
-    (before, judged_before, *first), (after, judged_after, *second) = (
-        case[side]["counts"] for side in ("before", "after")
-    )
-    bad, labelled = (
-        [sum(counts) for counts in zip(*sides, strict=True)]
-        for sides in zip(first, second, strict=True)
-    )
-    pooled = [
-        window(n, judged, labelled, bad)
-        for n, judged in ((before, judged_before), (after, judged_after))
-    ]
-    change = (pooled[1].rate.value or 0) - (pooled[0].rate.value or 0)
-    assert change == pytest.approx(expected["pooled_strata_change"], abs=1e-6)
-    planted = sum(row["truth"] * row["N"] for row in case["rows"][4:]) / after
-    planted -= sum(row["truth"] * row["N"] for row in case["rows"][:4]) / before
-    assert planted == pytest.approx(0.3549, abs=5e-5)
-    assert change / planted == pytest.approx(0.46, abs=5e-3)
 
 
 @pytest.mark.parametrize(("n", "smallest"), [(100, 0.147), (400, 0.074)])

@@ -1,9 +1,7 @@
 """Two versions on the same answers: change, p, conclusion, labels needed, and several tests at once."""
 
 import json
-import math
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import Estimate
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.estimates import complement, t_quantile
+from judgeboard.stats.estimates import complement
 from judgeboard.stats.paired import (
     Conclusion,
     MeanChange,
@@ -26,10 +24,7 @@ from judgeboard.stats.paired import (
     weighted_by_stratum,
     weighted_changes_by_class,
 )
-from judgeboard.stats.rates import predicted_mean, summed
-from judgeboard.stats.sample_size import labels_for_change
 from recordings import records
-from shared_answers import published, shared_answers
 
 
 @pytest.fixture(scope="module")
@@ -64,54 +59,6 @@ def labelled(shared: Path) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module")
-def expected(shared: Path) -> dict[str, Any]:
-    file = shared / "reading" / "validity-expected.json"
-    if not file.is_file():
-        pytest.skip("the expected figures are absent")
-    figures: dict[str, Any] = json.loads(file.read_text())["e6_align"]
-    return figures
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    ("name", "first", "second", "rows"),
-    [
-        ("v1 approach_1, v2 track_b, all", "approach_1_modernbert", "track_b_modernbert", None),
-        ("held-out half", "approach_1_modernbert", "track_b_modernbert", "held out"),
-        ("129 labels", "approach_1_modernbert", "track_b_modernbert", "129 labels"),
-        ("v1 track_b_arm_c, v2 track_b", "track_b_arm_c", "track_b_modernbert", None),
-        ("v1 track_b, v2 track_b_large", "track_b_modernbert", "track_b_large", None),
-    ],
-)
-def test_judge_versions_compare_as_published(
-    labelled: dict[str, Any],
-    expected: dict[str, Any],
-    name: str,
-    first: str,
-    second: str,
-    rows: str | None,
-) -> None:
-    inside = np.ones(len(labelled["people"]), dtype=bool) if rows is None else labelled[rows]
-    right = [(labelled["judges"][each] == labelled["people"])[inside] for each in (first, second)]
-    groups = grouping(labelled["groups"][inside], int(inside.sum()))
-    measured, known = paired_shares(right[0], right[1], groups), expected[name]
-    assert (measured.n, groups.count) == (known["n"], known["groups"])
-    assert (measured.only_first, measured.only_second) == (known["only1"], known["only2"])
-    accuracies = measured.first_right / measured.n, measured.second_right / measured.n
-    assert accuracies == pytest.approx((known["accuracy1"], known["accuracy2"]), abs=1e-6)
-    verdicts = [labelled["judges"][each][inside] for each in (first, second)]
-    assert (verdicts[0] != verdicts[1]).mean() == pytest.approx(known["verdicts_differ"], abs=1e-6)
-    assert measured.p_mcnemar == pytest.approx(known["p_mcnemar"], rel=1e-3)
-    assert measured.p == pytest.approx(known["p_clustered"], rel=1e-3)
-    z = math.copysign(NormalDist().inv_cdf((measured.p or 1) / 2), known["change"])
-    assert z == pytest.approx(known["z_clustered"], abs=5e-5)
-    change = (measured.change.value, measured.change.low, measured.change.high)
-    assert change == pytest.approx((known["change"], known["low"], known["high"]), abs=1e-6)
-    assert measured.labels_needed == known["labels_for_power_80"]
-    assert measured.differing_needed == known["of_those_differing"]
-
-
 @pytest.mark.shared
 def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: dict[str, Any]) -> None:
     first, second = (
@@ -125,106 +72,6 @@ def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: dict[s
     change = paired_shares(first, second, grouping(labelled["groups"], 1_344)).change
     assert (change.low, change.high) == pytest.approx((0.0167, 0.0651), abs=5e-5)
     assert ends.tolist() == pytest.approx([0.0164, 0.0654], abs=1e-3)
-
-
-@pytest.mark.shared
-def test_labels_of_the_same_evidence_tell_about_each_other(
-    labelled: dict[str, Any], expected: dict[str, Any]
-) -> None:
-    """Why a role in `align` belongs to evidence groups: other labels of a group guess better than the usual label."""
-    people, groups = labelled["people"].astype(int), labelled["groups"]
-    bad, sizes = np.bincount(groups, people)[groups] - people, np.bincount(groups)[groups] - 1
-    others_bad = bad / np.maximum(sizes, 1)
-    guess = np.where((sizes > 0) & (others_bad != 0.5), others_bad > 0.5, people.mean() > 0.5)
-    known = expected["guess_from_same_evidence"]
-    assert float((guess == people).mean()) == pytest.approx(known["accuracy"], abs=1e-6)
-    assert float((people == 0).mean()) == pytest.approx(known["majority"], abs=1e-6)
-
-
-@pytest.mark.shared
-def test_a_change_of_preferences_is_as_published(shared: Path) -> None:
-    """Pandalm: people's majority and the judge pandalm-7b in one order, B minus A; a fifth of the pairs labelled."""
-    rows = [
-        row
-        for row in records(shared / "data" / "pandalm.pairwise.jsonl.gz")
-        if row["judge"] == "pandalm-7b"
-    ]
-    signs = {"A": -1.0, "B": 1.0, "tie": 0.0}
-    people = np.array([signs.get(row["human_majority"], 0.0) for row in rows])
-    judge = np.array([signs.get(row["verdict_order_ab"], 0.0) for row in rows])
-    inside = np.array([sampling_number("judgeboard", "default", row["id"]) < 0.2 for row in rows])
-    published = json.loads((shared / "reading" / "validity-expected.json").read_text())[
-        "e7_versions"
-    ]
-    n, each = len(rows), grouping(None, len(rows))
-    sums, alone = (
-        summed(np.zeros(n, dtype=np.int64), scores, each.codes, 1, inside, people[inside])
-        for scores in (judge, np.zeros(n))
-    )
-    for name, change in (
-        ("people on all", change_of_shares(people, each)),
-        ("judge on all", change_of_shares(judge, each)),
-        ("labels only", predicted_mean(*alone, share=False)),
-        ("PPI tuned", predicted_mean(*sums, share=False)),
-    ):
-        known = published[f"pandalm B minus A {name}"]
-        ends = known["value"], known["low"], known["high"]
-        assert (change.value, change.low, change.high) == pytest.approx(ends, abs=2e-6), name
-    assert (n, int(inside.sum())) == (known["n"], known["labelled"])
-    slope = ((change.value or 0) - people[inside].mean()) / (judge.mean() - judge[inside].mean())
-    assert slope == pytest.approx(0.4859, abs=5e-5)
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("llama-2-7b-chat", "llama-2-70b-chat"),
-        ("mistral-7B-instruct", "llama-2-70b-chat"),
-        ("llama-2-7b-chat", "llama-2-13b-chat"),
-        ("gpt-3.5-turbo-0613", "gpt-4-0613"),
-    ],
-)
-def test_app_versions_compare_as_published_with_scores_and_with_verdicts(
-    shared: Path, a: str, b: str
-) -> None:
-    known = published(shared / "data", "e7_versions")[f"{b} minus {a}"]
-    answers = shared_answers(shared / "data")
-    sides = [answers.of_model(model) for model in (a, b)]
-    questions = sorted(sides[0].keys() & sides[1].keys())
-    of_a, of_b = (np.array([side[each] for each in questions]) for side in sides)
-    judge, n = "track_b_modernbert", len(questions)
-    change, scores, verdicts = (
-        values[of_b].astype(float) - values[of_a]
-        for values in (answers.bad, answers.badness[judge], answers.judged_bad[judge])
-    )
-    labelled = answers.drawn("ab")[of_a] < 0.3
-    assert np.corrcoef(change, scores)[0, 1] == pytest.approx(known["corr_d_f"], abs=5e-5)
-    for query_type, of_type in known["by_query_type"].items():
-        truth = change[answers.query_types[of_a] == query_type].mean()
-        assert truth == pytest.approx(of_type["true"], abs=5e-5)
-    zeros = np.zeros(n, dtype=np.int64)
-    for name, strata, predictions in (
-        ("PPI tuned, score difference", zeros, scores),
-        ("PPI tuned, verdict difference", zeros, verdicts),
-        ("labels only", zeros, zeros),
-        ("strata by verdict difference", (verdicts + 1).astype(np.int64), zeros),
-    ):
-        count = int(strata.max()) + 1
-        sums = summed(
-            strata, predictions.astype(float), np.arange(n), count, labelled, change[labelled]
-        )
-        made, row = predicted_mean(*sums, share=False), known[name]
-        assert (made.value, made.low, made.high) == pytest.approx(
-            (row["value"], row["low"], row["high"]), abs=2e-6
-        )
-        error = ((made.high or 0) - (made.value or 0)) / float(t_quantile(row["df"]))
-        assert error == pytest.approx(row["se"], abs=2e-6)
-        assert MeanChange(made, row["df"]).p == pytest.approx(row["p"], rel=1e-3)
-    if (a, b) == ("llama-2-7b-chat", "llama-2-70b-chat"):
-        explained = known["corr_d_f"] ** 2
-        plans = [labels_for_change(0.1, change.var() * (1 - part)) for part in (explained, 0)]
-        assert plans == [198, 267]
 
 
 @pytest.mark.parametrize(
