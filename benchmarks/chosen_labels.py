@@ -46,13 +46,12 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.all_answers import in_all_answers
-from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.result import ALL
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.scored_labels import ScoredSample, flag_from, load_sample
 from judgeboard.measure.threshold_figures import ThresholdFigures
 from judgeboard.measure.thresholds import CHOSEN, Goal, replayed, threshold_result
-from judgeboard.measure.versus import BothJudged, compare_verdicts
+from judgeboard.measure.versus import BothJudged, Contrast, compare_verdicts
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.paired import Conclusion
 from judgeboard.stats.rates import summed, weighted_agreement

@@ -135,11 +135,6 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("compare (pairs|judges)", r"^groups\[all,overall\]\.(?=\w+\.)", ""),
     ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.counts\.(\w+)$", r"\2[\1].value"),
     ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.(\w+)\.", r"\2[\1]."),
-    ("compare (pairs|judges)", r"^rankings\[(\w+),(\w+)\]", r"rankings[\2,model,\1]"),
-    ("compare (pairs|judges)", r"^(rankings.*)\.models(\[[^]]*\])\.n$", r"\1.n\2.value"),
-    ("compare (pairs|judges)", r"^(rankings.*)\.models(\[[^]]*\])\.(\w+)\.", r"\1.\3\2."),
-    ("compare (pairs|judges)", r"^(rankings[^.]*)\.correlations\.", r"\1."),
-    ("compare (pairs|judges)", r"^(rankings[^.]*)\.(pairs|left_out)$", r"\1.about.counts.\2"),
     (
         "compare (pairs|judges .*--unit pairs)",
         rf"^((?!rankings)\w+(?:\[[^]]*\])?)\.{_KEY}",
@@ -325,11 +320,6 @@ MOVED: Sequence[Known] = (
         added=True,
     ),
     Known(
-        "labels plan.* --for versions",
-        r"\.about\.counts\.extras$",
-        "a comparison of versions to come counts no labels",
-    ),
-    Known(
         "agreement|labels rate|compare judges|trends --.*--corrected|stats",
         r"^(agreement|accuracy|kappa|ac1|sensitivity|specificity|precision|f1|macro_recall|mcc)(\[.*\])?\.(low|high)$"
         r"|(\bstatistics\.\w+|in_all_answers\.\w+|^wrong_together|\.rates\[.*\]\.(sensitivity|specificity)\[\d\])\.(low|high)$",
@@ -402,6 +392,7 @@ GONE: Sequence[Known] = (
         r"\b((people|accuracy)_(orders_mean|consistent)|leans_)",
         "there is no such preference, or only one order",
     ),
+    Known("compare (pairs|judges)", r"^rankings\b", "models are no longer ranked"),
     Known("compare versions", r"^unusable\[", "none of the verdicts is unusable"),
     Known(
         "compare (versions|sources)",

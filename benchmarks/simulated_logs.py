@@ -12,7 +12,7 @@ from judgeboard.domain import Estimate
 from judgeboard.measure.threshold_figures import QueueChange
 from judgeboard.stats.alternative_annotator import alternative_annotator_test
 from judgeboard.stats.anchors import flip_rate
-from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, grouping
+from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.correlation import correlation_within, slope
 from judgeboard.stats.intervals import mean_estimate, share_intervals
@@ -23,8 +23,6 @@ from judgeboard.stats.means import (
     mean_paired_change,
     median,
 )
-from judgeboard.stats.model_ranking import rank_models
-from judgeboard.stats.monitor import Window, window_change
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.stats.pair_statistics import STATISTICS, pair_statistics
 from judgeboard.stats.paired import changes_by_class, paired_shares
@@ -198,8 +196,6 @@ def _rates(
     yield "judge alone, share", judge_alone(population, scored, hits, None, "app")
     yield "judge alone, mean", judge_alone(population, scored, None, "the logit", "app")
     halves = np.arange(n) < n // 2 // rows_per_group(groups) * rows_per_group(groups)
-    before, after = (_window(half, strata, values, groups, labelled) for half in (halves, ~halves))
-    yield "change of two windows", window_change(before, after).change
     judged_bad = [0.0, 1.0]
     effect = app_effect(population, labels)
     yield "judge's error", rate(strata_of(population, labels), "app", effect, judged_bad)
@@ -221,21 +217,6 @@ def _rates(
 def rows_per_group(groups: Grouping) -> int:
     """Return the number of rows of each group."""
     return len(groups.codes) // groups.count
-
-
-def _window(
-    half: BoolArray, strata: IntArray, values: FloatArray, groups: Grouping, labelled: BoolArray
-) -> Window:
-    inside = labelled[half]
-    population, labels = summed(
-        strata[half],
-        (1.0 - strata[half]).astype(np.float64),
-        groups.at(half).codes,
-        2,
-        inside,
-        values[half][inside],
-    )
-    return Window(strata_of(population, labels), app_effect(population, labels))
 
 
 def _error_counts(bad: FloatArray, judged_bad: IntArray) -> tuple[float, float, float, float]:
@@ -297,16 +278,6 @@ def _pairs(
         yield f"pairs accuracy_{order}", figures.estimates["agreement"]
         yield f"pairs kappa_{order}", figures.estimates["kappa"]
     yield "half credit", half_credit(np.array([0, 1, 0.5])[gold], groups)
-    if n > MOST_ROWS or rng.random() < RANKED:
-        models = np.stack([rng.permutation(4)[:2] for _ in range(n)]).T
-        preferred = _sides(people + 0.1 * (models[1] - models[0]))
-        ranked = {each.model: each for each in rank_models(models[0], models[1], preferred, groups)}
-        if "3" in ranked:
-            yield "win rate of a model", ranked["3"].win_rate
-            yield "strength of a model", ranked["3"].strength
-
-
-RANKED = 0.05  # share of draws that rank models: each is 500 fits
 
 
 _CHOICES = tuple(frozenset(bit for bit in range(3) if code >> bit & 1) for code in range(8))

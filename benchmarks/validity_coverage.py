@@ -31,7 +31,7 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.intervals import mean_estimate, share_intervals
-from judgeboard.stats.monitor import Window, detect, window_change
+from judgeboard.stats.monitor import Window, detect, rate_error
 from judgeboard.stats.rates import (
     Stratum,
     Target,
@@ -229,7 +229,7 @@ def main() -> int:
     known = _read(asked.data)
     print(f"{asked.draws:,} draws each, {asked.draws // 4:,} of alarms and promises; shares in %")
     print(f"{'':58}  ours   published  error  within width")
-    intervals = (_rates, _flagged, _elsewhere, _weeks, _windows, _limits, _apps)
+    intervals = (_rates, _flagged, _elsewhere, _weeks, _limits, _apps)
     parts = (*intervals, _false_alarms, _promises)
     with ProcessPoolExecutor(asked.workers) as pool:
         results = [
@@ -369,19 +369,6 @@ def _weeks(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Li
     return lines
 
 
-def _windows(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Line]:
-    lines = {}
-    for n in WEEKS:
-        holds = lines[f"change of two windows with {n} labels each"] = Line((95.7, 96.6))
-        shown = lines[f"false changes of two windows with {n} labels each"] = Line((2.6, 4.4))
-        pairs = iter(known.weeks(rng, 2 * draws, n))
-        for before, after in zip(pairs, pairs, strict=False):
-            change = window_change(Window(before), Window(after))
-            holds.add(change.change, 0.0)
-            shown.count(change.is_shown)
-    return lines
-
-
 def _false_alarms(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Line]:
     lines = {}
     for n, published, of_groups in (
@@ -408,7 +395,7 @@ def _points(weeks: list[tuple[Stratum, ...]]) -> list[tuple[float, float]]:
         joined = week if waiting is None else tuple(map(_both, waiting, week))
         if all(each.labelled for each in joined):
             window, waiting = Window(joined), None
-            points.append((window.rate.value or 0.0, window.error))
+            points.append((window.rate.value or 0.0, rate_error(joined)))
         else:
             waiting = joined
     return points

@@ -428,7 +428,6 @@ RESULTS: Mapping[str, str] = {
     "push --url": "judgeboard.tools.push.push",
     "pull": "judgeboard.tools.pull.pull",
     "trends --corrected": "judgeboard.measure.corrected_trend.corrected_trend",
-    "trends --corrected --before": "judgeboard.measure.window_comparison.compare_windows",
     "trends watch": "judgeboard.measure.alarms.watch",
     "test anchors make": "judgeboard.methods.anchors.report.make_anchors",
     "test anchors judge": "judgeboard.runs.judging.judge_pending",

@@ -26,7 +26,6 @@ from judgeboard.llm.chat import earlier_turns
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import By, GradeName, Of, Unit
-from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.label_plans import Question
 from judgeboard.measure.periods import Period
 from judgeboard.measure.plans import plan_labels, plan_versions
@@ -35,7 +34,7 @@ from judgeboard.measure.result import Result
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.thresholds import AIMS, Goal, measure_threshold
 from judgeboard.measure.trend import QUERY_TYPE, Trend, trend
-from judgeboard.measure.versus import compare_versions
+from judgeboard.measure.versus import Contrast, compare_versions
 from judgeboard.people.roster import seen_by_user
 from judgeboard.reports.terminal import judging_progress, local_user, progress
 from judgeboard.runs.judging import JudgingSummary, judge_inputs, judge_pending, make_judge
@@ -380,9 +379,8 @@ class Board(AbstractContextManager["Board"]):
         """Plan how many answers to label, as `judgeboard labels plan` does.
 
         Args:
-            width: The whole width of the 95 % interval, for the questions rate, kappa and
-                agreement.
-            difference: The smallest difference to find, for the questions judges and versions.
+            width: The whole width of the 95 % interval, for the questions rate and kappa.
+            difference: The smallest difference to find, for the question judges.
             question: What the labels are to show.
             judge_versions: The judge version whose verdicts are used (default: the primary), for
                 judges both.
@@ -390,13 +388,9 @@ class Board(AbstractContextManager["Board"]):
             by: Adds a plan for each query type.
             where: The answers that the plan is about.
         """
-        wanted, other = (
-            (difference, width) if question in {"judges", "versions"} else (width, difference)
-        )
+        wanted, other = (difference, width) if question == "judges" else (width, difference)
         if wanted is None or other is not None:
-            raise BadInput(
-                "give a width for rate, kappa and agreement, and a difference for judges and versions"
-            )
+            raise BadInput("give a width for rate and kappa, and a difference for judges")
         with self._seen().reading() as connection:
             return plan_labels(
                 connection,

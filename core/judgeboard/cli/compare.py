@@ -18,7 +18,7 @@ from judgeboard.cli.asking import (
     run_options,
     stopped_lines,
 )
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -44,7 +44,6 @@ def compare_command() -> None:
     "judgeboard compare --a shop-v1 --b shop-v2 --model gpt-4o-mini",
     "judgeboard compare --pairs pairs.jsonl --model gpt-4o-mini --aspect overall --aspect style",
     "judgeboard compare --recorded --judge-version GPT-4 --by query_type --json",
-    "judgeboard compare --recorded",
     group=compare_command,
 )
 @click.option(
@@ -60,11 +59,10 @@ def compare_command() -> None:
 @click.option(
     "--recorded",
     is_flag=True,
-    help="Measure the stored comparisons of --judge-version and people's preferences; make no model calls.",
+    help="Measure the stored comparisons of a judge version; make no model calls.",
 )
 @options.judge_version(
-    help="With --recorded: the judge version to measure. Without --judge-version, the command only ranks the models, "
-    "by people's preferences and gold labels."
+    help="With --recorded: the judge version to measure (default: the newest that compared pairs)."
 )
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
 @click.option(
@@ -148,12 +146,14 @@ def pairs(
     if recorded:
         with store.reading() as connection:
             known = versions_that_compared(connection)
-            version_id = (
-                None
+            if judge_version is None and not known:
+                raise NotFound("no judge version has compared pairs: to ask one, give --model")
+            version = (
+                known[0]
                 if judge_version is None
-                else choose_version(connection, judge_version, known, "compared pairs").id
+                else choose_version(connection, judge_version, known, "compared pairs")
             )
-        report = measure_pairs(options.seen(store), version_id, **figures)
+        report = measure_pairs(options.seen(store), version.id, **figures)
         options.show(report, comparison_lines(report))
         return 0
     make = partial(make_pairwise_judge, aspects)
@@ -185,16 +185,14 @@ def pairs(
 def comparison_lines(report: "PairReport") -> Iterator[str]:
     """Yield the figures of a judge on pairs in lines for a terminal."""
     from judgeboard.measure.notes import note
-    from judgeboard.measure.pair_report import CORRELATIONS, COUNTS, FIGURES, MODELS, report_note
+    from judgeboard.measure.pair_report import COUNTS, FIGURES, report_note
 
     account = report.account
     yield report_note(report).text
-    if report.judge is not None and report.unusable_as != "drop":
+    if report.unusable_as != "drop":
         yield note(f"unusable_{report.unusable_as}", n=account.unparsable).text
     if account.run_id is not None:
         yield f"run {account.run_id}, cost {account.cost_words}"
     yield from stopped_lines(account)
     for each in report.aspects:
         yield from ("", *each.lines(COUNTS, FIGURES))
-    for each in report.rankings:
-        yield from ("", *each.lines(MODELS, CORRELATIONS))

@@ -98,7 +98,6 @@ def labels_rate(
 @options.command(
     "judgeboard labels plan",
     "judgeboard labels plan --reach 0.05 --target these --by query_type --json",
-    "judgeboard labels plan --reach 0.05 --for agreement --judge-version 'rag v3'",
     "judgeboard labels plan --reach 0.1 --for kappa --judge-version 'rag v3'",
     "judgeboard labels plan --reach 0.04 --for judges --judge-version 'rag v2' --judge-version 'rag v3'",
     group=labels_command,
@@ -109,18 +108,17 @@ def labels_rate(
     default=0.05,
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
-    help="Goal of the plan, between 0 and 1. For rate, kappa and agreement: half the width of the 95 % interval (0.05 "
-    "means ±5 percentage points, or ±0.05 for kappa). For "
-    "judges and versions: the smallest difference that you want to find, with probability 0.8.",
+    help="Goal of the plan, between 0 and 1. For rate and kappa: half the width of the 95 % interval (0.05 means ±5 "
+    "percentage points, or ±0.05 for kappa). For judges: the smallest difference that you want to find, with "
+    "probability 0.8.",
 )
 @options.with_default(
     "--for",
     "question",
-    type=click.Choice(["rate", "kappa", "agreement", "judges", "versions"]),
+    type=click.Choice(["rate", "kappa", "judges"]),
     default="rate",
     help="What the labels are to show. rate: the share of bad answers. kappa: the agreement of the judge with people. "
-    "agreement: the judge's share of right verdicts. judges: which of two judge versions agrees more with people. "
-    "versions: which of two versions of the app has fewer bad answers.",
+    "judges: which of two judge versions agrees more with people.",
 )
 @options.judge_version(
     "judge_versions",

@@ -12,7 +12,7 @@ from judgeboard.cli.asking import refuse_given
 from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import MeasureName
-from judgeboard.text import as_utc, utc_day
+from judgeboard.text import utc_day
 
 _OF_ALARMS = (
     "This is the share of bad answers by the judge's verdicts, corrected by labels of people. The trend below is of "
@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from judgeboard.measure.periods import Period
 
 
-def _window(
-    _context: click.Context, option: click.Parameter, text: str | None
-) -> tuple[int, int] | None:
-    """Return the first and the last day of a window, as days since 1970-01-01."""
-    if text is None:
-        return None
-    try:
-        first, last = (utc_day(as_utc(day.strip())) for day in text.split(".."))
-    except ValueError:
-        raise BadInput(
-            f"{option.opts[0]} takes two days: 2026-03-02..2026-03-29, not {text!r}"
-        ) from None
-    return first, last
-
-
 @options.group(
     "judgeboard trends",
     "judgeboard trends --measure flagged_share --period day --last 30",
@@ -47,7 +32,6 @@ def _window(
     "judgeboard trends --criterion completeness",
     "judgeboard trends --own-label verdict=fix",
     "judgeboard trends --corrected",
-    "judgeboard trends --corrected --before 2026-02-02..2026-03-01 --after 2026-03-02..2026-03-29",
     cls=CommandWithArguments,
 )
 @options.with_default(
@@ -92,19 +76,6 @@ def _window(
     help="Show the corrected share of bad answers, computed from the sampled labels of each period. Periods with too "
     "few labels are joined.",
 )
-@click.option(
-    "--before",
-    metavar="FROM..TO",
-    callback=_window,
-    help="First window to compare: first and last day (UTC, both included), as 2026-03-01..2026-03-31. Needs "
-    "--corrected and --after.",
-)
-@click.option(
-    "--after",
-    metavar="FROM..TO",
-    callback=_window,
-    help="Second window, later than the first (default: none).",
-)
 def trends_command(
     measure: "MeasureName",
     criterion: str | None,
@@ -114,8 +85,6 @@ def trends_command(
     last: int | None,
     judge_version: str | None,
     corrected: bool,
-    before: tuple[int, int] | None,
-    after: tuple[int, int] | None,
 ) -> None:
     """Show whether answers become better or worse over time.
 
@@ -124,33 +93,20 @@ def trends_command(
     detectors treat the answers to one question from the same passages as one group. These figures
     come from the judge alone, so a change of the judge looks like a change of the answers. With
     --corrected, the first line names a change only if the labels of people show it by the same test
-    as in `judgeboard trends watch`. With --before and --after, the command compares two windows of
-    time. Choose the windows by a known date, for example of a release. If you choose them by the
-    figures, the intervals are too narrow.
+    as in `judgeboard trends watch`.
     """
     from judgeboard.measure.alarms import share_changes
     from judgeboard.measure.corrected_trend import corrected_trend
     from judgeboard.measure.trend import QUERY_TYPE, trend
-    from judgeboard.measure.window_comparison import compare_windows
     from judgeboard.reports.trends import corrected_lines, trend_lines
     from judgeboard.store.hidden_rows import count_hidden
     from judgeboard.store.judge_versions import get_version
 
-    if (before is None) != (after is None) or (before is not None and not corrected):
-        raise BadInput("--before and --after belong together, and need --corrected")
     if corrected:
-        unread = (
-            "measure",
-            "criterion",
-            "own_label",
-            "by",
-            "last",
-            *(("period",) if before else ()),
-        )
         refuse_given(
             click.get_current_context(),
             "--corrected shows the share of bad answers by query type",
-            unread,
+            ("measure", "criterion", "own_label", "by", "last"),
         )
     if criterion is not None:
         refuse_given(click.get_current_context(), "--criterion shows its own measure", ("measure",))
@@ -159,12 +115,7 @@ def trends_command(
         refuse_given(click.get_current_context(), "--own-label shows the labels of people", unread)
     with options.seen(options.open_store()).reading() as connection:
         judge = None if judge_version is None else get_version(connection, judge_version).id
-        if before is not None and after is not None:
-            windows = compare_windows(connection, before, after, judge=judge)
-            options.show(
-                windows, windows.lines(("bad_before", "bad_since", "change", "detectable"))
-            )
-        elif corrected:
+        if corrected:
             shares = corrected_trend(connection, period=period, judge=judge)
             options.show(shares, corrected_lines(shares))
         else:

@@ -21,7 +21,7 @@ from judgeboard.measure.samples import (
 )
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
-from judgeboard.stats.kappa_labels import AgreementFigure, KappaLabels, labels_for_weighted_kappa
+from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import (
     TOO_SMALL,
     Target,
@@ -241,7 +241,7 @@ def in_all_answers(
         too_few=too_few,
         unlabelled=sum(each.N - each.n for each in unfinished),
         to_label=to_label,
-        to_narrow=labels_to_narrow("kappa", sample, WIDE, target) if is_wide else None,
+        to_narrow=labels_to_narrow(sample, WIDE, target) if is_wide else None,
         labelled_shares=labelled_shares,
         hidden=loaded.few_hidden,
         ungraded=None if sample.hidden else int(sample.unlabelled.sum()),
@@ -339,15 +339,15 @@ def is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
 
 
 def labels_to_narrow(
-    figure: AgreementFigure, sample: SampledLabels, reach: float, target: Target = "app"
+    sample: SampledLabels, reach: float, target: Target = "app"
 ) -> KappaLabels | None:
-    """Return how many more labels, drawn as a planned queue draws them, give a figure an interval of ±``reach``.
+    """Return how many more labels, drawn as a planned queue draws them, give kappa an interval of ±``reach``.
 
-    All answers of the ``sample`` have a usable verdict. None if their labels give no such figure.
+    All answers of the ``sample`` have a usable verdict. None if their labels give no kappa.
     """
     drawn = LEAST_OF_STRATUM
     return labels_for_weighted_kappa(
-        sample.population, sample.labels, sample.verdicts, reach, target, least=drawn, figure=figure
+        sample.population, sample.labels, sample.verdicts, reach, target, least=drawn
     )
 
 

@@ -19,18 +19,14 @@ CorrelationFrom = Literal["labels", "verdicts", "assumed"]
 
 _LEAST_EFFECT = 1.01  # of a design effect
 
-Question = Literal["rate", "kappa", "agreement", "judges", "versions"]
-OF_JUDGE = ("kappa", "agreement")
-"""The questions about how often one judge is right."""
+Question = Literal["rate", "kappa", "judges"]
 EXACT = 1e-9
 """The plus or minus of a share of which nothing is left to label."""
 
 QUESTIONS: dict[Question, str] = {
     "rate": "the share of bad answers",
     "kappa": "the kappa of the judge with people",
-    "agreement": "the share of right verdicts of the judge",
     "judges": "which of two judge versions agrees more with people",
-    "versions": "which of two versions of the app has fewer bad answers",
 }
 """What a plan can be for, in words."""
 
@@ -66,7 +62,7 @@ class PlanGoal:
             if self.name is None
             else f"{QUESTIONS[self.question]} for {self.name}"
         )
-        if self.question in {"rate", *OF_JUDGE}:
+        if self.question != "judges":
             return f"{figure} to {reach_words(reach, kappa=self.question == 'kappa', sign='±')}"
         return f"{figure}, if they differ by {reach_words(reach)}"
 
@@ -236,8 +232,6 @@ def _assumptions(goal: PlanGoal, need: PlanNeed, extras: int, *, has_gap: bool) 
         if need.differing is not None:
             yield note("plan_differing", differing=need.differing, answers=need.answers)
         return
-    if goal.question == "versions":
-        yield note("plan_of_each_version", labels=need.more // 2)
     if need.share is None:
         yield note("plan_assumes_worst", least=LEAST_PILOT)
     elif has_gap:
@@ -262,11 +256,7 @@ def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> I
         yield first.next_note
     elif code == "plan_too_few" and goal.question == "rate" and not need.labelled:
         yield note("plan_first_figure")
-    elif (
-        need.more
-        and goal.question != "versions"
-        and (code != "plan_too_few" or goal.question == "judges")
-    ):
+    elif need.more and (code != "plan_too_few" or goal.question == "judges"):
         named = [word for title in goal.judges for word in ("--judge-version", title)] * (
             goal.question == "judges"
         )
@@ -286,7 +276,7 @@ def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> I
         yield note("plan_queue", command=shlex.join(words))
     if not need.more or code == "plan_too_few":
         return
-    if goal.question in {"judges", "versions"}:
+    if goal.question == "judges":
         yield note("plan_look_once")
         return
     yield note("plan_stop")

@@ -1,11 +1,9 @@
-"""A judge's comparisons of pairs: figures by slice and aspect, rankings of models, and lists of pairs."""
+"""A judge's comparisons of pairs: figures by slice and aspect, and lists of pairs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Literal
 
-import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Preference
@@ -14,15 +12,11 @@ from judgeboard.measure.agreement_notes import order_note
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.runs.method import RunAccount
-from judgeboard.stats.arrays import IntArray, grouping
-from judgeboard.stats.model_ranking import RankedModel, rank_models, ranking_correlations
 from judgeboard.stats.pair_orders import (
     INCONSISTENT,
     INCONSISTENT_AS,
     NONE,
-    TIE,
     UNUSABLE_AS,
-    A,
     InconsistentAs,
     OrderVerdicts,
     UnusableAs,
@@ -35,8 +29,6 @@ from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.statements import record_of
 from judgeboard.store.tables import StoredVersion
 
-BY_WORDS = {"judge": "the judge", "gold": "gold", "people": "people", "votes": "each person's vote"}
-
 NO_GOLD = "these pairs have no gold preference"
 NO_PEOPLE = "people have not compared these pairs"
 
@@ -47,30 +39,19 @@ FIGURES = (
     *("accuracy", "accuracy_orders_mean", "accuracy_consistent"),
     *("people", "people_orders_mean", "people_consistent"),
 )
-MODELS = ("n", "win_rate", "strength")
-CORRELATIONS = ("pearson", "spearman", "kendall")
 
 _SIDES = {0: Preference.A, 1: Preference.B, 2: Preference.TIE}
 
 
-Ranker = Literal["judge", "gold", "people", "votes"]
-"""Whose preferences rank the models."""
-
-
 @dataclass(frozen=True, slots=True)
 class PairReport:
-    """The comparisons of a judge version on pairs: the account of its calls, and a result for each aspect.
+    """The comparisons of a judge version on pairs: the account of its calls, and a result for each aspect."""
 
-    Without a judge version (``judge`` is None) there are only the ``rankings`` of models: the
-    results that `ComparedPairs.rankings` returns.
-    """
-
-    judge: str | None
-    fingerprint: str | None
+    judge: str
+    fingerprint: str
     account: RunAccount
     unusable_as: UnusableAs
     aspects: tuple[Result, ...]
-    rankings: tuple[Result, ...] = ()
 
 
 class Listed(StrEnum):
@@ -149,9 +130,7 @@ class ComparedPairs:
         wanted = None if pair_ids is None else set(pair_ids)
         self._rows = [row for row in rows if wanted is None or row.pair_id in wanted]
         of_people = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
-        self._single = preferences.counted_preferences(of_people)
         self._votes = preferences.votes_by_pair(of_people)
-        self._models = comparisons.pair_models(connection, {row.pair_id for row in self._rows})
         self.aspects = tuple(
             sorted(
                 {row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)
@@ -197,75 +176,6 @@ class ComparedPairs:
             )
         return tuple(results)
 
-    def rankings(
-        self,
-        *,
-        aspects: Sequence[str] = (),
-        unusable: UnusableAs = "drop",
-        inconsistent: InconsistentAs = "net",
-    ) -> tuple[Result, ...]:
-        """Return the models that wrote the answers, the strongest first, for each aspect.
-
-        There is a ranking by the judge, by gold, by the majority of people on a pair, and by every
-        person's vote, where these exist (``about.people``). An answer without a model counts for
-        its source. ``left_out`` pairs have no such preference, or two answers of one model. The
-        judge's ranking has the correlations of its win rates with those by people, or else by gold.
-        """
-        rankings = []
-        for aspect in self._chosen(aspects):
-            rows = self._of_aspect(aspect)
-            verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
-            votes = [self._votes.get((row.pair_id, aspect)) for row in rows]
-            single = [self._single.get((row.pair_id, aspect), {}).values() for row in rows]
-            every, places = (
-                np.arange(len(rows)),
-                np.repeat(np.arange(len(rows)), [len(each) for each in single]),
-            )
-            preferred: dict[Ranker, tuple[IntArray, IntArray]] = {
-                "judge": (every, verdicts.counted(inconsistent, unusable)),
-                "gold": (every, preferences.codes(row.gold for row in rows)),
-                "people": (
-                    every,
-                    preferences.codes(None if vote is None else vote.majority for vote in votes),
-                ),
-            }
-            if len(np.unique(places)) < len(places):
-                sides = (preferences.side_of(each) for of_pair in single for each in of_pair)
-                preferred["votes"] = places, preferences.codes(sides)
-            first, second = np.array([self._models[row.pair_id] for row in rows], dtype=np.str_).T
-            ranked: dict[Ranker, tuple[RankedModel, ...]] = {}
-            pairs: dict[Ranker, int] = {}
-            for by, (at, chosen) in preferred.items():
-                known = (chosen >= A) & (chosen <= TIE) & (first != second)[at]
-                if known.any():
-                    rated = at[known]
-                    questions = grouping(
-                        verdicts.questions[rated], rated.size, row="pair", group="question"
-                    )
-                    ranked[by] = rank_models(first[rated], second[rated], chosen[known], questions)
-                    pairs[by] = len(np.unique(rated))
-            truth: Ranker = "people" if "people" in ranked else "gold"
-            for by, models in ranked.items():
-                compared = by == "judge" and truth in ranked
-                correlations = ranking_correlations(models, ranked[truth]) if compared else {}
-                about = About(
-                    people=by,
-                    grade=aspect,
-                    by="model",
-                    unit="models",
-                    counts={"pairs": pairs[by], "left_out": len(rows) - pairs[by]},
-                )
-                headline = note("ranking", by=BY_WORDS[by], aspect=aspect, n=pairs[by])
-                caveats = (note("ranking_compared", by=BY_WORDS[truth]),) if correlations else ()
-                of_models = (
-                    *_rows(models),
-                    *(Row.of(name, ALL, each) for name, each in correlations.items()),
-                )
-                rankings.append(
-                    Result(about=about, headline=headline, rows=of_models, caveats=caveats)
-                )
-        return tuple(rankings)
-
     def lines(
         self, aspect: str, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()
     ) -> tuple[PairLine, ...]:
@@ -299,16 +209,9 @@ class ComparedPairs:
         return [row._replace(gold=None) for row in rows]
 
 
-def _rows(models: Sequence[RankedModel]) -> Iterator[Row]:
-    for each in models:
-        yield Row("n", each.model, each.n, n=each.n)
-        yield Row.of("win_rate", each.model, each.win_rate)
-        yield Row.of("strength", each.model, each.strength)
-
-
 def measure_pairs(
     store: Readable,
-    judge_version: int | str | None,
+    judge_version: int | str,
     *,
     pair_ids: Collection[int] | None = None,
     by_query_type: bool = False,
@@ -324,14 +227,14 @@ def measure_pairs(
     ``inconsistent`` tells, and pairs without a usable verdict as ``unusable`` tells; both as in
     `measure_agreement`. ``account`` is that of a run (default: all comparisons of the version on
     these pairs). Only pairs that match ``where`` count: query type, source, id and the model of
-    either answer. Without a judge version, only models are ranked, by gold and people.
+    either answer.
 
     Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """
     check_known("--inconsistent", inconsistent, INCONSISTENT_AS)
     check_known("--unusable", unusable, UNUSABLE_AS)
     with store.reading() as connection:
-        version = None if judge_version is None else get_version(connection, judge_version)
+        version = get_version(connection, judge_version)
         if (wanted := matching_pairs(connection, where or RowFilter())) is not None:
             pair_ids = wanted if pair_ids is None else wanted.intersection(pair_ids)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
@@ -339,32 +242,14 @@ def measure_pairs(
         if account is None:
             if not pairs.aspects or missing:
                 what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
-                if version is None and pairs.aspects:
-                    raise NotFound(
-                        f"models are ranked {what} only with --judge-version; without it, on {OVERALL}"
-                    )
-                if version is None:
-                    raise NotFound(
-                        "no such pairs are stored: `judgeboard import --kind pairs FILE`"
-                    )
                 raise NotFound(f"{version.title} has no comparison {what}")
-            counts = (
-                {}
-                if version is None
-                else comparisons.status_counts(connection, version.id, pair_ids)
-            )
-            account = RunAccount.of(counts)
+            account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     figures = pairs.figures(
         by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable
     )
-    rankings = pairs.rankings(aspects=aspects, inconsistent=inconsistent, unusable=unusable)
     kept = (where or RowFilter()).as_dict()
-    figures, rankings = (
-        tuple(replace(each, about=replace(each.about, where=kept)) for each in results)
-        for results in (figures, rankings)
-    )
-    title, fingerprint = (None, None) if version is None else (version.title, version.fingerprint)
-    return PairReport(title, fingerprint, account, unusable, figures, rankings)
+    figures = tuple(replace(each, about=replace(each.about, where=kept)) for each in figures)
+    return PairReport(version.title, version.fingerprint, account, unusable, figures)
 
 
 def _figures(
@@ -419,7 +304,5 @@ def _caveats(
 
 
 def report_note(report: PairReport) -> Note:
-    """Return whose preferences the report has."""
-    if report.judge is not None:
-        return note("compared", judge=report.judge, calls=report.account.words("comparisons asked"))
-    return note("preferences" if report.rankings else "no_ranking")
+    """Return which judge the report is about, and how many comparisons it was asked for."""
+    return note("compared", judge=report.judge, calls=report.account.words("comparisons asked"))

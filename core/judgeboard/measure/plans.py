@@ -14,7 +14,6 @@ from judgeboard.measure.alarms import share_changes
 from judgeboard.measure.all_answers import ToLabel, judged_sample, labels_to_narrow, what_to_label
 from judgeboard.measure.label_plans import (
     EXACT,
-    OF_JUDGE,
     QUESTIONS,
     CorrelationFrom,
     PlanGoal,
@@ -29,7 +28,6 @@ from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_v
 from judgeboard.measure.versus import BothJudged, more_labels
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, Z
-from judgeboard.stats.kappa_labels import AgreementFigure
 from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
     ASSUMED_CORRELATION,
@@ -58,7 +56,6 @@ _LEAST_EXPLAINED = (
 # labels have: in RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels
 # have 0.156.
 _MOST_TAKEN = 0.4
-_WIDEST_OF_SHARE = 0.5  # the largest standard deviation of a share
 NUMBERS = (
     10,
     20,
@@ -185,7 +182,7 @@ def plan_labels(
         raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
     if question != "judges" and len(versions) > 1:
         raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
-    if question in OF_JUDGE and not versions:
+    if question == "kappa" and not versions:
         raise BadInput(
             f"a plan for {question} needs a judge: make judgments with `judgeboard judge` first"
         )
@@ -281,46 +278,32 @@ def _plan(
     """Return a plan for these rows of the source (None: all rows)."""
     if goal.question == "rate":
         return plan_of_rate(goal, source.sample(rows), where)
-    if goal.question in OF_JUDGE:
-        pilot = _pilot(judged_sample(source, rows))
-        # Plan for the kappa or the agreement of the judge.
-        sample = pilot.sample
-        known = None
-        figure: AgreementFigure = "agreement" if goal.question == "agreement" else "kappa"
-        # Without a label in a part of the answers, the others tell nothing of a figure in all answers.
-        if pilot.is_known and not sample.has_gap:
-            known = labels_to_narrow(figure, sample, goal.reach, goal.target)
-        if (
-            known is not None
-            and known.shows == 0
-            and (goal.target == "app" or pilot.n < pilot.answers)
-        ):
-            known = None  # all labels or all verdicts are alike: they do not tell how much the figure varies
-        if known is None:
-            deviation = 1.0 if figure == "kappa" else _WIDEST_OF_SHARE
-            of_these = pilot.answers if goal.target == "these" else None
-            needed = labels_for_kappa(goal.reach, deviation, answers=of_these)
-            there = 0 if sample.has_gap else pilot.n
-            more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
-            shows = goal.reach * math.sqrt(max(needed / pilot.answers, 1.0))
-        else:
-            more, shows, effect = known.more, known.shows, known.design_effect
-        return _completed(
-            goal,
-            PlanNeed(
-                answers=pilot.answers,
-                labelled=pilot.n,
-                more=more,
-                shows=shows,
-                share=pilot.share if pilot.is_known else None,
-                explained=pilot.explained if pilot.is_known else None,
-                design_effect=effect,
-                is_rough=known is not None and known.is_rough,
-            ),
-            pilot,
-            where,
-        )
-    return plan_result(goal, _for_versions(goal, _pilot(source.sample(rows))))
+    pilot = _pilot(judged_sample(source, rows))
+    sample, known = pilot.sample, None
+    # Without a label in a part of the answers, the others tell nothing of a kappa in all answers.
+    if pilot.is_known and not sample.has_gap:
+        known = labels_to_narrow(sample, goal.reach, goal.target)
+    if known is not None and known.shows == 0 and (goal.target == "app" or pilot.n < pilot.answers):
+        known = None  # all labels or all verdicts are alike: they do not tell how much kappa varies
+    if known is None:
+        of_these = pilot.answers if goal.target == "these" else None
+        needed = labels_for_kappa(goal.reach, answers=of_these)
+        there = 0 if sample.has_gap else pilot.n
+        more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
+        shows = goal.reach * math.sqrt(max(needed / pilot.answers, 1.0))
+    else:
+        more, shows, effect = known.more, known.shows, known.design_effect
+    need = PlanNeed(
+        answers=pilot.answers,
+        labelled=pilot.n,
+        more=more,
+        shows=shows,
+        share=pilot.share if pilot.is_known else None,
+        explained=pilot.explained if pilot.is_known else None,
+        design_effect=effect,
+        is_rough=known is not None and known.is_rough,
+    )
+    return _completed(goal, need, pilot, where)
 
 
 def plan_of_rate(goal: PlanGoal, sample: SampledLabels, where: RowFilter | None = None) -> Result:
@@ -348,7 +331,7 @@ def _to_label_first(
     wait for the others.
     """
     first = what_to_label(
-        pilot.sample, least=MIN_PAIRS if goal.question in OF_JUDGE else 1, where=where
+        pilot.sample, least=MIN_PAIRS if goal.question == "kappa" else 1, where=where
     )
     if first is None or goal.name is not None or need.shows_nothing(goal.reach):
         return None
@@ -482,24 +465,6 @@ def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Resu
         differing=differing,
     )
     return plan_result(goal, need)
-
-
-def _for_versions(goal: PlanGoal, pilot: _Pilot) -> PlanNeed:
-    # If all labels are alike, the share may still be 3 / n (the rule of three).
-    least = min(3 / max(pilot.n, 1), UNKNOWN_SHARE)
-    share = min(max(pilot.share, least), 1 - least)
-    spread = share * (1 - share)
-    explained = pilot.explained if pilot.is_known and goal.judges else None
-    labels = labels_for_change(goal.reach, 2 * (1 - (explained or 0.0)) * spread)
-    return PlanNeed(
-        answers=pilot.answers,
-        labelled=0,
-        more=2 * labels,
-        shows=goal.reach,
-        by_lot=2 * labels_for_change(goal.reach, 2 * spread),
-        share=pilot.share if pilot.is_known else None,
-        explained=explained,
-    )
 
 
 def _strata(pilot: _Pilot, more: int) -> Iterator[Row]:

@@ -11,10 +11,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.measure.contrast import Contrast, contrast
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import people_values
-from judgeboard.measure.result import ALL, About, Row, without_zeros
+from judgeboard.measure.result import ALL, About, Result, Row, without_zeros
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels
 from judgeboard.stats.arrays import BoolArray, IntArray, grouping
 from judgeboard.stats.estimates import measured, unmeasured
@@ -25,6 +24,7 @@ from judgeboard.stats.paired import (
     PairedShares,
     after_looks,
     changes_by_class,
+    conclusion,
     paired_shares,
     weighted_by_stratum,
     weighted_changes_by_class,
@@ -53,6 +53,19 @@ _COUNTS = (
     *("n", "first_right", "second_right", "only_first", "only_second", "p", "p_mcnemar"),
     *("labels_needed", "differing_needed", "as_good_needed"),
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast(Result):
+    """The second of two judge versions against the first. The figure ``change`` is its value minus that of the first.
+
+    ``within`` is the loss that still counts as "as good" in the ``conclusion``, which is about all
+    answers.
+    """
+
+    sides: tuple[str, str]
+    within: float
+    conclusion: Conclusion
 
 
 def compare_versions(
@@ -318,9 +331,14 @@ def compare_verdicts(
         },
         left_out=without_zeros(left_out),
     )
-    nothing = _no_contrast(titles, answers, differing, counts.n)
-    made = contrast(
-        "version", titles, counts.change, rows=figures, about=about, within=within, headline=nothing
+    reached = conclusion(counts.change, within)
+    made = Contrast(
+        about=about,
+        headline=_headline(titles, about, counts, reached),
+        rows=tuple(figures),
+        sides=titles,
+        within=within,
+        conclusion=reached,
     )
     if logged is not None and logged <= len(
         usable
@@ -333,11 +351,18 @@ def compare_verdicts(
     )
 
 
-def _no_contrast(titles: tuple[str, str], answers: int, differing: int, labels: int) -> Note | None:
-    """Return why labels cannot tell the versions apart; None if they can."""
-    if answers and not differing:
-        return note("versions_alike", first=titles[0], second=titles[1], n=answers)
-    return None if labels else note("versions_without_labels", first=titles[0], second=titles[1])
+def _headline(
+    titles: tuple[str, str], about: About, counts: PairedShares, reached: Conclusion
+) -> Note:
+    """Return what the change shows, or why labels cannot tell the versions apart."""
+    sides, change = {"first": titles[0], "second": titles[1]}, counts.change
+    if about.counts["answers"] and not about.counts["differing"]:
+        return note("versions_alike", **sides, n=about.counts["answers"])
+    if not counts.n:
+        return note("versions_without_labels", **sides)
+    if change.low is None and change.reason is not None:  # a change alone would pass for a result
+        return note("contrast_unknown", **sides, reason=change.reason)
+    return note(f"version_{reached.value}", **sides, change=change)
 
 
 def _rows(counts: PairedShares, slice_: str | None) -> Iterator[Row]:

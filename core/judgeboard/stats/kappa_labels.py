@@ -1,10 +1,9 @@
-"""How many more labels give Cohen's kappa or the agreement in all answers an interval of a wanted width."""
+"""How many more labels give Cohen's kappa in all answers an interval of a wanted width."""
 
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -24,17 +23,15 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.sample_size import ASSUMED_CORRELATION, allocated, correlation_in_groups
 
-AgreementFigure = Literal["kappa", "agreement"]
-
 
 @dataclass(frozen=True, slots=True)
 class KappaLabels:
-    """The number of labels (``more``) that narrow kappa or the agreement, and the plus or minus that they show.
+    """The number of labels (``more``) that narrow kappa, and the plus or minus that they show.
 
     ``shows`` is above what is wanted if labels of all answers are too few. ``is_rough``: fewer than
-    5 labels of the strata that get more labels are bad, or fewer than 5 are good (for the
-    agreement: wrong, or right). Then ``more`` may be far too small. ``design_effect`` is how many
-    times larger the variance is by evidence group than by answer.
+    5 labels of the strata that get more labels are bad, or fewer than 5 are good. Then ``more`` may
+    be far too small. ``design_effect`` is how many times larger the variance is by evidence group
+    than by answer.
     """
 
     more: int
@@ -51,15 +48,14 @@ def labels_for_weighted_kappa(
     target: Target = "app",
     *,
     least: int,
-    figure: AgreementFigure = "kappa",
 ) -> KappaLabels | None:
-    """Return how many more labels give a figure of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
+    """Return how many more labels give the kappa of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
 
     The labels are allocated to the strata as a planned queue draws them, ``least`` of each. The
     variance is that of `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) /
     (n + 2), because few labels show a share too near to 0 or 1. If few labels of the strata that
     get more share an evidence group, their contributions have at least the correlation
-    ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no figure.
+    ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no kappa.
     """
     answers = population.answers
     cells = cells_of(labels.values, verdicts)
@@ -67,16 +63,14 @@ def labels_for_weighted_kappa(
         population.count, 4
     )
     labelled = found.sum(axis=1)
-    now = weighted_agreement(population, labels, verdicts, target)[figure]
+    now = weighted_agreement(population, labels, verdicts, target)["kappa"]
     if now.value is None or (labelled[answers > 0] == 0).any():
         return None
     left = [round(each) for each in np.maximum(answers - labelled, 0).tolist()]
     sampled = found[labelled < answers].sum(axis=0)
-    one_class = (
-        sampled[1:3].sum() if figure == "agreement" else sampled[:2].sum()
-    )  # wrong verdicts, or good answers
-    is_rough = bool(sampled.any() and min(one_class, sampled.sum() - one_class) < FEWEST_OF_RARER)
-    half_width = _projection(population, labels, cells, found, target, figure)
+    good = sampled[:2].sum()
+    is_rough = bool(sampled.any() and min(good, sampled.sum() - good) < FEWEST_OF_RARER)
+    half_width = _projection(population, labels, cells, found, target)
     if now.low is not None and now.high is not None and (now.high - now.low) / 2 <= reach:
         return KappaLabels(0, (now.high - now.low) / 2, is_rough, half_width([0] * len(left))[1])
 
@@ -97,10 +91,9 @@ def _projection(
     cells: IntArray,
     found: IntArray,
     target: Target,
-    figure: AgreementFigure,
 ) -> Callable[[Sequence[int]], tuple[float, float]]:
-    """Return a function from further labels by stratum to the plus or minus of a figure and the design effect."""
-    statistic, scale, _ = STATISTICS_OF_ALL[figure]
+    """Return a function from further labels by stratum to the plus or minus of kappa and the design effect."""
+    statistic, scale, _ = STATISTICS_OF_ALL["kappa"]
     answers, labelled = population.answers, found.sum(axis=1)
     weights = answers / answers.sum()
     of_labels = found / np.maximum(labelled, 1)[:, None]

@@ -1,4 +1,4 @@
-"""Changes of a rate or mean: between two windows, and at an unknown time, watched period by period.
+"""Changes of a rate or mean at an unknown time, watched period by period.
 
 The detector is the CUSUM e-detector of Shin, Ramdas and Rinaldo (2024) on recursive residuals
 (Brown, Durbin, Evans, 1975).
@@ -7,7 +7,6 @@ The detector is the CUSUM e-detector of Shin, Ramdas and Rinaldo (2024) on recur
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, renumbered
-from judgeboard.stats.estimates import Z_80, measured, unmeasured
+from judgeboard.stats.estimates import Z_80
 from judgeboard.stats.rates import Stratum, rate
 
 Direction = Literal["rose", "fell"]
@@ -27,9 +26,7 @@ STEP = 0.7
 _LARGEST = 700.0  # the logarithm of the largest evidence; exp() of more is not a float
 
 
-def rate_error(
-    strata: Sequence[Stratum], design_effect: float = 1.0, judged_bad: Sequence[float] | float = 0.0
-) -> float:
+def rate_error(strata: Sequence[Stratum], judged_bad: Sequence[float] | float = 0.0) -> float:
     """Return the standard error of a rate for tests. It is above 0, even if all labels of a stratum are equal.
 
     With ``judged_bad``, the share of each stratum that the judge calls bad, it is the error of that
@@ -44,7 +41,7 @@ def rate_error(
     levels = np.asarray(judged_bad) - shares
     apart = levels - weights @ levels
     variance = weights**2 @ (shares * (1 - shares) / labelled) + weights @ apart**2 / answers.sum()
-    return math.sqrt(design_effect * float(variance))
+    return math.sqrt(float(variance))
 
 
 def mean_errors(
@@ -143,58 +140,6 @@ class Window:
     def rate(self) -> Estimate:
         """The share of bad answers of the app."""
         return rate(self.strata, "app", self.design_effect)
-
-    @property
-    def error(self) -> float:
-        """The standard error for tests. Every stratum must have a label."""
-        return rate_error(self.strata, self.design_effect)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowChange:
-    """The rate of the second window minus the rate of the first.
-
-    The rate has changed if the interval excludes 0. A change of the size ``seen`` is found in 80 %
-    of cases; it is None if no possible change is.
-    """
-
-    change: Estimate
-    seen: float | None = None
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the interval excludes 0."""
-        low, high = self.change.low, self.change.high
-        return low is not None and high is not None and (low > 0 or high < 0)
-
-
-def window_change(
-    before: Window, after: Window, design_effect: float | None = None, *, tests: int = 1
-) -> WindowChange:
-    """Return the change between two windows, with an interval by the MOVER.
-
-    ``design_effect`` is the one of the change (`difference_effect`); None: the windows share no
-    evidence group. The intervals of this number of ``tests`` hold together with 95 % confidence
-    (Bonferroni).
-    """
-    if design_effect is not None:
-        before, after = (Window(each.strata, design_effect) for each in (before, after))
-    z = NormalDist().inv_cdf(1 - 0.025 / tests)
-    first, second = (rate(each.strata, "app", each.design_effect, z=z) for each in (before, after))
-    n = first.n + second.n
-    if first.value is None or first.low is None or first.high is None:
-        return WindowChange(unmeasured(n, f"first window: {first.reason or 'no interval'}"))
-    if second.value is None or second.low is None or second.high is None:
-        return WindowChange(unmeasured(n, f"second window: {second.reason or 'no interval'}"))
-    value = second.value - first.value
-    low = value - math.hypot(second.value - second.low, first.high - first.value)
-    high = value + math.hypot(second.high - second.value, first.value - first.low)
-    seen = (z + Z_80) * math.hypot(before.error, after.error)
-    method = "post-stratified, MOVER, Bonferroni" if tests > 1 else "post-stratified, MOVER"
-    return WindowChange(
-        measured(value, n, (low, high), method=method),
-        None if seen > max(first.value, 1 - first.value) else seen,
-    )
 
 
 @dataclass(frozen=True, slots=True)

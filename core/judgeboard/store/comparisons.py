@@ -309,16 +309,6 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
     }
 
 
-def pair_models(connection: Connection, pair_ids: Collection[int]) -> dict[int, tuple[str, str]]:
-    """Return the models that wrote both answers of these pairs, by id; the source of an answer without a model."""
-    models = (func.coalesce(of.c.generator_model, of.c.source, "") for of in (_A, _B))
-    query = select(PAIR.c.id, *models).select_from(_WITH_ANSWERS)
-    return {
-        id_: (first, second)
-        for id_, first, second in rows_with(connection, query, PAIR.c.id, pair_ids)
-    }
-
-
 def uncompared(connection: Connection) -> list[BothOrders]:
     """Return all pairs whose two answers are stored, ordered by id, each without a comparison."""
     query = (

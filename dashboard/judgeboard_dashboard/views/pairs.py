@@ -9,10 +9,8 @@ from judgeboard.domain import OVERALL, Action, Stage
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import UNKNOWN, Column, Columns, Table
 from judgeboard.measure.pair_report import (
-    CORRELATIONS,
     COUNTS,
     FIGURES,
-    MODELS,
     ComparedPairs,
     Listed,
     PairLine,
@@ -77,7 +75,6 @@ class PairList(NamedTuple):
 
     compared: ComparedPairs
     aspects: tuple[Result, ...]
-    rankings: tuple[Result, ...]
 
 
 def pairs() -> None:
@@ -136,7 +133,7 @@ def _list() -> None:
 
 
 def _pair_list(compared: ComparedPairs) -> PairList:
-    return PairList(compared, compared.figures(), compared.rankings())
+    return PairList(compared, compared.figures())
 
 
 def _pair(pair_id: int) -> None:
@@ -228,21 +225,6 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
                 "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
             ),
             most=8,
-        )
-    # How often the answers of each model are preferred
-    rankings = [each for each in pairs.rankings if each.about.grade == aspect]
-    for result in rankings:
-        caption(result.sentence)
-        table(result.table(*MODELS), key=f"models_{result.about.people}", most=8)
-        if result.caveats:
-            table(
-                result.table(*CORRELATIONS),
-                key="correlations",
-                under=[each.text for each in result.caveats],
-            )
-    if rankings:
-        caption(
-            "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model."
         )
 
 

@@ -18,10 +18,9 @@ from sqlalchemy import Connection, select
 from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.prompt import prompt_of
-from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.measure.samples import LabelledAnswers
-from judgeboard.measure.versus import UNUSABLE_WRONG, compare_verdicts
+from judgeboard.measure.versus import UNUSABLE_WRONG, Contrast, compare_verdicts
 from judgeboard.methods.alignment.candidate_prompts import (
     CRITERIA,
     MAX_OUTPUT,
