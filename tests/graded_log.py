@@ -1,10 +1,10 @@
 """A small log with judges and people, built one line at a time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import func, insert, select, update
 
@@ -18,7 +18,7 @@ from judgeboard.domain import (
     Status,
     Verdict,
 )
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable, Store
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -39,6 +39,22 @@ from judgeboard.store.tables import (
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
 ITEM = QUEUE_ITEM
+T = TypeVar("T")
+
+
+def read(store: Readable, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """Call a function with a connection that reads a store."""
+    with store.reading() as connection:
+        return function(connection, *args, **kwargs)
+
+
+def labels_where(
+    response_ids: Iterable[int], is_bad: Callable[[int], bool]
+) -> dict[int, Mapping[str, Any]]:
+    """Verdicts or grades by response: bad where ``is_bad`` holds for the place of a response, else good."""
+    return {
+        each: {"label": BAD if is_bad(place) else GOOD} for place, each in enumerate(response_ids)
+    }
 
 
 @dataclass
@@ -171,7 +187,7 @@ class GradedLog:
     def withdraw(self, review_id: int, response_id: int, reviewer: str = "mara") -> None:
         self.review(response_id, reviewer, decision=Decision.WITHDRAWN.value, replaces=review_id)
 
-    def flag(self, response_ids: Iterable[int], rule: str) -> None:
+    def flag(self, response_ids: Iterable[int], rule: str, severity: float = 0.5) -> None:
         """A rule flags each response; the flags are open."""
         row = {
             "query_type": "",
@@ -179,7 +195,7 @@ class GradedLog:
             "rule": rule,
             "created_at": NOON,
             "state": "open",
-            "severity": 0.5,
+            "severity": severity,
         }
         rows = [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in response_ids]
         with self.store.writing() as connection:

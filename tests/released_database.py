@@ -47,7 +47,7 @@ FIGURES = {
     "stand": ["labels", "stand", "--agreement", "0.9"],
     "health": ["test", "health", LEXICAL],
     "plan": ["labels", "plan", "--reach", "0.05"],
-    "compare": ["compare", "--recorded"],
+    "compare": ["compare", "--recorded", "--judge-version", SECOND],
     "versions list": ["versions", "list"],
     "suite list": ["suite", "list"],
     "queue list": ["queue", "list"],

@@ -18,7 +18,7 @@ import pytest
 from run_notebook import NOTEBOOK, executed
 
 import judgeboard
-from graded_log import GradedLog
+from graded_log import GradedLog, read
 from judgeboard.board import Board
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
 from judgeboard.reports.terminal import local_user
@@ -84,8 +84,7 @@ def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(
         for rows in (ROWS, file, str(file), arrays, named, pa.Table.from_pylist(ROWS))
     ]
     assert new == [2, 0, 0, 0, 0, 0]
-    with sqlite_board.store.reading() as connection:
-        (batch,) = list_batches(connection)
+    (batch,) = read(sqlite_board.store, list_batches)
     assert batch.actor == local_user()
 
 
@@ -281,7 +280,8 @@ def test_figures_are_those_of_the_commands(graded: Board) -> None:
     assert graded.threshold(recall=0.8)[0].headline.code.startswith("threshold_")
     assert graded.compare("lexical", "second").figure("n").value == 40
     assert graded.plan(width=0.1)[0].headline.code.startswith("plan_")
-    assert graded.plan(difference=0.1, question="versions")[0].headline.code.startswith("plan_")
+    judges = graded.plan(difference=0.1, question="judges", judge_versions=["lexical", "second"])
+    assert judges[0].headline.code.startswith("plan_")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_where, read
 from judgeboard.domain import Decision
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import (
@@ -165,16 +165,14 @@ def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers
         ids = log.answers(n, day=MONDAY + 7 * week)
         log.say(
             version,
-            {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)},
+            labels_where(ids, lambda place: place % 4 == 0),
         )
-        log.reviews(
-            {each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)}
-        )
+        log.reviews(labels_where(ids, lambda place: place % 2 == 0))
     ids = log.answers(40, day=MONDAY + 14)
-    labels = {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
+    labels = labels_where(ids, lambda place: place < 4)
     log.say(
         version,
-        {each: {"label": BAD if place % 8 == 0 else GOOD} for place, each in enumerate(ids)},
+        labels_where(ids, lambda place: place % 8 == 0),
     )
     log.reviews(labels)
     first, second, third = details(log).over_time
@@ -210,8 +208,7 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
             seconds=float(30 + index) if index < 11 else 9_000.0,
             label=BAD,
         )
-    with log.store.reading() as connection:
-        worth = flags_worth(connection)
+    worth = read(log.store, flags_worth)
     (of_rule,) = worth.rules
     assert (of_rule.rule, of_rule.confirmed, of_rule.decided) == ("low_groundedness", 9, 12)
     # People labelled all of them bad, also those they dismissed.
@@ -235,8 +232,7 @@ def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: Grade
     for place, each in enumerate(ids[:8]):
         log.decide(each, "random_sample", Decision.CONFIRM, label=BAD if place < 5 else GOOD)
     log.review_all(ids[8:], label=GOOD)  # a label is enough: nobody has to decide the flag
-    with log.store.reading() as connection:
-        worth = flags_worth(connection)
+    worth = read(log.store, flags_worth)
     assert (worth.not_flagged.n, worth.not_flagged.value) == (12, 0.25)
     # The random sample is no reason to look.
     assert [each.rule for each in worth.rules] == ["low_groundedness"]
@@ -249,11 +245,8 @@ def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) 
         version,
         {each: {"groundedness": 0.1 if place % 3 == 0 else 0.9} for place, each in enumerate(ids)},
     )
-    log.reviews(
-        {each: {"label": BAD if place % 6 == 0 else GOOD} for place, each in enumerate(ids)}
-    )
-    with log.store.reading() as connection:
-        worth = flags_worth(connection)
+    log.reviews(labels_where(ids, lambda place: place % 6 == 0))
+    worth = read(log.store, flags_worth)
     rate = measure_rate(log.store, by="rule").figure("bad_answers", "low_groundedness")
     assert (rate.value, rate.n) == (0.5, 20)
     bad = worth.rules[0].bad
@@ -343,8 +336,6 @@ def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> No
     few = page(sqlite_log).result
     sqlite_log.review(ids[99], label=GOOD)
     enough = page(sqlite_log).result
-    assert few is not None
-    assert enough is not None
     assert few.calibration is None
     assert enough.calibration is not None
     assert [tenth.share_grounded.n for tenth in enough.calibration] == [10] * 10

@@ -1,6 +1,6 @@
 import pytest
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_where
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import every_judge, measure_agreement
 from judgeboard.measure.reliance import Reliance, reliance, stand_in_note
@@ -96,9 +96,7 @@ def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(
     sqlite_log: GradedLog, people
 ) -> None:
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
-    sqlite_log.say(
-        version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
-    )
+    sqlite_log.say(version, labels_where(ids, lambda place: place < 4))
     sqlite_log.review_all(ids, label=people)
     result = measure_agreement(sqlite_log.store)
     assert result.headline.code == "one_label"

@@ -5,14 +5,13 @@ import re
 import shlex
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, read
 from judgeboard import raise_flags
 from judgeboard.cli.app import run
 from judgeboard.domain import MODEL_CHANGED, Role, Status
@@ -24,11 +23,9 @@ from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.sample import answers_of
 from judgeboard.measure.trend_figures import ALL_ANSWERS
-from judgeboard.measure.window_comparison import compare_windows
 from judgeboard.reports.trends import corrected_lines
 from judgeboard.reviews.queues import create_queue
 from judgeboard.settings.sections import PLANNED
-from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
@@ -94,8 +91,7 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
     fill(log, [0.1] * 4, labelled=0)
     with store.writing() as connection:
         lead = store_reviewer(connection, "cli", "lena", Role.LEAD)
-    with store.reading() as connection:
-        plan = draw_plan(connection, RowFilter())
+    plan = read(store, draw_plan, RowFilter())
     create_queue(
         store,
         new_queue("q", max_items=30, **PLANNED.given()),
@@ -108,17 +104,13 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
         "rate_unknown",
         None,
     )
-    with seen.reading() as connection:
-        trend = corrected_trend(connection, now=LATER)
-        windows = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
-    for headline in (trend.changes.headline, windows.headline):
-        assert headline.code == "hidden"
-        assert {"30", "160"} <= set(headline.text.split())
+    trend = read(seen, corrected_trend, now=LATER)
+    headline = trend.changes.headline
+    assert headline.code == "hidden"
+    assert {"30", "160"} <= set(headline.text.split())
     (panel,) = trend.panels
     assert (panel.points, panel.waiting) == ((), 4)
     assert "random_share" not in "\n".join(corrected_lines(trend))
-    assert windows.figure("change").value is None
-    assert "hidden" in (windows.figure("change").reason or "")
     with store.reading() as connection:
         assert "hidden" not in "\n".join(corrected_lines(corrected_trend(connection, now=LATER)))
 
@@ -242,8 +234,7 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     (alarm,) = (each.alarm for each in watch(store, by="cli:mara", now=LATER).alarms)
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
-    with store.reading() as connection:
-        trend = corrected_trend(connection, now=LATER)
+    trend = read(store, corrected_trend, now=LATER)
     ((rates,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert rates.have_moved
     assert size_of(alarm) == (40, 32, 47)
@@ -270,8 +261,7 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         judged = set(bad[::2])
         log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-    with store.reading() as connection:
-        trend = corrected_trend(connection, now=LATER)
+    trend = read(store, corrected_trend, now=LATER)
     rates = [each for _, monitor in trend.monitors for each in monitor.rates]
     assert [each.have_moved for each in rates] == [False]
     assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == [
@@ -305,7 +295,6 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
     seen = acknowledge(
         risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER
     ).acknowledgement
-    assert seen is not None
     assert (seen.note, seen.by, seen.at) == (
         "New retriever",
         "cli:mara",
@@ -383,8 +372,7 @@ def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(
     fill(GradedLog(store), [0.25] * 8)
     result = watch(store, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())
-    with store.reading() as connection:
-        trend = corrected_trend(connection, now=LATER)
+    trend = read(store, corrected_trend, now=LATER)
     headline = trend.changes.headline
     assert (headline.code, headline.values["span"]) == ("change_unclear", "8 weeks")
     assert headline.values["size"] == "25 points"
@@ -414,8 +402,7 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: S
         set_setting(connection, "random_share", 0.1, "test")
     fill(log, [0.25] * 20, labelled=0)
     raise_flags(sqlite_store)
-    with sqlite_store.reading() as connection:
-        answers = answers_of(connection, None)
+    answers = read(sqlite_store, answers_of, None)
     drawn = answers.response_ids[answers.drawn].tolist()
     log.review_all(drawn, label=GOOD)
     with sqlite_store.reading() as connection:
@@ -429,70 +416,13 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: S
 
 
 @on_sqlite
-def test_two_windows_are_compared_by_name(risen: Store) -> None:
-    with risen.reading() as connection:
-        comparison = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 62))
-        assert comparison.slices == []
-        assert comparison.figure("change").value == pytest.approx(0.4)
-        assert comparison.headline.code == "windows_rose"
-        assert numbers_in(comparison.headline.values["size"]) == (40, 31, 49)
-        same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
-        assert (same.headline.code, same.headline.values["size"]) == ("no_change", "14 points")
-        empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
-        assert empty.headline.code == "windows_unknown"
-        with pytest.raises(BadInput, match=r"14 Oct 2024 .*7 Oct"):
-            compare_windows(connection, (MONDAY + 7, MONDAY), (MONDAY + 14, MONDAY + 27))
-        with pytest.raises(BadInput, match="second window"):
-            compare_windows(connection, (MONDAY, MONDAY + 14), (MONDAY + 14, MONDAY + 27))
-
-
-def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store) -> None:
-    log = GradedLog(sqlite_store)
-    windows = (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27)
-    fill(log, [0.1, 0.1, 0.25, 0.25])
-    with sqlite_store.reading() as connection:
-        of_one = compare_windows(connection, *windows)
-    for query_type in ("table", "summary"):
-        fill(log, [0.25] * 4, query_type=query_type)
-    with sqlite_store.reading() as connection:
-        compared = compare_windows(connection, *windows)
-    assert compared.slices == ["QA", "summary", "table"]
-    change = compared.figure("change", "QA")
-    assert change.value == pytest.approx(0.15)
-    # Alone, the interval of QA would exclude 0.
-    alone = of_one.figure("change")
-    assert (of_one.conclusion, of_one.caveats[0].code) == (Conclusion.WORSE, "detectable")
-    assert (alone.low or 0) > 0
-    assert (change.low or 0) < 0 < (change.high or 0)
-    # A change is found if the interval for one of four tests excludes 0, in 80 % of cases.
-    normal = NormalDist()
-    power = normal.inv_cdf(0.8)
-    one_of_four = (normal.inv_cdf(1 - 0.05 / 4 / 2) + power) / (
-        normal.inv_cdf(1 - 0.05 / 2) + power
-    )
-    seen = of_one.figure("detectable").value or 0
-    assert compared.figure("detectable", "QA").value == pytest.approx(seen * one_of_four)
-    assert (compared.caveats[0].code, compared.caveats[0].values) == ("together", {"n": 4})
-
-
-def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
-    fill(GradedLog(sqlite_store), [0.5] * 4 + [0.1] * 4)
-    with sqlite_store.reading() as connection:
-        headline = compare_windows(
-            connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 55)
-        ).headline
-    assert (headline.code, numbers_in(headline.values["size"])) == ("windows_fell", (40, 30, 50))
-
-
-@on_sqlite
 def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
     log = GradedLog(store)
     fill(log, [0.25] * 9, query_type="steady")
     fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
     fill(log, [0.5] * 4 + [0.1] * 5, query_type="fallen")
     fill(log, [0.25] * 9, query_type="unlabelled", labelled=0)
-    with store.reading() as connection:
-        trend = corrected_trend(connection, now=LATER)
+    trend = read(store, corrected_trend, now=LATER)
     changes = trend.changes
     assert changes.headline.code == "change_unfindable"
     assert {row.slice for row in changes.rows if row.figure == "changed"} == {"fallen", "risen"}
@@ -555,8 +485,7 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
     with sqlite_store.reading() as connection:
         assert corrected_trend(connection, now=LATER).changes.headline.code == "no_times"
     log.say_all(version, log.answers(30, day=MONDAY), label=GOOD)
-    with sqlite_store.reading() as connection:
-        trend = corrected_trend(connection, now=LATER)
+    trend = read(sqlite_store, corrected_trend, now=LATER)
     assert trend.changes.headline.code == "no_labels_over_time"
     assert [(each.reason, each.n) for each in trend.left_out] == [("no_time", 12)]
 
@@ -565,15 +494,13 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
 def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
     log = GradedLog(store)
     fill(log, [0.1] * 4)
-    with store.reading() as connection:
-        before = corrected_trend(connection, now=LATER)
+    before = read(store, corrected_trend, now=LATER)
     version = log.version()
     for day, n in ((0, 2), (MONDAY + 40_000, 1)):
         wrong = log.answers(n, day=day, query_type="QA")
         log.say_all(version, wrong, label=BAD)
         log.review_all(wrong, label=BAD)
-    with store.reading() as connection:
-        after = corrected_trend(connection, now=LATER)
+    after = read(store, corrected_trend, now=LATER)
     assert [(panel.points, panel.monitors, panel.with_time) for panel in after.panels] == [
         (panel.points, panel.monitors, panel.with_time) for panel in before.panels
     ]

@@ -1,16 +1,13 @@
 """Which answers figures of a judge and people describe: all of them, by weighted labels, or the graded ones alone."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_where
 from judgeboard.cli.app import run
-from judgeboard.domain import FlagState
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.agreement_result import AgreementResult, shown_rows
@@ -24,26 +21,7 @@ from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.reviews.queues import close_queue
 from judgeboard.stats.estimates import complement, number_words
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import FLAG
 from judging_log import address
-
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
-
-
-def flag(log: GradedLog, ids: Collection[int], rule: str) -> None:
-    row = {
-        "query_type": "",
-        "source": "log",
-        "rule": rule,
-        "created_at": NOW,
-        "state": FlagState.OPEN,
-        "severity": 0.5,
-    }
-    with log.store.writing() as connection:
-        connection.execute(
-            insert(FLAG),
-            [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids],
-        )
 
 
 def label(
@@ -66,7 +44,7 @@ def judged(sqlite_log: GradedLog) -> list[int]:
             for at, each in enumerate(ids)
         },
     )
-    flag(sqlite_log, ids[:80], "low_groundedness")
+    sqlite_log.flag(ids[:80], "low_groundedness")
     return ids
 
 
@@ -78,7 +56,7 @@ def truth(ids: list[int]) -> set[int]:
 @pytest.fixture
 def flagged_and_drawn(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
     """All flagged answers are labelled, and 40 of the others by lot."""
-    flag(sqlite_log, judged[80:120], "random_sample")
+    sqlite_log.flag(judged[80:120], "random_sample")
     label(sqlite_log, judged[:120], truth(judged))
     return sqlite_log
 
@@ -86,7 +64,7 @@ def flagged_and_drawn(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
 @pytest.fixture
 def flagged_alone(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
     """All flagged answers are labelled; of the others, 40 are drawn, of which nothing is labelled."""
-    flag(sqlite_log, judged[60:120], "random_sample")
+    sqlite_log.flag(judged[60:120], "random_sample")
     label(sqlite_log, judged[:80], truth(judged))
     return sqlite_log
 
@@ -94,7 +72,7 @@ def flagged_alone(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
 @pytest.fixture
 def worst_first(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
     """The first 30 flagged answers are labelled; a sample is drawn, of which nothing is labelled."""
-    flag(sqlite_log, judged[60:160], "random_sample")
+    sqlite_log.flag(judged[60:160], "random_sample")
     label(sqlite_log, judged[:30], truth(judged))
     return sqlite_log
 
@@ -131,7 +109,7 @@ def test_stacked_and_other_grades_are_not_of_all_answers(
 def test_labels_of_chosen_answers_are_said_not_to_count(
     sqlite_log: GradedLog, judged: list[int]
 ) -> None:
-    flag(sqlite_log, [*judged[70:80], *judged[80:120]], "random_sample")
+    sqlite_log.flag([*judged[70:80], *judged[80:120]], "random_sample")
     label(sqlite_log, judged[:79], truth(judged))
     label(sqlite_log, judged[80:130], truth(judged))
     sqlite_log.review(judged[79], decision="unsure")
@@ -144,7 +122,7 @@ def test_labels_of_chosen_answers_are_said_not_to_count(
 def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(
     sqlite_log: GradedLog, judged: list[int]
 ) -> None:
-    flag(sqlite_log, judged[60:120], "random_sample")
+    sqlite_log.flag(judged[60:120], "random_sample")
     label(sqlite_log, judged[80:120], truth(judged))
     result = measure_agreement(sqlite_log.store)
     assert "graded_alone" in codes(result)
@@ -154,10 +132,9 @@ def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(
 def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_command(
     sqlite_log: GradedLog, judged: list[int]
 ) -> None:
-    flag(sqlite_log, judged[80:84], "random_sample")
+    sqlite_log.flag(judged[80:84], "random_sample")
     label(sqlite_log, judged[:84], truth(judged))
     result = measure_agreement(sqlite_log.store)
-    assert result.to_label is not None
     assert (result.to_label.labelled, result.to_label.labels) == (4, 60)
     assert (result.headline.values["on"], codes(result)[0]) == ("84 graded answers", "graded_alone")
     assert (result.answers, result.graded, reliance_of(result)) == (None, {}, Reliance.UNKNOWN)
@@ -230,7 +207,6 @@ def test_answers_on_which_people_tied_are_named_with_the_next_step(
     label(sqlite_log, judged[:80], {*judged} - truth(judged), "jon")
     result, rate = measure_agreement(sqlite_log.store), measure_rate(sqlite_log.store)
     command = "judgeboard queue create sample --plan rate --n 60"
-    assert result.to_label is not None
     assert (result.to_label.missing_note.code, result.to_label.next_note.code) == (
         "undecided_answers",
         "label_once_more",
@@ -249,7 +225,7 @@ def test_answers_on_which_people_tied_are_named_with_the_next_step(
 def test_an_open_queue_is_continued_before_a_second_one_is_made(
     sqlite_log: GradedLog, judged: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flag(sqlite_log, [*judged[:10], *judged[80:100]], "random_sample")
+    sqlite_log.flag([*judged[:10], *judged[80:100]], "random_sample")
     database = ["--db", address(sqlite_log.store)]
     assert (
         run(
@@ -295,7 +271,7 @@ def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
     sqlite_log: GradedLog, judged: list[int]
 ) -> None:
     drawn = [*judged[:6], *judged[80:92]]
-    flag(sqlite_log, drawn, "random_sample")
+    sqlite_log.flag(drawn, "random_sample")
     label(sqlite_log, drawn, truth(judged))
     result = measure_agreement(sqlite_log.store)
     assert (result.answers, result.to_label) == (240, None)
@@ -314,7 +290,7 @@ def test_the_majority_is_weighted_as_gold_labels_are(
         measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority")
     )
     assert gold.answers == majority.answers == 240
-    assert (gold.statistics["agreement"].value or 0) < (majority.statistics["agreement"].value or 0)
+    assert gold.statistics["agreement"].value < majority.statistics["agreement"].value
 
 
 @on_sqlite
@@ -326,7 +302,7 @@ def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_n
     log.say_all(version, with_label, groundedness=0.9, label=GOOD, quality=3)
     log.say_all(version, with_quality, quality=2)
     drawn = [*with_label[:15], *with_quality[:5]]
-    flag(log, drawn, "random_sample")
+    log.flag(drawn, "random_sample")
     log.review_all(drawn, quality=3)
     assert measure_agreement(log.store, grade="quality").answers == 40
     assert measure_rate(log.store, grade="quality").about.counts["answers"] == 40
@@ -353,7 +329,7 @@ def test_judge_versions_are_weighted_in_slices_and_on_the_page(
 def test_slices_count_the_labels_behind_their_figures(
     sqlite_log: GradedLog, judged: list[int]
 ) -> None:
-    flag(sqlite_log, judged[70:120], "random_sample")
+    sqlite_log.flag(judged[70:120], "random_sample")
     label(sqlite_log, judged[:130], truth(judged))  # the last 10 are chosen, so they do not count
     result = measure_agreement(sqlite_log.store, by="query_type")
     (part,) = result.slices
@@ -374,8 +350,8 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(
         log.version(),
         {each: {**verdict, "groundedness": 0.9} for each, verdict in verdicts.items()},
     )
-    flag(log, [*thin[:40], *wide[:40]], "low_groundedness")
-    flag(log, [*thin[40:44], *wide[40:80]], "random_sample")
+    log.flag([*thin[:40], *wide[:40]], "low_groundedness")
+    log.flag([*thin[40:44], *wide[40:80]], "random_sample")
     labelled = [*thin[:44], *wide[:80]]
     label(log, labelled, {each for at, each in enumerate(labelled) if at % 4 == 0})
     result = measure_agreement(log.store, by="query_type")
@@ -399,7 +375,6 @@ def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(
     assert result.caveats[1].values == {"bad": 1.0, "good": 0.0}
     # More chosen answers narrow another figure.
     assert not {"wide_interval", "wide_interval_more"} & {*codes(result)}
-    assert result.to_label is not None
     # 40 are enough for a first figure.
     assert "--where rule=random_sample --where graded=no --order random" in result.to_label.command
     assert result.to_label.waiting == 40
@@ -408,7 +383,7 @@ def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(
 def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(
     sqlite_log: GradedLog, judged: list[int]
 ) -> None:
-    flag(sqlite_log, judged[60:160], "random_sample")
+    sqlite_log.flag(judged[60:160], "random_sample")
     label(sqlite_log, [*judged[:40], *judged[200:212]], truth(judged))
     chosen = measure_agreement(sqlite_log.store)
     assert chosen.answers is None
@@ -427,7 +402,6 @@ def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(
 ) -> None:
     result = measure_agreement(worst_first.store)
     assert (result.headline.values["on"], codes(result)[0]) == ("30 graded answers", "graded_alone")
-    assert result.to_label is not None
     assert result.to_label.waiting == 100
 
 
@@ -437,21 +411,19 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(
     label(sqlite_log, judged[60:100], truth(judged))
     result = measure_agreement(sqlite_log.store)
     allowed = verdict(result)
-    assert allowed is not None
     assert allowed.code == "no_verdict"
     with sqlite_log.store.reading() as connection:
         page = report_page([result], log_summary(connection, [result]))
     first = page.split("Appendix", 1)[0]
     # 90 % of the graded answers is no figure of all answers.
     assert "<td>Same grade</td>" not in first
-    assert result.to_label is not None
     assert next_command(result) == result.to_label.command
 
 
 def test_a_figure_without_errors_among_the_labels_is_about_the_labels(
     sqlite_log: GradedLog, judged: list[int]
 ) -> None:
-    flag(sqlite_log, judged[80:120], "random_sample")
+    sqlite_log.flag(judged[80:120], "random_sample")
     label(sqlite_log, judged[:120], judged[:80])
     result = measure_agreement(sqlite_log.store)
     # The next label may differ.
@@ -479,13 +451,11 @@ def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(
     sqlite_log: GradedLog,
 ) -> None:
     shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
-    verdicts = {
-        each: {"label": BAD if place % 40 < 10 else GOOD} for place, each in enumerate(shared)
-    }
+    verdicts = labels_where(shared, lambda place: place % 40 < 10)
     sqlite_log.say(sqlite_log.version(), verdicts)
     share = measure_rate(sqlite_log.store).figure("judge_alone")
     good = [each for place, each in enumerate(shared) if place % 40 >= 10][:30]
-    flag(sqlite_log, good, "random_sample")
+    sqlite_log.flag(good, "random_sample")
     label(sqlite_log, good, [])
     joined = measure_rate(sqlite_log.store).figure("judge_alone")
     assert (share, joined) == (share, share)
@@ -500,7 +470,7 @@ def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store: S
     log.review(ids[-1], "ann", label=GOOD)
     log.review(ids[-1], "bob", label=BAD)
     app, these = (measure_rate(log.store, target=target) for target in ("app", "these"))
-    assert 0.95 <= (these.figure("agreement").low or 0) < 1
-    assert (these.figure("kappa").low or 0) > 0.8
+    assert 0.95 <= these.figure("agreement").low < 1
+    assert these.figure("kappa").low > 0.8
     # If the judge were wrong on it: 19 of 20, Wilson from 76 %.
-    assert 0.76 <= (app.figure("agreement").low or 0) <= 0.95
+    assert 0.76 <= app.figure("agreement").low <= 0.95

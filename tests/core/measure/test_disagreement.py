@@ -1,7 +1,7 @@
 from typing import Any
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GOOD, GradedLog, labels_where
 from judgeboard.measure.choice import CountedGrades, GradeName
 from judgeboard.measure.disagreement import DisagreementPage, disagreement_page
 from judgeboard.measure.ratings import PairSource
@@ -118,9 +118,7 @@ def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
         ("1", "2", "3", "4"),
     )
     version = log.version("nli")
-    log.say(
-        version, {each: {"label": BAD if index < 2 else GOOD} for index, each in enumerate(ids)}
-    )
+    log.say(version, labels_where(ids, lambda index: index < 2))
     log.review_all(ids, "lee", label=GOOD)
     labels = page(log, grade="label", version_id=version.id)
     assert ids_of(labels) == ids[:2]

@@ -20,7 +20,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard.store.responses import external_ids
 from judging_log import number_in
-from queue_case import CONFIRM, queue_case
+from queue_case import CONFIRM, QueueCase, queue_case
 
 SCHEMA = schema_in("""
 name: s
@@ -36,19 +36,18 @@ fields:
 """)
 
 
+def schema_queue(case: QueueCase, needed: int) -> None:
+    """A queue in which people fill in the schema, without seeing each other."""
+    add_schema(case.store, SCHEMA, by=case.lead)
+    rules = new_queue("q", needed=needed, blind_people=True)
+    create_queue(case.store, rules, by=case.lead, assigned=case.people, schema="s", now=case.now)
+
+
 @on_sqlite
 def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*[0.1] * 12)
-    add_schema(store, SCHEMA, by=case.lead)
-    create_queue(
-        store,
-        new_queue("q", needed=2, blind_people=True),
-        by=case.lead,
-        assigned=case.people,
-        schema="s",
-        now=case.now,
-    )
+    schema_queue(case, needed=2)
     for number in range(12):
         even = number % 2 == 0
         for who in (case.mara, case.jon):
@@ -104,15 +103,7 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
 ) -> None:
     case = queue_case(store)
     responses = case.flagged(*[0.1] * 30)
-    add_schema(store, SCHEMA, by=case.lead)
-    create_queue(
-        store,
-        new_queue("q", needed=3, blind_people=True),
-        by=case.lead,
-        assigned=case.people,
-        schema="s",
-        now=case.now,
-    )
+    schema_queue(case, needed=3)
     for who in (case.mara, case.jon, case.ada) * 30:
         leased = case.lease(who)
         number = responses.index(leased.response_id)
@@ -164,15 +155,7 @@ def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_stor
     store = sqlite_store
     case = queue_case(store)
     responses = case.flagged(*[0.1] * 24)
-    add_schema(store, SCHEMA, by=case.lead)
-    create_queue(
-        store,
-        new_queue("q", needed=2, blind_people=True),
-        by=case.lead,
-        assigned=case.people,
-        schema="s",
-        now=case.now,
-    )
+    schema_queue(case, needed=2)
     for who in (case.mara, case.jon) * 24:
         leased = case.lease(who)
         number = responses.index(leased.response_id)

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_where
 from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement import measure_agreement
@@ -26,9 +26,7 @@ def measure(log: GradedLog, **choice: object) -> AgreementResult:
 def two_people(log: GradedLog, n: int = 12) -> list[int]:
     """Answers that mara and jon labelled alike, but for the first two."""
     ids = log.answers(n)
-    log.reviews(
-        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}, "mara"
-    )
+    log.reviews(labels_where(ids, lambda place: place % 2), "mara")
     swapped = {0: BAD, 1: GOOD}
     log.reviews(
         {
@@ -48,7 +46,6 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
     assert (result.n, result.about.left_out) == (12, {"one_person": 3})
     assert result.statistics["agreement"].value == pytest.approx(10 / 12)
     pairs = result.part("rater_pairs")
-    assert pairs is not None
     (pair,) = pairs.slices
     assert (set(pair.split(" / ")), pairs.figure("n", pair).n) == ({"mara", "jon"}, 12)
     assert pairs.figure("kappa", pair).value == pytest.approx(2 / 3)
@@ -70,15 +67,13 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     ids = two_people(log)
     log.say(
         log.version(),
-        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)},
+        labels_where(ids, lambda place: place % 2),
     )
     log.reviews({ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}}, "lena")
     for each in ids[:2]:
         log.review(each, "lead", label=BAD, stage="adjudication")
     people = measure(log, of="people")
     pairs, with_gold = people.part("rater_pairs"), people.part("against_gold")
-    assert pairs is not None
-    assert with_gold is not None
     assert {each for pair in pairs.slices for each in pair.split(" / ")} == {"mara", "jon", "lena"}
     assert {each: with_gold.figure("n", each).n for each in with_gold.slices} == {
         "mara": 2,
@@ -203,7 +198,6 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
         "style",
         1,
     )
-    assert result.confusion is not None
     assert result.confusion.categories == tuple(
         "12345"
     )  # declared ones, also where nobody gave a 5
@@ -216,11 +210,11 @@ def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     ids = log.answers(12)
     log.say(
         log.version("one"),
-        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)},
+        labels_where(ids, lambda place: place % 2),
     )
     log.say(
         log.version("two"),
-        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)},
+        labels_where(ids, lambda place: place % 2),
     )
     result = measure(log, of="judges")
     assert (
@@ -234,10 +228,10 @@ def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
 @on_sqlite
 def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: GradedLog) -> None:
     ids = log.answers(60)
-    wrong = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    wrong = labels_where(ids, lambda place: place % 3)
     log.say(log.version("one"), wrong)
     log.say(log.version("two"), wrong)
-    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    log.reviews(labels_where(ids, lambda place: place % 2))
     for result in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
         (correlated,) = [each for each in result.caveats if each.code == "correlated_judges"]
         assert correlated.values["excess"].value > 0
@@ -248,13 +242,11 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
     ids = log.answers(100)
     log.say(
         log.version(),
-        {each: {"label": BAD if place < 3 else GOOD} for place, each in enumerate(ids)},
+        labels_where(ids, lambda place: place < 3),
     )
+    log.reviews(labels_where(ids, lambda place: place in {1, 50, 70}))
     log.reviews(
-        {each: {"label": BAD if place in {1, 50, 70} else GOOD} for place, each in enumerate(ids)}
-    )
-    log.reviews(
-        {each: {"label": BAD if place in {1, 51} else GOOD} for place, each in enumerate(ids)},
+        labels_where(ids, lambda place: place in {1, 51}),
         "jon",
     )
     for result in (measure(log, human="each"), measure(log, of="people")):
@@ -295,12 +287,11 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog
     version = log.version()
     for query_type in ("sql", "plain"):
         ids = log.answers(40, query_type=query_type)
-        labels = {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}
+        labels = labels_where(ids, lambda place: place % 2)
         log.say(version, labels)
         for reviewer in ("mara", "jon", "lee"):
             log.reviews(labels, reviewer)
     result = measure(log, by="query_type", epsilon=0.2)
-    assert result.alt_test is not None
     assert (result.alt_test.omega.value, result.alt_test.tests) == (1, 3)
     assert [(each.omega.value, each.tests) for each in result.alt_tests.values()] == [
         (1, 6),
@@ -315,7 +306,7 @@ def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: Gr
         *log.answers(30, query_type=f"{long}old papers"),
         *log.answers(40, query_type=f"{long}new papers"),
     ]
-    truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    truth = labels_where(ids, lambda place: place % 3)
     log.say(log.version(), truth)
     for reviewer in ("mara", "jon", "lena"):
         log.reviews(truth, reviewer)
@@ -341,7 +332,6 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
         after = 0.6 if place % 2 else 0.4
         log.review(each, groundedness=after, stage="revealed", judgment_seen_id=judgments[each])
     moved = measure(log, grade="groundedness").part("anchoring")
-    assert moved is not None
     share = moved.figure("moved", "groundedness")
     assert (moved.slices, share.n) == (["groundedness"], 12)
     assert share.value == pytest.approx(0.25)

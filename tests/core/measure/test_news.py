@@ -44,7 +44,6 @@ def fill(log: GradedLog, *, bad_since: int, **since: object) -> None:
 def test_the_news_are_the_type_the_day_and_the_model_that_came(store: Store) -> None:
     fill(GradedLog(store), bad_since=27, generator_model="small-2")
     result = latest(store)
-    assert result is not None
     assert result.headline.code == "more_bad_with"
     assert result.headline.values == {
         "day": CHANGE,
@@ -64,7 +63,6 @@ def test_the_news_are_the_type_the_day_and_the_model_that_came(store: Store) -> 
 def test_a_change_without_a_coincidence_names_none(store: Store) -> None:
     fill(GradedLog(store), bad_since=27)
     result = latest(store)
-    assert result is not None
     assert result.headline.code == "more_bad"
     assert not result.caveats
 

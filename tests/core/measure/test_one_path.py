@@ -7,7 +7,6 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
@@ -19,18 +18,16 @@ from judgeboard.measure.agreement_page import AgreementPage, agreement_details, 
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     headline_name,
-    judge_statistics,
     shown_statistics,
     statistics_of_slice,
 )
 from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName
-from judgeboard.measure.ratings import AnswerRatings, PairSource, grouping_of
+from judgeboard.measure.ratings import PairSource
 from judgeboard.reports.agreement import all_and_alone, report_page, report_results
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.stats.rater_agreement import agreement_beyond_people
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version, list_versions
@@ -132,38 +129,6 @@ def test_the_figures_of_published_pairs_are_those_of_the_command(
 ) -> None:
     result = measure_agreement(pandalm, unit="pairs", judge_versions=["pandalm-7b"], human=human)
     the_command_agrees(pandalm, result, human, capsys)
-
-
-def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(demo: Store) -> None:
-    """Kappa is 0.63 on the 130 answers of both judges. With people it is 0.58 on 307 answers, but 0.68 on these 130."""
-    with demo.reading() as connection:
-        ratings = AnswerRatings(PairSource(connection), "label")
-        lexical, climb = (ratings.compared(version) for version in ratings.versions)
-    assert (lexical.n, climb.n) == (307, 130)
-    both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
-    groups = grouping_of(both, "responses", "gold")
-    excess = agreement_beyond_people(both.judge, climb.judge, both.people, both.scale, groups)
-    assert excess is not None
-    assert [round(judge_statistics(each).kappa.value, 2) for each in (both, climb)] == [0.68, 0.73]
-    assert excess.value == pytest.approx(0.63 - 0.73, abs=0.01)
-    for title in ("lexical v1", "climb-judge-8b v1"):
-        shown = the_page(demo, title, "label", "gold", "query_type")
-        result = measure_agreement(demo, judge_versions=[title], by="query_type")
-        assert (shown.result.headline, shown.result.caveats) == (result.headline, result.caveats)
-        assert "correlated_judges" not in {each.code for each in result.caveats}
-    assert "correlated_judges" not in {
-        each.code for each in measure_agreement(demo, of="judges").caveats
-    }
-
-
-def test_the_page_and_the_command_resample_a_slice_alike(demo: Store) -> None:
-    figure = measure_agreement(
-        demo, judge_versions=["lexical"], grade="quality", human="each", by="query_type"
-    )
-    shown = the_page(demo, "lexical v1", "quality", "each", "query_type")
-    assert shown.result.figure("weighted_kappa", "complex") == figure.figure(
-        "weighted_kappa", "complex"
-    )
 
 
 def the_command_and_the_page_agree(

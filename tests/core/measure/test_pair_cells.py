@@ -1,7 +1,7 @@
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, read
 from judgeboard.errors import BadInput
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.agreement_page import agreement_page
@@ -72,30 +72,6 @@ def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
     assert (len(everybody), nobody) == (40, ())
 
 
-@on_sqlite
-def test_a_cell_in_words(graded: GradedLog) -> None:
-    version = _version(graded)
-    with graded.store.reading() as connection:
-        words = [
-            cell_words(connection, cell)
-            for cell in (
-                Cell("label", version.id, people=BAD, judge=GOOD),
-                Cell("groundedness", version.id, people="0.2", judge="0.9"),
-                Cell("quality", version.id, people="4"),
-                Cell("label", version.id, score="0.7"),
-                Cell("label", version.id),
-            )
-        ]
-    title = version.title
-    assert words == [
-        f"label · {title} grounded, people hallucinated",
-        f"groundedness · {title} 0.9 to 1.0, people 0.2 to 0.3",
-        f"quality · {title}, people 4",
-        f"label · {title} score 0.7 to 0.8, people",
-        f"label · {title}, people",
-    ]
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -112,8 +88,7 @@ def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
 
 
 def _version(log: GradedLog) -> StoredVersion:
-    with log.store.reading() as connection:
-        (version,) = list_versions(connection)
+    (version,) = read(log.store, list_versions)
     return version
 
 

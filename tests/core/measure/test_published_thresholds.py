@@ -135,7 +135,6 @@ def test_one_judge_is_never_sure_enough_for_95_percent(answers: SharedAnswers) -
 
 def same_flags(judged: ScoredSample, setting: float | None, threshold: float) -> bool:
     """Whether a setting flags the same answers as a published badness, which has six decimals."""
-    assert setting is not None
     badness = judged.judged.badness
     return bool(((badness >= flag_from(setting)) == (badness >= threshold - 1e-6)).all())
 

@@ -233,8 +233,6 @@ def same_interval(
         for _ in range(3_000)
     ]
     low, high = np.quantile(draws, [0.025, 0.975])
-    assert estimate.low is not None
-    assert estimate.high is not None
     assert abs(estimate.low - low) < 0.07 * (high - low)
     assert abs(estimate.high - high) < 0.07 * (high - low)
 

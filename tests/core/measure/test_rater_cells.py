@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_where
 from judgeboard.errors import BadInput
 from judgeboard.measure.agreement import measure_agreement, stand_in_test
 from judgeboard.measure.cells import ALL, Cell, answers_in, cell_words
@@ -20,7 +20,7 @@ def case(graded_once: Any) -> GradedLog:
 
 def fill(log: GradedLog) -> None:
     ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
-    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    labels = labels_where(ids, lambda place: place % 3)
     log.say(log.version("one"), labels)
     log.say(log.version("two"), dict(list(labels.items())[:30]))
     log.reviews(labels, "mara")

@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_where
 from judgeboard.cli.app import run
-from judgeboard.domain import Decision, Estimate, FlagState, Status
+from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
@@ -30,7 +30,7 @@ from judgeboard.stats.rates import Stratum, rate
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.settings import set_setting
-from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM
+from judgeboard.store.tables import QUEUE, QUEUE_ITEM
 from judging_log import address
 from recordings import records
 
@@ -144,8 +144,8 @@ def test_labels_by_lot_give_the_published_rate(
     assert (alone.value, alone.n) == (pytest.approx(1 / 3), 1344)
     by_answer = share_intervals([448], [1344])[0]
     # Answers of one evidence group are alike.
-    assert (alone.low or 0) < (by_answer.low or 0)
-    assert (alone.high or 0) > (by_answer.high or 1)
+    assert alone.low < by_answer.low
+    assert alone.high > by_answer.high
     same(found.figure("labels_alone"), expected["labels_only_wilson"])
     these = rate_json(example_a, "--target", "these")
     same(these.figure("bad_answers"), expected["poststratified_these_mover"])
@@ -211,22 +211,14 @@ def judge(log: GradedLog, ids: list[int]) -> None:
     log.say(log.version(), verdicts)
 
 
-def flag(
-    log: GradedLog, ids: Collection[int], rule: str = "random_sample", severity: float = 0.0
-) -> None:
-    row = {
-        "query_type": "",
-        "source": "log",
-        "rule": rule,
-        "created_at": NOW,
-        "state": FlagState.OPEN,
-    }
-    rows = [
-        row | {"response_id": each, "raise_key": f"{rule} {each}", "severity": severity}
-        for each in ids
-    ]
-    with log.store.writing() as connection:
-        connection.execute(insert(FLAG), rows)
+def draw(log: GradedLog, ids: Collection[int]) -> None:
+    """The answers are in the random sample; no rule finds them bad."""
+    log.flag(ids, "random_sample", 0.0)
+
+
+def flag_worst_first(log: GradedLog, ids: list[int]) -> None:
+    for place, each in enumerate(ids):
+        log.flag([each], "low_groundedness", 1 - place / len(ids))
 
 
 def label(log: GradedLog, ids: Collection[int], bad: Collection[int] = ()) -> None:
@@ -257,7 +249,6 @@ def test_where_all_answers_are_labelled_the_rate_is_exact(
     assert result.headline.code == "rate_exact"
     app = measure_rate(log.store)
     assert app.share.value == 0.175
-    assert app.share.low is not None
     assert app.share.low < 0.175
 
 
@@ -265,7 +256,7 @@ def test_where_all_answers_are_labelled_the_rate_is_exact(
 def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(
     log: GradedLog, judged: list[int]
 ) -> None:
-    flag(log, judged[:10], "low_groundedness", 0.5)
+    log.flag(judged[:10], "low_groundedness")
     label(log, judged[:10], judged[:6])
     result = measure_rate(log.store)
     assert result.share.value is None
@@ -273,7 +264,6 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(
     # The ends carry the error of the labels.
     assert 0 < low < 0.15
     assert 0.9 < high < 1
-    assert result.to_label is not None
     assert result.to_label.answers == 30
     assert (
         result.headline.code,
@@ -285,16 +275,14 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(
         high,
     )
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
-    flag(
-        log, judged[10:15], "random_sample", 0.125
-    )  # too few to narrow anything: they do not replace the plan
+    draw(log, judged[10:15])  # too few to narrow anything: they do not replace the plan
     assert measure_rate(log.store).headline == result.headline
 
 
 @on_sqlite
 def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]) -> None:
-    flag(log, judged[:10], "low_groundedness", 0.5)
-    flag(log, judged[5:25])
+    log.flag(judged[:10], "low_groundedness")
+    draw(log, judged[5:25])
     label(log, judged[:25], judged[:6])
     result = measure_rate(log.store)
     assert result.about.counts["labels_not_counted"] == 0
@@ -311,8 +299,8 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
         for at, each in enumerate(ids)
     }
     log.say(log.version(), verdicts)
-    flag(log, [*few[:60], *many[:60]], "low_groundedness")
-    flag(log, [*few[60:62], *many[60:90]])
+    log.flag([*few[:60], *many[:60]], "low_groundedness")
+    draw(log, [*few[60:62], *many[60:90]])
     label(log, [*few[:62], *many[:90]], [*few[:62], *many[:63]])
     alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
     low = alone.share.low or 1
@@ -339,7 +327,7 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
 
 @on_sqlite
 def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
-    flag(log, judged[20:])
+    draw(log, judged[20:])
     label(log, judged[5:], judged[5:8])
     result = measure_rate(log.store)
     assert label_counts(result) == (20, 15)
@@ -360,12 +348,10 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
     assert 30 / 40 < high < 1
     for grade in ("label", "quality"):
         of_source = measure_rate(log.store, where=parse_where(["source=log"]), grade=grade).to_label
-        assert of_source is not None
         # The queue draws from the answers of the rate.
         assert "--where source=log" in of_source.command
     quality = measure_rate(log.store, grade="quality")
     assert quality.headline.code == "mean_unknown"
-    assert quality.to_label is not None
     assert shlex.split(quality.to_label.command)[-4:] == ["--n", "40", "--grades", "quality"]
 
 
@@ -373,15 +359,13 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
 def test_flags_that_were_worked_worst_first_are_no_sample(
     log: GradedLog, judged: list[int]
 ) -> None:
-    for place, each in enumerate(judged[:30]):
-        flag(log, [each], "low_groundedness", (30 - place) / 30)
-    flag(log, judged[15:])
+    flag_worst_first(log, judged[:30])
+    draw(log, judged[15:])
     label(log, [*judged[:12], *judged[15:20], *judged[25:]], judged[:8])
     half_way = measure_rate(log.store)
     # The twelve worst, and the drawn ones that were reached before five others.
     assert half_way.about.counts["labels_not_counted"] == 12 + 10
     assert half_way.share.value is None
-    assert half_way.to_label is not None
     assert (half_way.to_label.uncounted, half_way.to_label.waiting) == (10, 5)
     assert half_way.to_label.command in " ".join(rate_lines(half_way))
     assert measure_agreement(log.store).to_label == half_way.to_label
@@ -397,9 +381,8 @@ def test_flags_that_were_worked_worst_first_are_no_sample(
 def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(
     log: GradedLog, judged: list[int]
 ) -> None:
-    for place, each in enumerate(judged[:30]):
-        flag(log, [each], "low_groundedness", (30 - place) / 30)
-    flag(log, judged[15:])
+    flag_worst_first(log, judged[:30])
+    draw(log, judged[15:])
     items = random_queue(log, judged[15:], rules=["random_sample"])
     for each in judged[20:36]:
         log.review(each, label=GOOD, queue_item_id=items[each])
@@ -411,14 +394,12 @@ def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(
 def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_sample(
     log: GradedLog, judged: list[int]
 ) -> None:
-    for place, each in enumerate(judged[:30]):
-        flag(log, [each], "low_groundedness", (30 - place) / 30)
-    flag(log, [*judged[5:25], *judged[30:]])
+    flag_worst_first(log, judged[:30])
+    draw(log, [*judged[5:25], *judged[30:]])
     label(
         log, [*judged[:15], *judged[30:]], [*judged[:6], judged[10]]
     )  # the flags worst first, and all of the others
     need = measure_rate(log.store).to_label
-    assert need is not None
     assert (
         need.command
         == "judgeboard queue create sample --where rule=random_sample --where graded=no --order random"
@@ -445,9 +426,8 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
 def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
     log: GradedLog, judged: list[int], filters: dict[str, str]
 ) -> None:
-    for place, each in enumerate(judged[:30]):
-        flag(log, [each], "low_groundedness", (30 - place) / 30)
-    flag(log, judged[5:])
+    flag_worst_first(log, judged[:30])
+    draw(log, judged[5:])
     label(log, judged[30:], [])
     where = parse_where([f"{name}={value}" for name, value in filters.items()])
     queue = parse_where(
@@ -462,7 +442,7 @@ def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
 
 @on_sqlite
 def test_chosen_labels_have_no_interval(log: GradedLog, judged: list[int]) -> None:
-    flag(log, judged[20:])
+    draw(log, judged[20:])
     label(log, judged[20:], judged[20:24])
     assert measure_rate(log.store).figure("labels_alone").low is not None
     label(log, judged[:5], judged[:5])
@@ -476,9 +456,8 @@ def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_
     log: GradedLog, judged: list[int]
 ) -> None:
     bad = judged[:8]
-    for place, each in enumerate(judged[:30]):
-        flag(log, [each], "low_groundedness", (30 - place) / 30)
-    flag(log, judged[15:])
+    flag_worst_first(log, judged[:30])
+    draw(log, judged[15:])
     label(log, judged[:20], bad)
     before = measure_rate(log.store)
     assert before.share.value is None
@@ -494,7 +473,7 @@ def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_
 def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was_decided_before(
     log: GradedLog, judged: list[int]
 ) -> None:
-    flag(log, judged[:30], "low_groundedness", 0.5)
+    log.flag(judged[:30], "low_groundedness")
     items = random_queue(log, judged[4:30], flagged_only=True)
     for each in judged[8:20]:
         log.review(each, label=GOOD, queue_item_id=items[each])
@@ -514,13 +493,12 @@ def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was
 def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     log: GradedLog, judged: list[int]
 ) -> None:
-    flag(log, judged[:8])
+    draw(log, judged[:8])
     label(log, judged[:25], judged[:5])
     agreement = measure_agreement(log.store)
     assert (agreement.n, agreement.graded) == (25, {})
     assert agreement.statistics["agreement"].value is not None
     assert agreement.answers is None
-    assert agreement.to_label is not None
     assert (agreement.to_label.labelled, agreement.to_label.labels) == (8, 15)
     assert agreement.to_label.command.endswith(" --all-answers --where graded=no --limit 15")
 
@@ -584,10 +562,9 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
     judge(log, later)
     result = measure_rate(log.store)
     assert result.share.value is None
-    assert result.to_label is not None
     assert result.to_label.answers == 40  # later ones
     label(log, later[:6], later[:6])  # chosen ones
-    flag(log, [*few, *later[10:]])
+    draw(log, [*few, *later[10:]])
     label(log, [*few, *later[10:]], later[10:25])
     known = measure_rate(log.store)
     assert known.share.value is not None
@@ -610,7 +587,6 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
     log.say(version, {each: {"label": GOOD} for each in ids[40:]})
     result = measure_rate(log.store)
     assert result.share.value is None
-    assert result.to_label is not None
     assert result.to_label.answers == 40  # those that were judged later
     assert {(each.N, each.n, each.is_later) for each in result.strata} == {
         (40, 20, False),
@@ -683,7 +659,7 @@ def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
 def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int]) -> None:
     failed = log.answers(10)
     log.say_all(log.version(), failed, status=Status.UNPARSABLE)
-    flag(log, [*judged[::2], *failed[::2]])
+    draw(log, [*judged[::2], *failed[::2]])
     label(log, [*judged[::2], *failed[::2]], failed[:4])
     result = measure_rate(log.store)
     assert ("yes", "unusable", 10, 5) in strata_in(result)
@@ -701,7 +677,7 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(
     log: GradedLog, judged: list[int]
 ) -> None:
     good = [each for place, each in enumerate(judged) if place % 4]
-    flag(log, good[:15])
+    draw(log, good[:15])
     label(log, good[:15], good[:2])
     result = measure_rate(log.store)
     assert strata_in(result) == [("no", None, 40, 15)]
@@ -712,12 +688,11 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(
 def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(
     log: GradedLog, judged: list[int]
 ) -> None:
-    flag(log, judged[:20], "low_groundedness", 0.5)
-    flag(log, judged[5:15])
+    log.flag(judged[:20], "low_groundedness")
+    draw(log, judged[5:15])
     label(log, judged[5:15], judged[5:8])
     result = measure_rate(log.store)
     assert result.share.value is None
-    assert result.to_label is not None
     assert (result.to_label.answers, result.to_label.labelled) == (20, 0)
 
 
@@ -725,7 +700,7 @@ def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(
 def test_labels_in_few_evidence_groups_have_a_wider_interval(
     log: GradedLog, judged: list[int]
 ) -> None:
-    flag(log, judged)
+    draw(log, judged)
     for labelled, few in ((judged[:20], True), (judged[20:30], False)):
         label(log, labelled, labelled[::3])
         result = measure_rate(log.store)
@@ -737,8 +712,8 @@ def test_labels_in_few_evidence_groups_have_a_wider_interval(
         assert result.share.value == pytest.approx(normal.value)
         assert ("few_groups" in {each.code for each in result.caveats}) == few
         wider = (
-            (result.share.low or 0) < (normal.low or 0) - 0.001,
-            (result.share.high or 0) > (normal.high or 0) + 0.001,
+            result.share.low < normal.low - 0.001,
+            result.share.high > normal.high + 0.001,
         )
         assert wider == (few, few)
 
@@ -746,7 +721,7 @@ def test_labels_in_few_evidence_groups_have_a_wider_interval(
 @on_sqlite
 def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
     ids = log.answers(30)
-    flag(log, ids[:15])
+    draw(log, ids[:15])
     label(log, ids[:15], ids[:3])
     result = measure_rate(log.store)
     assert result.about.judges == ()
@@ -761,7 +736,7 @@ def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
 @on_sqlite
 def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
     assert measure_rate(log.store).headline.code == "rate_unknown"
-    flag(log, judged[:5])
+    draw(log, judged[:5])
     label(log, judged[:5])
     result = measure_rate(log.store)
     assert result.share.value is None
@@ -771,7 +746,7 @@ def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]
 
 
 def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[int]) -> None:
-    flag(log, judged)
+    draw(log, judged)
     label(log, judged[:20], judged[:8])
     for each in judged[20:24]:
         log.review(each, decision=Decision.UNSURE.value)
@@ -793,7 +768,7 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
 def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(
     log: GradedLog, judged: list[int]
 ) -> None:
-    flag(log, judged)
+    draw(log, judged)
     label(log, judged[:4], judged[:1])
     log.review(judged[4], decision=Decision.UNSURE.value)
     result = measure_rate(log.store)
@@ -804,7 +779,7 @@ def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(
 def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(
     log: GradedLog, judged: list[int]
 ) -> None:
-    flag(log, judged[:30])
+    draw(log, judged[:30])
     log.flag(judged[:6], "low_groundedness")
     for each in judged[:6]:
         log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
@@ -816,11 +791,11 @@ def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(
 
 @on_sqlite
 def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
-    flag(log, judged)
+    draw(log, judged)
     label(log, judged, judged[:20])
     assert "people_differ" not in {each.code for each in measure_rate(log.store).caveats}
     log.reviews(
-        {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(judged[5:35])},
+        labels_where(judged[5:35], lambda place: place % 2),
         "ines",
     )
     result = measure_rate(log.store)
@@ -834,7 +809,7 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
     ids = log.answers(60)
     scores = {each: place / 60 for place, each in enumerate(ids)}
     log.say(log.version(), {each: {"groundedness": score} for each, score in scores.items()})
-    flag(log, ids[::3])
+    draw(log, ids[::3])
     log.reviews({each: {"groundedness": min(scores[each] + 0.1, 1.0)} for each in ids[::3]})
     result = measure_rate(log.store, grade="groundedness")
     assert result.share.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
@@ -851,7 +826,7 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
 def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
     ids = log.answers(60, query_type="sql")
     log.say_all(log.version(), ids, groundedness=0.9)
-    flag(log, ids[::3])
+    draw(log, ids[::3])
     log.reviews({each: {"groundedness": 0.95 if at else 0.9} for at, each in enumerate(ids[::3])})
     result = measure_rate(log.store, grade="groundedness", by="query_type")
     assert result.share.reason is not None
@@ -864,7 +839,7 @@ def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: G
         log.version(),
         {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}},
     )
-    flag(log, scored[::2])
+    draw(log, scored[::2])
     log.reviews({each: {"groundedness": 0.8} for each in scored[::2]})
     alone = measure_rate(log.store, grade="groundedness").figure("judge_mean")
     assert (alone.value, alone.n) == (pytest.approx(0.9), 20)
@@ -901,7 +876,7 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
 
     log.say_all(version, ids[50:], status=Status.ERROR)
     verdicts = judge_at_random(ids[:60])
-    flag(log, [each for each in ids if rng.random() < 0.6])
+    draw(log, [each for each in ids if rng.random() < 0.6])
     people = {each: BAD if rng.random() < 0.3 else GOOD for each in ids}
     first = [each for each in ids if rng.random() < 0.6]
     log.reviews({each: {"label": people[each]} for each in first})
@@ -997,8 +972,8 @@ def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(
     log: GradedLog, judged: list[int]
 ) -> None:
     picked = judged[:2]
-    flag(log, picked, "low_groundedness", 0.5)
-    flag(log, [picked[0], *judged[20:32]])
+    log.flag(picked, "low_groundedness")
+    draw(log, [picked[0], *judged[20:32]])
     label(log, judged[20:32], judged[20:22])
     # A drawn answer of the flagged ones waits.
     assert measure_rate(log.store).share.value is None

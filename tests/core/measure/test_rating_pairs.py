@@ -5,22 +5,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_where, read
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.measure.agreement import agreement_of, every_judge
-from judgeboard.measure.agreement_result import AgreementResult, judge_statistics
+from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import AgreementChoice, CountedGrades, GradeName
-from judgeboard.measure.ratings import AnswerRatings, PairSource
+from judgeboard.measure.ratings import PairSource
 from judgeboard.store.tables import StoredVersion
 
 
 def row_of(
     log: GradedLog, version: StoredVersion, grade: GradeName, **options: object
 ) -> AgreementResult:
-    with log.store.reading() as connection:
-        return agreement_of(
-            connection, AgreementChoice("judge", (version.id,), grade=grade, **options)
-        )
+    return read(
+        log.store, agreement_of, AgreementChoice("judge", (version.id,), grade=grade, **options)
+    )
 
 
 def cut_note(row: AgreementResult) -> Mapping[str, object] | None:
@@ -30,9 +29,7 @@ def cut_note(row: AgreementResult) -> Mapping[str, object] | None:
 def label_log(log: GradedLog, n: int = 12) -> tuple[StoredVersion, list[int]]:
     """A judge and a person who agree on all of ``n`` answers, half of them bad."""
     version, ids = log.version(), log.answers(n)
-    labels = {
-        response_id: {"label": BAD if index % 2 else GOOD} for index, response_id in enumerate(ids)
-    }
+    labels = labels_where(ids, lambda index: index % 2)
     log.say(version, labels)
     log.reviews(labels)
     return version, ids
@@ -137,7 +134,7 @@ def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedL
         version,
         {each: {"groundedness": 0.5 if index % 2 else 0.49} for index, each in enumerate(ids)},
     )
-    log.reviews({each: {"label": GOOD if index % 2 else BAD} for index, each in enumerate(ids)})
+    log.reviews(labels_where(ids, lambda index: not (index % 2)))
     row = row_of(log, version, "label")
     assert row.statistics["agreement"].value == 1
     assert row.statistics["auroc"].value == 1
@@ -159,24 +156,6 @@ def test_the_label_a_judge_gave_is_never_cut(log: GradedLog) -> None:
     log.review_all(ids, label=GOOD)
     row = row_of(log, version, "label")
     assert (row.statistics["agreement"].value, cut_note(row)) == (1, None)
-
-
-@on_sqlite
-def test_answers_on_one_evidence_are_resampled_together(log: GradedLog) -> None:
-    version = log.version()
-    ids = [each for group in range(6) for each in log.answers(4, group=group)]
-    log.say(
-        version,
-        {each: {"label": BAD if index // 4 % 2 else GOOD} for index, each in enumerate(ids)},
-    )
-    log.reviews({each: {"label": BAD if index % 3 else GOOD} for index, each in enumerate(ids)})
-    with log.store.reading() as connection:
-        pairs = AnswerRatings(PairSource(connection), "label").compared(version)
-    kappa = judge_statistics(pairs).kappa
-    assert (kappa.unit, kappa.low) == (
-        "evidence group",
-        row_of(log, version, "label").figure("kappa").low,
-    )
 
 
 @on_sqlite

@@ -5,7 +5,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GOOD, GradedLog, labels_where
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
@@ -46,7 +46,7 @@ def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> 
     ids = [
         each for day in (20_003, 20_010) for each in log.answers(20, day=day, query_type=HOSTILE)
     ]
-    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    labels = labels_where(ids, lambda place: place % 3)
     log.say(version, {each: {**given, "groundedness": 0.2} for each, given in labels.items()})
     for reviewer in ("mara", HOSTILE, "jon"):
         log.reviews(labels, reviewer)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, insert, select
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, read
 from judgeboard.domain import Decision, Feedback, FeedbackKind, QueueOrder, Response, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file, undo_import
@@ -244,8 +244,7 @@ def test_figures_are_kept_until_something_changes(store: Store) -> None:
     log.answers(2)
 
     def revision() -> tuple[int, ...]:
-        with store.reading() as connection:
-            return log_revision(connection)
+        return read(store, log_revision)
 
     first = revision()
     assert revision() == first

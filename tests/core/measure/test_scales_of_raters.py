@@ -129,16 +129,13 @@ def test_classes_are_compared_with_the_majority_of_people(
         decided.sum(),
         N - decided.sum(),
     )
-    assert result.confusion is not None
     assert result.confusion.categories == tuple(CLASSES)
     table = np.zeros((3, 3), dtype=int)
     np.add.at(table, (majority[decided], judge[decided]), 1)
     assert np.array(result.confusion.counts).tolist() == table.tolist()
     assert result.statistics["accuracy"].value == pytest.approx(np.trace(table) / table.sum())
-    assert result.alt_test is not None
     assert result.alt_test.n == N
     classes = result.part("classes")
-    assert classes is not None
     sizes = [(each, classes.figure("n", each).n) for each in classes.slices]
     assert sizes == list(zip(map(str, CLASSES), table.sum(axis=1), strict=True))
     for place, each in enumerate(classes.slices):
@@ -148,7 +145,6 @@ def test_classes_are_compared_with_the_majority_of_people(
         ] == pytest.approx([hits / of_judge, hits / of_people, 2 * hits / (of_judge + of_people)])
     people = measured(of="people", grade="support")
     pairs = people.part("rater_pairs")
-    assert pairs is not None
     assert pairs.figure("agreement", "p0 / p1").value == pytest.approx(
         (votes[:, 0] == votes[:, 1]).mean()
     )

@@ -58,7 +58,6 @@ def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
 
 def bad_by_notice(result: AgreementResult) -> dict[str, tuple[int, float | None]]:
     part = result.part("notices")
-    assert part is not None
     return {
         name: (part.figure("n", name).n, part.figure("bad_answers", name).value)
         for name in part.slices

@@ -12,18 +12,18 @@ import pytest
 from sqlalchemy import func, insert, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, NOON, GradedLog
+from graded_log import BAD, GOOD, NOON, GradedLog, labels_where, read
 from judgeboard.cli.app import run
 from judgeboard.domain import QueueOrder, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
-from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.notes import note
 from judgeboard.measure.plans import draw_plan
 from judgeboard.measure.versus import (
     UNUSABLE_WRONG,
     BothJudged,
+    Contrast,
     compare_versions,
     queue_of_differing,
 )
@@ -267,8 +267,7 @@ def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log:
     n = 40
     first, second = [GOOD] * n, [BAD] * 10 + [GOOD] * 20 + [None] * 10
     two_judges(log, first, second, [BAD] * 10 + [GOOD] * 30)
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     assert numbers(result, "n", "only_second") == (30, 10)
     assert result.conclusion is Conclusion.BETTER
     assert [result.figure("unusable", each).value for each in ("old v1", "new v1")] == [0, 10]
@@ -283,8 +282,7 @@ def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log:
 def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> None:
     people = [BAD] * 20 + [GOOD] * 60
     two_judges(log, [BAD] * 60 + [GOOD] * 20, [GOOD] * 10 + [BAD] * 10 + [GOOD] * 60, people)
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     assert (result.conclusion, result.has("change", UNUSABLE_WRONG)) == (Conclusion.BETTER, False)
     assert "lower_sensitivity" in [each.code for each in result.caveats]
 
@@ -294,8 +292,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     """People read a part of what the old judge calls bad: the labels tell nothing of the other answers."""
     first, second = [BAD] * 40 + [GOOD] * 60, [GOOD] * 40 + [BAD] * 40 + [GOOD] * 20
     ids = two_judges(log, first, second, [GOOD] * 20 + [None] * 60 + [GOOD] * 20)
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     assert (result.conclusion, result.conclusion.exit_code) == (Conclusion.NOT_SHOWN, 2)
     assert numbers(result, "change", "p", "p_mcnemar", "only_first", "only_second") == (
         None,
@@ -312,8 +309,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
         "contrast_unknown",
         "counts_of_differing",
     )
-    with log.store.reading() as connection:
-        plan = draw_plan(connection, RowFilter(), ["old", "new"])
+    plan = read(log.store, draw_plan, RowFilter(), ["old", "new"])
     assert plan.labelled is not None
     # It draws answers with a label that people chose, too.
     assert len(plan.labelled) == 0
@@ -329,8 +325,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     log.reviews(
         {each: {"label": GOOD, "queue_item_id": item} for each, item in items.items()}, "ada"
     )
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     assert (result.figure("n").value, result.about.counts["unlabelled"]) == (60, 20)
     change = result.figure("change")
     assert change.value == pytest.approx(0, abs=1e-9)
@@ -355,10 +350,8 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
     words = ["--db", address(log.store), "--judge-version", "old v1", "--judge-version", "new v1"]
     assert run(["compare", "versions", "--within", "0", "old v1", "new v1", *words[:2]]) == 2
     printed, suggested = capsys.readouterr()
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     change, needed = numbers(result, "change", "labels_needed")
-    assert needed is not None
     assert 160 < needed <= 800
     run(
         [
@@ -397,10 +390,9 @@ def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
     ]
     with log.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     assert numbers(result, "only_first", "only_second") == (8, 14)
-    assert (result.figure("change").value or 0) < 0
+    assert result.figure("change").value < 0
     assert "unlike_counts" in [each.code for each in result.caveats]
 
 
@@ -414,8 +406,7 @@ def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog) -> Non
     )
     log.flag(ids[::20], "random_sample")
     assert say_in_queue(log, queue_of_differing(("old v1", "new v1"), 24), set(ids[:30:3])) == 24
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     kappa, recall, specificity = (
         result.figure(f"{name}_change").n for name in ("kappa", "sensitivity", "specificity")
     )
@@ -430,8 +421,7 @@ def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(
     first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
     people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
     ids = two_judges(log, first, second, people[:50] + [None] * 150)
-    with log.store.reading() as connection:
-        alone = compare_versions(connection, "old", "new")
+    alone = read(log.store, compare_versions, "old", "new")
     before = alone.figure("change")
     assert (alone.caveats[-1].code, before.n, alone.has("kappa_change")) == (
         "counts_of_differing",
@@ -440,8 +430,7 @@ def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(
     )
     assert (alone.about.counts["answers"], before.value) == (200, pytest.approx(0.15, abs=0.005))
     log.reviews({each: {"label": label} for each, label in zip(ids[50:], people[50:], strict=True)})
-    with log.store.reading() as connection:
-        complete = compare_versions(connection, "old", "new")
+    complete = read(log.store, compare_versions, "old", "new")
     after = complete.figure("change")
     assert (complete.caveats, after.n) == ((), 200)
     assert before.value == pytest.approx(after.value)
@@ -456,11 +445,11 @@ def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> Non
     ids = log.answers(240)
     log.say(
         log.version("rag"),
-        {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)},
+        labels_where(ids, lambda at: at < 80),
     )
     log.say(
         log.version("nli"),
-        {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)},
+        labels_where(ids, lambda at: not (at % 3)),
     )
     log.flag(ids[:100], "low_groundedness")
     log.flag(ids[::4], "random_sample")
@@ -480,7 +469,7 @@ def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> Non
     for name in ("change", "kappa_change", "sensitivity_change", "specificity_change"):
         change, other = there.figure(name), back.figure(name)
         assert (change.n, change.value, change.low) == pytest.approx(
-            (other.n, -(other.value or 0), -(other.high or 0))
+            (other.n, -other.value, -other.high)
         )
 
 
@@ -523,8 +512,7 @@ def say_in_queue(log: GradedLog, command: str, bad: set[int]) -> int:
 @on_sqlite
 def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> None:
     two_judges(log, [GOOD] * 40, [BAD] + [GOOD] * 39, [None] * 40)
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     command = "judgeboard queue create judges --plan judges --n 1 --judge-version 'old v1' --judge-version 'new v1'"
     assert result.headline.code == "versions_without_labels"
     assert result.next == (note("label_differing", n=1, command=command),)
@@ -534,8 +522,7 @@ def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> Non
 def test_answers_on_which_people_tie_are_named(log: GradedLog) -> None:
     ids = two_judges(log, [GOOD] * 30, [BAD] * 10 + [GOOD] * 20, [BAD] * 10 + [GOOD] * 20)
     log.reviews({each: {"label": BAD} for each in ids[28:]}, "jon")
-    with log.store.reading() as connection:
-        result = compare_versions(connection, "old", "new")
+    result = read(log.store, compare_versions, "old", "new")
     assert (result.figure("n").value, result.about.left_out) == (28, {"ties": 2})
 
 
@@ -575,8 +562,7 @@ def test_two_judges_that_never_differ_ask_for_no_labels(
 ) -> None:
     people = [BAD] * (labelled // 3) + [GOOD] * (labelled - labelled // 3)
     two_judges(sqlite_log, [GOOD] * 40, [GOOD] * 40, people + [None] * (40 - labelled))
-    with sqlite_log.store.reading() as connection:
-        compared = compare_versions(connection, "old", "new")
+    compared = read(sqlite_log.store, compare_versions, "old", "new")
     assert (compared.headline.code, compared.about.counts["differing"], compared.next) == (
         "versions_alike",
         0,

@@ -68,19 +68,6 @@ def test_a_filter_gives_the_figures_of_the_slice(graded: GradedLog, of: Any, gra
     assert (everything.about.where, result.about.where) == ({}, {"query_types": ["sql"]})
 
 
-def test_a_filter_of_metadata_or_of_reviews_works_too(graded: GradedLog) -> None:
-    for where in (
-        RowFilter(graded=True),
-        RowFilter(sources=("log",)),
-        RowFilter(judge="one", judge_side="low"),
-    ):
-        assert measure_agreement(graded.store, judge_versions=("one",), where=where).n in range(
-            1, 31
-        )
-    with pytest.raises(NotFound):
-        measure_agreement(graded.store, where=RowFilter(sources=("elsewhere",)))
-
-
 def test_a_jury_and_repeats_name_their_filter(graded: GradedLog) -> None:
     jury = judge_by_jury(graded.store, ["one", "two"], where=ONE_TYPE)
     assert (jury.answers, jury.where) == (15, {"query_types": ["sql"]})

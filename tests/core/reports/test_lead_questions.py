@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GOOD, GradedLog, labels_where
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.notes import note
@@ -34,7 +34,7 @@ def rate_with(log: GradedLog, bad_by_type: dict[str, int], n: int = 60) -> Rate:
     for query_type, bad in bad_by_type.items():
         ids = log.answers(n, query_type=query_type)
         log.say(log.version(), {id_: {"label": GOOD} for id_ in ids})
-        log.reviews({id_: {"label": BAD if place < bad else GOOD} for place, id_ in enumerate(ids)})
+        log.reviews(labels_where(ids, lambda place, bad=bad: place < bad))
     return measure_rate(log.store, by="query_type")
 
 
@@ -64,9 +64,9 @@ def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
     ids = log.answers(100)
     log.say(
         log.version(),
-        {id_: {"label": BAD if place < 50 else GOOD} for place, id_ in enumerate(ids)},
+        labels_where(ids, lambda place: place < 50),
     )
-    labels = {id_: {"label": BAD if place % 2 else GOOD} for place, id_ in enumerate(ids)}
+    labels = labels_where(ids, lambda place: place % 2)
     log.reviews(labels)
     log.reviews(labels, "jon")
     judge, people = (
@@ -92,9 +92,9 @@ def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log: GradedLog
     ids = log.answers(200)
     log.say(
         log.version(),
-        {id_: {"label": BAD if place < 30 else GOOD} for place, id_ in enumerate(ids)},
+        labels_where(ids, lambda place: place < 30),
     )
-    log.reviews({id_: {"label": BAD if place < 20 else GOOD} for place, id_ in enumerate(ids[:25])})
+    log.reviews(labels_where(ids[:25], lambda place: place < 20))
     judge = measure_agreement(log.store, grade="label")
     assert (trust_note(judge).values["on"], misses_note(judge).values["on"]) == (
         "25 graded answers",

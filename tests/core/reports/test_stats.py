@@ -1,6 +1,5 @@
 import json
 import math
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import fields
@@ -9,10 +8,9 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
-from judgeboard.cli.app import run
+from graded_log import BAD, GOOD, GradedLog, labels_where
 from judgeboard.domain import Decision, Estimate, Status
-from judgeboard.formats.output import text_lines, to_plain
+from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import every_judge
 from judgeboard.reports.stats import (
     agreement_tables,
@@ -23,7 +21,6 @@ from judgeboard.reports.stats import (
     stats_notes,
 )
 from judgeboard.store.engine import Store
-from judging_log import address
 
 KEYS = [
     "responses",
@@ -63,9 +60,7 @@ def busy_log(store: Store) -> GradedLog:
             for index, each in enumerate(ids)
         },
     )
-    log.say(
-        second, {each: {"label": BAD if index % 3 else GOOD} for index, each in enumerate(ids[:20])}
-    )
+    log.say(second, labels_where(ids[:20], lambda index: index % 3))
     for status in (Status.UNPARSABLE, Status.REFUSED, Status.ERROR):
         log.say_all(second, log.answers(1), status=status)
     for index, each in enumerate(ids):
@@ -211,12 +206,12 @@ def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> No
     for name in ("rag", "nli"):
         log.say(
             log.version(name),
-            {each: {"label": BAD if at < 30 else GOOD} for at, each in enumerate(ids)},
+            labels_where(ids, lambda at: at < 30),
         )
     log.flag(ids[:30], "low_groundedness")
-    log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[:30])})
+    log.reviews(labels_where(ids[:30], lambda at: not (at % 3)))
     assert codes(store) == ["open_graded", "no_sample", "compare_versions"]
-    log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[30:])})
+    log.reviews(labels_where(ids[30:], lambda at: not (at % 3)))
     assert codes(store) == ["open_graded", "compare_versions"]
 
 
@@ -240,39 +235,6 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     ]
     ((version, grade, _reason, left_out),) = left_out_table(shown).rows
     assert (version, grade, left_out) == ("rag v2", "label", 10)
-
-
-def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(
-    sqlite_store: Store,
-) -> None:
-    log = GradedLog(sqlite_store)
-    ids = log.answers(240)
-    log.say(
-        log.version("rag"),
-        {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)},
-    )
-    log.say(
-        log.version("nli"),
-        {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)},
-    )
-    log.flag(ids[:100], "low_groundedness")
-    log.flag(ids[::4], "random_sample")
-    log.reviews(
-        {
-            each: {"label": GOOD if at % 5 else BAD}
-            for at, each in enumerate(ids)
-            if at < 80 or at % 4 == 0
-        }
-    )
-    shown = measure_log(sqlite_store)
-    assert {
-        (row.judge, row.answers, row.n)
-        for row in shown.agreement
-        if row.query_type is None and row.n
-    } == {
-        ("rag", 240, 120),
-        ("nli", 240, 60),
-    }
 
 
 def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> None:
@@ -302,24 +264,3 @@ def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(
     }
     columns = [column.title for column in judgments_table(shown).columns]
     assert [row[columns.index("no score")] for row in judgments_table(shown).rows] == [7, None]
-
-
-@on_sqlite
-def test_the_tables_fit_in_80_columns(store: Store) -> None:
-    shown = measure_log(busy_log(store).store)
-    lines = [line for table in agreement_tables(shown) for line in text_lines(table)]
-    assert lines
-    assert max(map(len, lines)) <= 80
-
-
-@on_sqlite
-def test_grades_beside_open_flags_are_named(
-    log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ids = log.answers(4)
-    log.flag(ids, "low_groundedness")
-    assert run(["stats", "--db", address(log.store)]) == 0
-    assert "4 open flags" not in capsys.readouterr().out
-    log.review_all(ids[:3], label=BAD)
-    assert run(["stats", "--db", address(log.store)]) == 0
-    assert re.search(r"\b3 of 4\b", capsys.readouterr().out)

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GradedLog, labels_where
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import to_plain
@@ -31,7 +31,7 @@ def test_a_row_of_statistics_appears_everywhere(
     monkeypatch.setattr("judgeboard.reports.stats.LEADING", (*LEADING, "pairs_per_group"))
     log = sqlite_log
     ids = log.answers(20)
-    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    labels = labels_where(ids, lambda place: place % 3)
     log.say(log.version(), labels)
     log.reviews(labels, "mara")
 

@@ -157,16 +157,6 @@ def test_without_answers_there_is_no_calibration_error():
     )
 
 
-ranked_rows = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=60)
-
-
-@pytest.mark.parametrize("of", [auroc])
-def test_scores_that_separate_the_classes_have_no_interval_and_say_so(of):
-    bad = np.arange(40) < 12
-    got = of(np.where(bad, 0.2, 0.8), bad, grouping(None, 40))
-    assert (got.value, got.low, got.reason.startswith("no interval")) == (1, None, True)
-
-
 def test_equal_scores_separate_nothing():
     bad = np.arange(40) % 4 == 0
     got = auroc(np.full(40, 0.7), bad, grouping(None, 40))

@@ -1,4 +1,4 @@
-"""Changes between windows and the detectors: the worked numbers on recorded data, and what the detectors promise."""
+"""The detectors of changes: the worked numbers on recorded data, and what the detectors promise."""
 
 import json
 import math
@@ -20,7 +20,6 @@ from judgeboard.stats.monitor import (
     mean_errors,
     rate_error,
     smallest_change,
-    window_change,
 )
 from judgeboard.stats.rates import Stratum, rate
 
@@ -33,12 +32,10 @@ def expected(shared: Path) -> dict[str, Any]:
     return json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"]
 
 
-def window(
-    answers: int, judged_bad: int, labelled: list[int], bad: list[int], design_effect: float = 1.0
-) -> Window:
+def window(answers: int, judged_bad: int, labelled: list[int], bad: list[int]) -> Window:
     """A window with the strata "judged good" and "judged bad"."""
     sizes = answers - judged_bad, judged_bad
-    return Window(tuple(map(Stratum, sizes, labelled, bad)), design_effect)
+    return Window(tuple(map(Stratum, sizes, labelled, bad)))
 
 
 def weeks(case: dict[str, Any]) -> list[Window]:
@@ -46,7 +43,7 @@ def weeks(case: dict[str, Any]) -> list[Window]:
 
 
 def rates(of: list[Window]) -> list[tuple[float, float]]:
-    return [(each.rate.value or 0.0, each.error) for each in of]
+    return [(each.rate.value or 0.0, rate_error(each.strata)) for each in of]
 
 
 @pytest.mark.shared
@@ -59,7 +56,7 @@ def test_each_week_has_the_published_share_interval_and_error(
         assert (share.value, share.low, share.high) == pytest.approx(
             (row["value"], row["low"], row["high"]), abs=1e-6
         )
-        assert each.error == pytest.approx(row["se"], abs=1e-6)
+        assert rate_error(each.strata) == pytest.approx(row["se"], abs=1e-6)
 
 
 @pytest.mark.shared
@@ -77,42 +74,6 @@ def test_the_detector_has_the_published_distances_and_evidence(
     if alarmed:
         # The week after the evidence was last at most 1.
         assert states[7].since + 1 == 3
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", CASES)
-def test_two_windows_have_the_published_change(expected: dict[str, Any], name: str) -> None:
-    case = expected[name]
-    windows = []
-    for side in (case["before"], case["after"]):
-        answers, judged_bad, bad, labelled = side["counts"]
-        made = window(answers, judged_bad, labelled, bad)
-        share = made.rate
-        figures = share.value, share.low, share.high, made.error
-        assert figures == pytest.approx(
-            tuple(side[each] for each in ("value", "low", "high", "se")), abs=1e-6
-        )
-        assert judged_bad / answers == pytest.approx(side["judge"], abs=5e-5)
-        windows.append(made)
-    got, wanted = window_change(*windows), case["corrected_change"]
-    change = got.change
-    assert (change.value or 0) / math.hypot(*(each.error for each in windows)) == pytest.approx(
-        wanted["z"], abs=5e-5
-    )
-    assert (change.value, change.low, change.high) == pytest.approx(
-        (wanted["value"], wanted["low"], wanted["high"]), abs=1e-6
-    )
-    assert got.is_shown == (wanted["p"] < 0.05)
-
-
-def test_windows_without_a_label_in_a_stratum_have_no_change_but_a_reason() -> None:
-    whole = window(100, 30, [10, 5], [1, 4])
-    got = window_change(whole, window(100, 30, [10, 0], [1, 0]))
-    assert got.change.value is None
-    assert got.change.reason
-    assert got.seen is None
-    assert not got.is_shown
-    assert window_change(Window(()), whole).change.value is None
 
 
 def test_a_week_whose_labels_are_all_equal_is_not_certain() -> None:
@@ -174,39 +135,6 @@ def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> 
     assert smallest_change([0.1] * 8, LIMIT, largest=0.5) == wide
     # No possible change would be found.
     assert smallest_change([0.1] * 8, LIMIT, largest=0.2) is None
-
-
-@pytest.mark.shared
-def test_a_judge_that_was_swapped_moves_its_own_share_and_not_the_corrected_one(
-    expected: dict[str, Any],
-) -> None:
-    for name in CASES:
-        counts = (expected[name][side]["counts"][:2] for side in ("before", "after"))
-        windows = [Window((Stratum(answers, answers, judged),)) for answers, judged in counts]
-        alone = window_change(*windows)
-        published = expected[name]["judge_change"]
-        assert alone.change.value == pytest.approx(published["value"], abs=1e-6)
-        # The published error has no added label of each kind.
-        error = math.hypot(*(each.error for each in windows))
-        assert (alone.change.value or 0) / error == pytest.approx(published["z"], abs=0.02)
-    case = expected["judge_swapped_in_week_4"]
-    corrected = case["corrected_change"]
-    assert (corrected["value"], corrected["low"], corrected["high"]) == pytest.approx(
-        (0.0628, -0.0509, 0.1757), abs=5e-5
-    )
-    assert max(case["M"]) == pytest.approx(5.53, abs=5e-3)
-
-
-@pytest.mark.parametrize(("n", "smallest"), [(100, 0.147), (400, 0.074)])
-def test_two_windows_show_a_change_of_the_published_size(n: int, smallest: float) -> None:
-    judged_bad, shares = 1 / 3, (134 / 896, 359 / 448)
-    labelled = [n * (1 - judged_bad), n * judged_bad]
-    strata = [
-        Stratum(round(1e6 * weight), round(each), round(each * share))
-        for weight, each, share in zip((1 - judged_bad, judged_bad), labelled, shares, strict=True)
-    ]
-    same = Window(tuple(strata))
-    assert window_change(same, same).seen == pytest.approx(smallest, abs=0.004)
 
 
 @pytest.mark.parametrize(("labels", "alarms"), [(10, 0.078), (20, 0.110), (40, 0.168)])
@@ -344,7 +272,7 @@ def test_the_judges_error_is_its_share_minus_the_corrected_share() -> None:
     strata = [Stratum(60, 20, 5), Stratum(40, 20, 15)]
     error = rate(strata, judged_bad=[0.0, 1.0])
     share = Window(tuple(strata)).rate
-    assert error.value == pytest.approx(0.4 - (share.value or 0))
+    assert error.value == pytest.approx(0.4 - share.value)
     # The verdicts explain a part.
-    assert (error.high or 0) - (error.low or 0) < (share.high or 0) - (share.low or 0)
+    assert error.high - error.low < share.high - share.low
     assert rate([Stratum(10, 0, 0)], judged_bad=[0.0]).value is None

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.stats import pearsonr
 from sklearn.metrics import brier_score_loss, f1_score, root_mean_squared_error
 
 from judgeboard.stats.arrays import grouping
@@ -58,10 +57,6 @@ def test_each_grade_has_its_statistics_and_says_of_the_others_that_it_has_not(gr
         assert estimate.unit == "evidence group"
         assert estimate.method
     assert (got.confusion is None) == (grade == "groundedness")
-
-
-def test_quality_says_which_weights():
-    assert made()["quality"].weighted_kappa.method.startswith("quadratic weights")
 
 
 @pytest.mark.parametrize("grade", STATISTICS)
@@ -165,19 +160,8 @@ def test_brier_and_rmse_are_those_of_scikit_learn() -> None:
     of_scores = pair_statistics(scores, people, GROUNDEDNESS)
     assert of_scores.rmse.value == pytest.approx(root_mean_squared_error(people, scores))
     for estimate in (of_labels.brier, of_scores.rmse):
-        assert estimate.low is not None
-        assert estimate.value is not None
-        assert estimate.high is not None
         assert 0 <= estimate.low < estimate.value < estimate.high
     assert pair_statistics(scores, scores, GROUNDEDNESS).rmse.value == 0
-
-
-def test_levels_have_pearsons_correlation_too() -> None:
-    draws = np.random.default_rng(3)
-    judge, people = draws.integers(1, 5, (2, 80))
-    assert pair_statistics(judge, people, QUALITY).pearson.value == pytest.approx(
-        pearsonr(judge, people).statistic
-    )
 
 
 def test_statistics_belong_to_their_scales() -> None:
@@ -202,8 +186,6 @@ def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> No
     )
     assert (icc.value, alpha.value) == pytest.approx((0.17, 0.91), abs=5e-3)
     for estimate in (icc, alpha):
-        assert estimate.low is not None
-        assert estimate.high is not None
         assert estimate.low < 0.91
         assert estimate.high > 0.17
     moved = intraclass_correlation(SHROUT_AND_FLEISS * 3 + 100, groups)
@@ -230,7 +212,5 @@ def test_the_interval_of_the_intraclass_correlation_covers_it() -> None:
     for _ in range(200):
         items = draws.normal(0, 1, (60, 1)) + draws.normal(0, 1, (60, 3))
         estimate = intraclass_correlation(items, grouping(None, 60))
-        assert estimate.low is not None
-        assert estimate.high is not None
         inside += estimate.low <= 0.5 <= estimate.high
     assert inside >= 182  # 95 % of 200, less two standard errors

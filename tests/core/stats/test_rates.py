@@ -80,7 +80,7 @@ class RagTruth:
         """The slope of the judge's scores that an estimate of one stratum has."""
         rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
         scores, known = self.badness[judge], labelled & rows
-        corrected: float = (estimate.value or 0) - self.bad[known].mean()
+        corrected: float = estimate.value - self.bad[known].mean()
         return corrected / float(scores[rows].mean() - scores[known].mean())
 
     def same(self, estimate: Estimate, name: str, *, ends: bool = True) -> None:
@@ -231,7 +231,7 @@ def test_a_stratum_without_a_bad_answer_still_adds_to_the_width() -> None:
     estimate = rate((Stratum(1000, 10, 0),), "these")
     assert estimate.value == 0
     assert estimate.low == 0
-    assert (estimate.high or 0) > 0.2
+    assert estimate.high > 0.2
 
 
 def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
@@ -408,7 +408,7 @@ def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
 def test_one_label_is_enough_for_a_stratum_and_an_empty_stratum_is_left_out() -> None:
     estimate = rate((Stratum(50, 1, 1), Stratum(50, 20, 3), Stratum(0, 0, 0)))
     assert estimate.value == pytest.approx(0.575)
-    assert (estimate.high or 0) - (estimate.low or 0) > 0.4
+    assert estimate.high - estimate.low > 0.4
 
 
 cells = st.lists(

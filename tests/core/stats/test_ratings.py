@@ -124,13 +124,6 @@ def test_a_missing_grade_is_refused_not_averaged():
         )
 
 
-def test_no_reviews_give_no_values():
-    got = one_value_per_response(
-        np.empty(0, dtype=int), np.empty(0, dtype=int), np.empty(0), "groundedness"
-    )
-    assert (len(got.values), got.ties) == (0, 0)
-
-
 IDS, WHO = (
     np.array([1, 1, 1, 2, 2, 3, 4, 4, 4]),
     np.array(["a", "b", "lead", "a", "b", "a", "a", "b", "lead"]),

@@ -14,7 +14,6 @@ from judgeboard.stats.sample_size import (
     allocated,
     correlation_in_groups,
     design_effect_of_mean,
-    explained_by_strata,
     kappa_influence,
     labels_by_lot,
     labels_for_change,
@@ -39,7 +38,6 @@ class Known:
     groups: Grouping
     lots: np.ndarray
     verdicts: dict[str, np.ndarray]
-    scores: dict[str, np.ndarray]
 
     @property
     def n(self) -> int:
@@ -48,11 +46,6 @@ class Known:
     @property
     def share(self) -> float:
         return float(self.bad.mean())
-
-    def explained(self, judge: str) -> float:
-        bad = self.verdicts[judge] == 1
-        shares = [self.bad[~bad].mean(), self.bad[bad].mean()]
-        return explained_by_strata([int((~bad).sum()), int(bad.sum())], shares)
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +65,6 @@ def known(shared: Path) -> Known:
         np.array([sampling_number("judgeboard", "default", str(each)) for each in ids]),
         {
             name: np.array([rows[each]["label"] == BAD for each in ids], dtype=float)
-            for name, rows in judged.items()
-        },
-        {
-            name: np.array([1 - (rows[each].get("groundedness") or 0) for each in ids])
             for name, rows in judged.items()
         },
     )

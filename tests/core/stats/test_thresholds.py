@@ -36,7 +36,6 @@ def test_a_perfect_judge_stands_and_a_useless_one_does_not() -> None:
     confidence = np.linspace(0.5, 1, 200)
     grid = score_grid(confidence)
     passed = confidence_threshold(grid, confidence, np.zeros(200, dtype=bool), risk=0.1)
-    assert passed is not None
     assert passed.threshold == grid[-1]
     assert confidence_threshold(grid, confidence, np.arange(200) % 2 == 0, risk=0.1) is None
 
