@@ -147,7 +147,10 @@ def pairs(
         with store.reading() as connection:
             known = versions_that_compared(connection)
             if judge_version is None and not known:
-                raise NotFound("no judge version has compared pairs: to ask one, give --model")
+                raise NotFound(
+                    "no judge version has compared pairs. To import recorded comparisons: "
+                    "`judgeboard import --kind pairs FILE`"
+                )
             version = (
                 known[0]
                 if judge_version is None

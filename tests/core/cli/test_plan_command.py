@@ -117,7 +117,7 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
 
 
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
-@pytest.mark.parametrize("question", ["rate", "kappa", "versions"])
+@pytest.mark.parametrize("question", ["rate", "kappa"])
 def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(
     typed, reach: str, question: str
 ) -> None:
