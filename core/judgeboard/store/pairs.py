@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-import numpy as np
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.llm.chat import earlier_turns
-from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filter_conditions import pair_conditions
 from judgeboard.store.filters import RowFilter
@@ -338,16 +336,3 @@ def _clash(pair: Pair, content_hash: str, stored: _Known) -> tuple[str, str] | N
     if pair.gold is not None and pair.gold != stored.gold:
         return "gold", "the stored gold differs"
     return None
-
-
-def _single(keys: IntArray) -> BoolArray:
-    """Return which keys occur once."""
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    single: BoolArray = counts[inverse] == 1
-    return single
-
-
-def _matched(keys: IntArray, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rows of ``a`` and of ``b`` with equal keys; no key occurs twice within ``a`` or within ``b``."""
-    _, at_a, at_b = np.intersect1d(keys[a], keys[b], assume_unique=True, return_indices=True)
-    return a[at_a], b[at_b]
