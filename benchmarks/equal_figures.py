@@ -333,6 +333,11 @@ MOVED: Sequence[Known] = (
         "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
     ),
     Known("stats", r"\.(method|unit)$", "rows have no method; the docs name it"),
+    Known(
+        "compare pairs --recorded",
+        r"^(fingerprint|account\.\w+)$",
+        "without a version, the newest one that compared pairs is measured, and the figures say so",
+    ),
 )
 
 GONE: Sequence[Known] = (

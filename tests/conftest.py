@@ -360,7 +360,7 @@ def fill_once(request: pytest.FixtureRequest, kept_databases: dict[Any, Any]) ->
     """
 
     def filled(name: str, store: Store, fill: Callable[[Store], Any]) -> Any:
-        key = (name, store.is_sqlite)
+        key = (name, fill.__module__, store.is_sqlite)
         if key not in kept_databases:
             returned = fill(store)
             store.close()

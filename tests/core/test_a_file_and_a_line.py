@@ -685,10 +685,10 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
         ),
         (
             "store/tables.py",
-            "    passages: tuple[Any, ...] | None = column(JsonTuple",
+            "    passages: tuple[Any, ...] | None = column(",
             (
                 "    region: str | None = column(forgotten=True, completed=True)\n"
-                "    passages: tuple[Any, ...] | None = column(JsonTuple"
+                "    passages: tuple[Any, ...] | None = column("
             ),
         ),
         (

@@ -149,7 +149,7 @@ def pairs(
             if judge_version is None and not known:
                 raise NotFound(
                     "no judge version has compared pairs. To import recorded comparisons: "
-                    "`judgeboard import --kind pairs FILE`"
+                    "`judgeboard import --kind comparisons FILE`"
                 )
             version = (
                 known[0]

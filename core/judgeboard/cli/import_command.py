@@ -271,7 +271,7 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
     "responses": ("judge", "--judge", "lexical"),
     "grades": ("agreement",),
     "verdicts": ("agreement",),
-    "pairs": ("compare", "--recorded"),
+    "pairs": ("compare", "pairs", "--help"),
     "comparisons": ("compare", "--recorded"),
     "samples": ("compare", "ssr", "--recorded"),
 }

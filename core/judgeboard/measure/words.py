@@ -628,8 +628,8 @@ WORDS: dict[str, str] = {
     "queue_judges_alike": "The queue is empty: {first} and {second} differ on no answer without a label.",
     "queue_is_yours": "{queue} is assigned to you: its answers are hidden from you until you have reviewed them.",
     "labelled_again": "{labelled:,} of {joined:answer} have a label that does not count: people label them again.",
-    "nothing_left": "You have reviewed {reviewed:,} of {items:item}. You skipped {skipped:,}, and others have leased "
-    "{with_others:,}, which may become available later.",
+    "nothing_left": "You have reviewed {reviewed:item} and skipped {skipped:,}. Others have leased {with_others:,}, "
+    "which may become available later.",
     "added_to_queue": "Added to {queue}: {n:answer}.",
     "in_queue_before": "Already in the queue: {n:,}.",
     # Reviews that were undone or refused

@@ -33,7 +33,12 @@ class NothingLeft(NamedTuple):
     @property
     def note(self) -> Note:
         """The reason."""
-        return note("nothing_left", **self._asdict())
+        return note(
+            "nothing_left",
+            reviewed=self.reviewed,
+            skipped=self.skipped,
+            with_others=self.with_others,
+        )
 
 
 def nothing_left(

@@ -86,9 +86,10 @@ def test_a_number_of_what_waits_opens_the_queue(page: Page, site) -> None:
 def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(
     page: Page, site
 ) -> None:
-    (found,) = (
-        row for row in read(site.store, every_judge, ["label"]) if row.title == site.rows.rag.title
-    )
+    with site.store.reading() as connection:
+        (found,) = (
+            row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title
+        )
     assert found.confusion is not None
     opened(page, "/agreement")
     before = page.locator(".st-key-foot_differing .jb-cap").inner_text()

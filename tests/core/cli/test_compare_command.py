@@ -162,7 +162,7 @@ def test_a_recording_is_read_without_asking_and_said_in_words(
         ("", "choose the pairs"),
         ("--a x", "choose the pairs"),
         ("--a x --b y --recorded", "choose the pairs"),
-        ("--recorded", "judgeboard import --kind pairs"),
+        ("--recorded", "judgeboard import --kind comparisons"),
         ("--a x --b y --judge-version j", "needs --recorded"),
         ("--recorded --judge-version j --model m", "remove --model"),
         ("--recorded --judge-version nobody", "no judge version 'nobody'"),
