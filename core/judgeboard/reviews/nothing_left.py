@@ -33,12 +33,7 @@ class NothingLeft(NamedTuple):
     @property
     def note(self) -> Note:
         """The reason."""
-        return note(
-            "nothing_left",
-            reviewed=self.reviewed,
-            skipped=self.skipped,
-            with_others=self.with_others,
-        )
+        return note("nothing_left", **self._asdict())
 
 
 def nothing_left(
