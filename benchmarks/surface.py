@@ -2,8 +2,7 @@
 
     python benchmarks/surface.py [--lines]
 
-With --lines, it also prints the number of lines of each help at 80 columns: short (-h) and whole
-(--help).
+With --lines, it also prints the number of lines of each help at 80 columns.
 """
 
 import argparse
@@ -57,17 +56,13 @@ def main() -> int:
         "how-to pages": pages["how-to"],
         "pages of documentation": sum(pages.values()),
     }
-    short = {path: _lines(path, "-h") for path in leaves}
-    whole = {path: _lines(path, "--help") for path in leaves}
-    counts |= {
-        "longest short help, lines": max(short.values()),
-        "longest whole help, lines": max(whole.values()),
-    }
+    helps = {path: _lines(path) for path in leaves}
+    counts["longest help, lines"] = max(helps.values())
     for what, number in counts.items():
         print(f"{what:28} {number:5,}")
     if asked.lines:
-        for path in sorted(leaves, key=lambda each: -short[each]):
-            print(f"{short[path]:4} {whole[path]:4}  {' '.join(path)}")
+        for path in sorted(leaves, key=lambda each: -helps[each]):
+            print(f"{helps[path]:4}  {' '.join(path)}")
     return 0
 
 
@@ -83,8 +78,8 @@ def _commands(
                 yield from _commands(command, (*path, name))
 
 
-def _lines(path: tuple[str, ...], option: str) -> int:
-    return len(CliRunner().invoke(root, [*path, option]).output.splitlines())
+def _lines(path: tuple[str, ...]) -> int:
+    return len(CliRunner().invoke(root, [*path, "--help"]).output.splitlines())
 
 
 if __name__ == "__main__":

@@ -55,13 +55,13 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
     since = now - timedelta(days=DAYS)
     # Open alerts; the source of one is not named again as silent.
     conditions = {rule.name: rule.condition for rule in list_rules(connection, AlertRule)}
-    found = [
+    failures = [
         Failure("alert", event.subject or name, f"Alert {name}.", event.sentence)
         for name, event in open_events(connection)
         if conditions[name] is not AlertCondition.ALARM
     ]
-    watched = {failure.subject for failure in found}
-    found += (
+    watched = {failure.subject for failure in failures}
+    failures += (
         Failure("silent_source", each.subject, "Silent source.", each.sentence)
         for each in silent_sources(connection, now, _SILENT)
         if each.subject not in watched and (each.value or 0) <= _GIVEN_UP.total_seconds()
@@ -72,9 +72,9 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
         reason = " ".join((unused.reason or "reason unknown").split())
         lead = f"{counted(unused.traces, 'trace')} without an answer."
         words = f"{unused.of_source:,} from {unused.source}: {reason}"
-        found.append(Failure("unused_traces", unused.source, lead, words))
+        failures.append(Failure("unused_traces", unused.source, lead, words))
     # Jobs that failed before their run began, and runs that stopped.
-    found += unstarted_jobs(connection, since)
+    failures += unstarted_jobs(connection, since)
     titles = version_titles(connection)
     for run in list_runs(connection, limit=_MOST_RUNS):
         if run.started_at >= since and run.state in {RunState.STOPPED, RunState.INTERRUPTED}:
@@ -82,14 +82,14 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
             what = run.kind if judge is None else f"{run.kind} with {judge}"
             reason = f": {' '.join(run.why_stopped.split())}" if run.why_stopped else ""
             lead = f"Run {run.id} was {run.state.value}."
-            found.append(Failure("run", str(run.id), lead, f"{what.capitalize()}{reason}."))
+            failures.append(Failure("run", str(run.id), lead, f"{what.capitalize()}{reason}."))
     # Rules with a problem.
-    found += (
+    failures += (
         Failure("judging_rule", rule.name, f"Judging rule {rule.name}.", rule.problem)
         for rule in active_rules(connection, JudgingRule)
         if rule.problem
     )
-    found += (
+    failures += (
         Failure("alert_rule", rule.name, f"Alert rule {rule.name}.", rule.problem)
         for rule in active_rules(connection, AlertRule)
         if rule.problem
@@ -101,8 +101,8 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
             lead = f"The push {target.name} stopped before its end."
             if target.problem is None:
                 lead = f"{target.tool} refused {counted(target.refused, 'item')} of the push {target.name}."
-            found.append(Failure("push_target", target.name, lead, " ".join(problem.split())))
-    return found
+            failures.append(Failure("push_target", target.name, lead, " ".join(problem.split())))
+    return failures
 
 
 def unstarted_jobs(connection: Connection, since: datetime) -> Iterator[Failure]:

@@ -332,7 +332,7 @@ def compare_verdicts(
         left_out=without_zeros(left_out),
     )
     reached = conclusion(counts.change, within)
-    made = Contrast(
+    contrast = Contrast(
         about=about,
         headline=_headline(titles, about, counts, reached),
         rows=tuple(figures),
@@ -345,9 +345,9 @@ def compare_verdicts(
     ):  # both judged all: only these have usable verdicts
         logged = answers
     return replace(
-        made,
-        caveats=tuple(_caveats(made, counts, is_weighted=chances is not None)),
-        next=tuple(_next_steps(made, counts, logged)),
+        contrast,
+        caveats=tuple(_caveats(contrast, counts, is_weighted=chances is not None)),
+        next=tuple(_next_steps(contrast, counts, logged)),
     )
 
 
@@ -372,9 +372,9 @@ def _rows(counts: PairedShares, slice_: str | None) -> Iterator[Row]:
         yield Row(name, slice_, getattr(counts, name), n=counts.n)
 
 
-def more_labels(made: Contrast, by_lot: int) -> int:
+def more_labels(contrast: Contrast, by_lot: int) -> int:
     """Return how many more labels, of answers on which the versions differ, are worth ``by_lot`` of all answers."""
-    counts, even_labels = made.about.counts, made.figure("even_labels").value or 0.0
+    counts, even_labels = contrast.about.counts, contrast.figure("even_labels").value or 0.0
     more = round(by_lot * counts["differing"] / counts["answers"] - even_labels)
     return min(max(more, 0), counts["unlabelled"])
 
@@ -393,13 +393,13 @@ def _without_interval(counts: PairedShares, groups: int) -> PairedShares:
     return without_plan(replace(counts, change=change, p=None))
 
 
-def _caveats(made: Contrast, counts: PairedShares, *, is_weighted: bool) -> Iterator[Note]:
+def _caveats(contrast: Contrast, counts: PairedShares, *, is_weighted: bool) -> Iterator[Note]:
     """Yield what the conclusion hides."""
-    first, second = made.sides
+    first, second = contrast.sides
     for name in ("sensitivity", "specificity"):
-        change = made.figure(f"{name}_change") if made.has(f"{name}_change") else None
+        change = contrast.figure(f"{name}_change") if contrast.has(f"{name}_change") else None
         if (
-            made.conclusion.exit_code == 0
+            contrast.conclusion.exit_code == 0
             and change is not None
             and change.high is not None
             and change.high < 0
@@ -411,12 +411,12 @@ def _caveats(made: Contrast, counts: PairedShares, *, is_weighted: bool) -> Iter
         yield note("counts_of_differing")
 
 
-def _next_steps(made: Contrast, counts: PairedShares, logged: int | None) -> Iterator[Note]:
+def _next_steps(contrast: Contrast, counts: PairedShares, logged: int | None) -> Iterator[Note]:
     """Yield which labels would show the change, or how many answers it needs and what fewer can show."""
     answers, differing, unlabelled = (
-        made.about.counts[name] for name in ("answers", "differing", "unlabelled")
+        contrast.about.counts[name] for name in ("answers", "differing", "unlabelled")
     )
-    if made.conclusion is not Conclusion.NOT_SHOWN or not differing:
+    if contrast.conclusion is not Conclusion.NOT_SHOWN or not differing:
         return
     needed, as_good = counts.labels_needed, counts.as_good_needed
     # The labels of all answers that show the change, or else that the second version is as good
@@ -424,14 +424,14 @@ def _next_steps(made: Contrast, counts: PairedShares, logged: int | None) -> Ite
     can_decide = by_lot is not None or not (needed or as_good)
     more = unlabelled if logged == answers else 0
     if can_decide:
-        more = min(max(more_labels(made, by_lot), 1) if by_lot else _TO_LABEL, unlabelled)
-    command = queue_of_differing(made.sides, more) if more else None
+        more = min(max(more_labels(contrast, by_lot), 1) if by_lot else _TO_LABEL, unlabelled)
+    command = queue_of_differing(contrast.sides, more) if more else None
     if command is not None and can_decide:
         yield note("label_differing", n=more, command=command)
     elif needed is None or needed <= answers or logged == answers:
         # The error falls with the square root of the number of labels.
         reach, by_lot = (
-            (abs(counts.change.value or 0.0), needed) if needed else (made.within, as_good)
+            (abs(counts.change.value or 0.0), needed) if needed else (contrast.within, as_good)
         )
         all_show = reach * math.sqrt(by_lot / answers) if by_lot else None
         yield _labels_on_all(differing, all_show, command, differing / answers)

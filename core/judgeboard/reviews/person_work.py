@@ -121,8 +121,8 @@ def training_feedback(connection: Connection, item_id: int, review_id: int) -> s
     decided = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "")
     grade = gold.grade
     numbers = {"groundedness": grade.groundedness, "quality": grade.quality}
-    given = (f"{name} {value}" for name, value in numbers.items() if value is not None)
-    label = ", ".join(filter(None, (decided, grade.label, *given)))
+    grades = (f"{name} {value}" for name, value in numbers.items() if value is not None)
+    label = ", ".join(filter(None, (decided, grade.label, *grades)))
     agreed = agrees(own, gold)
     if agreed is False:
         parts = differences([replace(each, stage=None) for each in (own, gold)])

@@ -247,11 +247,11 @@ def rubric_block(rubric: RubricScores) -> Html | None:
         rows = []
         for dimension, (value, why) in verdict.dimensions.items():
             people = rubric.people.get(dimension, ())[-MOST_PEOPLE:]
-            given = ", ".join(f"{name} {short(level)}" for name, level in people)
+            grades = ", ".join(f"{name} {short(level)}" for name, level in people)
             level = "not scored"
             if value is not None:
                 level = _level(value, verdict.rubric.get(dimension))
-            rows += [tag("span", dimension), tag("span", given, cls="jb-who"), tag("b", level)]
+            rows += [tag("span", dimension), tag("span", grades, cls="jb-who"), tag("b", level)]
             rows.append(tag("span", why or "", cls="jb-cap jb-across" if why else "jb-across"))
         title = tag("span", f"{verdict.version_title} · {overall} overall")
         parts += [
