@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack, dataclass_transform
+from typing import Any, Literal, Self, TypedDict, Unpack, dataclass_transform
 
 from pydantic_core import PydanticUndefined
 from sqlalchemy import (
@@ -212,13 +212,10 @@ def column(
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(column,))
 class RowClass(SQLModelMetaclass):
-    """The class of the classes of rows, which tells type checkers that the columns of a row are set once."""
+    """The class of the classes of rows, which tells type checkers that the columns of a row are set once.
 
-
-class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
-    """A row of a table, as it is made, read and passed on. Its columns are set once; statements change what is stored.
-
-    Facts in bulk are read as columns of `table_of` a class, which costs less.
+    What is known of a table stands beside ``table=True`` at the head of its class; its subclasses
+    inherit it.
 
     ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and
     each change of a column that does not change. ``has_hidden_rows``: a row may belong to a verdict
@@ -230,17 +227,36 @@ class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
     which a run made others for a subject: its calls to generators are about this answer too.
     """
 
+    is_free: bool = False
+    has_hidden_rows: bool = True
+    keeps_run: bool = False
+    is_recorded: bool = False
+    in_record: bool = False
+    of_responses: str = ""
+    began_with: str | None = None
+
+    def __init__(
+        cls,  # noqa: N805 - an instance is a class
+        name: str,
+        bases: tuple[type, ...],
+        values: dict[str, Any],
+        **known: Any,
+    ) -> None:
+        """Keep what is known of the table."""
+        super().__init__(name, bases, values, **known)
+        for fact in RowClass.__annotations__.keys() & known:
+            type.__setattr__(cls, fact, known[fact])
+
+
+class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
+    """A row of a table, as it is made, read and passed on. Its columns are set once; statements change what is stored.
+
+    Facts in bulk are read as columns of `table_of` a class, which costs less.
+    """
+
     # Rows of tables are not validated by pydantic, so nothing needs their validators at every
     # start.
     model_config = SQLModelConfig(defer_build=True)
-
-    is_free: ClassVar[bool] = False
-    has_hidden_rows: ClassVar[bool] = True
-    keeps_run: ClassVar[bool] = False
-    is_recorded: ClassVar[bool] = False
-    in_record: ClassVar[bool] = False
-    of_responses: ClassVar[str] = ""
-    began_with: ClassVar[str | None] = None
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set a column of a new row; raise AttributeError if it has a value."""
@@ -306,11 +322,8 @@ class Stored(Row):
         return hash((type(self), self.id))
 
 
-class Step(Stored):
+class Step(Stored, keeps_run=True, in_record=True):
     """One request to a model with all its calls. Its table has these columns last."""
-
-    keeps_run = True
-    in_record = True
 
     run_id: int | None = column(refers="run")
     status: Status

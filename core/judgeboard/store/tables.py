@@ -66,10 +66,8 @@ if TYPE_CHECKING:
 # pairs.
 
 
-class ImportBatch(Stored, table=True):
+class ImportBatch(Stored, table=True, has_hidden_rows=False):
     """One import of one file; `counts` and `finished_at` are null while it runs or if it broke off."""
-
-    has_hidden_rows = False
 
     file: str
     importer: str
@@ -85,10 +83,8 @@ class ImportBatch(Stored, table=True):
 IMPORT_BATCH = table_of(ImportBatch)
 
 
-class Response(Stored, table=True):
+class Response(Stored, table=True, of_responses="OLD.id"):
     """A question with its passages and answer; texts are null only after `judgeboard db forget`."""
-
-    of_responses = "OLD.id"
 
     kind: ResponseKind = column(default=ResponseKind.LOG)
     derived_from: int | None = column(refers="response")
@@ -149,10 +145,8 @@ class Response(Stored, table=True):
 RESPONSE = table_of(Response)
 
 
-class AnswerFact(Row, table=True):
+class AnswerFact(Row, table=True, is_free=True):
     """Facts that depend on the texts of an answer alone, by one version of the rules; null if it is forgotten."""
-
-    is_free = True
 
     response_id: int = column(refers="response", primary_key=True)
     rule_version: int
@@ -169,10 +163,8 @@ class AnswerFact(Row, table=True):
 ANSWER_FACT = table_of(AnswerFact)
 
 
-class UserFeedback(Stored, table=True):
+class UserFeedback(Stored, table=True, of_responses="OLD.response_id"):
     """Feedback of the assistant's user on a response, on its original scale."""
-
-    of_responses = "OLD.response_id"
 
     response_id: int = column(refers="response", index=True)
     kind: FeedbackKind
@@ -199,12 +191,10 @@ def version_title(name: str, number: int) -> str:
     return f"{name} v{number}"
 
 
-class StoredVersion(Stored, table=True):
+class StoredVersion(Stored, table=True, has_hidden_rows=False):
     """A judge with its exact configuration; `number` counts within its name (rag v3)."""
 
     __tablename__ = "judge_version"  # JudgeVersion is a version that need not be stored
-    has_hidden_rows = False
-
     name: str
     kind: str
     scale: str
@@ -230,10 +220,8 @@ class StoredVersion(Stored, table=True):
 VERSION = table_of(StoredVersion)
 
 
-class Run(Stored, table=True):
+class Run(Stored, table=True, has_hidden_rows=False):
     """A batch of judging; `filter` stores the selection, so that a stopped run can continue."""
-
-    has_hidden_rows = False
 
     kind: str = column(comment="judge, rejudge, import or the name of a method.")
     judge_version_id: int | None = column(refers="judge_version", index=True)
@@ -257,11 +245,8 @@ class Run(Stored, table=True):
 RUN = table_of(Run)
 
 
-class Judgment(Step, table=True):
+class Judgment(Step, table=True, is_recorded=True, of_responses="OLD.response_id"):
     """A verdict of one judge version on one response."""
-
-    is_recorded = True
-    of_responses = "OLD.response_id"
 
     response_id: int = column(refers="response", reads=True)
     judge_version_id: int = column(refers="judge_version")
@@ -298,10 +283,12 @@ class Judgment(Step, table=True):
 JUDGMENT = table_of(Judgment)
 
 
-class JudgmentScore(Stored, table=True):
+class JudgmentScore(
+    Stored,
+    table=True,
+    of_responses="SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
+):
     """A score of a judgment on a dimension, with its scale."""
-
-    of_responses = "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id"
 
     judgment_id: int = column(refers="judgment", index=True)
     dimension: str
@@ -313,10 +300,8 @@ class JudgmentScore(Stored, table=True):
 JUDGMENT_SCORE = table_of(JudgmentScore)
 
 
-class CurrentJudgment(Row, table=True):
+class CurrentJudgment(Row, table=True, is_free=True):
     """The latest usable judgment of each judge version on each response, with columns for filters."""
-
-    is_free = True
 
     judge_version_id: int = column(refers="judge_version", primary_key=True)
     response_id: int = column(refers="response", primary_key=True)
@@ -479,10 +464,10 @@ class Flag(Stored, table=True):
 FLAG = table_of(Flag)
 
 
-class Pair(Stored, table=True):
+class Pair(
+    Stored, table=True, of_responses="SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id"
+):
     """Two answers to one question; a side is null where only samples of answers were recorded."""
-
-    of_responses = "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id"
 
     source: str
     external_id: str
@@ -513,14 +498,12 @@ PAIR = table_of(Pair)
 _UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
 
 
-class Queue(Stored, QueueOptions, table=True):
+class Queue(Stored, QueueOptions, table=True, has_hidden_rows=False):
     """A named queue with its options; only its state changes. Open flags outside queues have no row here."""
 
     # A row is made without pydantic's checks: `new_queue` makes them, and a queue of an earlier
     # release stays readable.
     model_config = SQLModelConfig(frozen=False, extra="ignore")
-    has_hidden_rows = False
-
     name: str
     filter: RowFilter = column(default_factory=RowFilter)
     state: QueueState = column(default=QueueState.OPEN, changes=True)
@@ -573,11 +556,8 @@ class Queue(Stored, QueueOptions, table=True):
 QUEUE = table_of(Queue)
 
 
-class QueueAssignment(Row, table=True):
+class QueueAssignment(Row, table=True, is_free=True, has_hidden_rows=False):
     """A person to whom a queue is assigned; a queue without any is open to everybody."""
-
-    is_free = True
-    has_hidden_rows = False
 
     queue_id: int = column(refers="queue", primary_key=True)
     reviewer_id: int = column(refers="reviewer", primary_key=True)
@@ -588,10 +568,8 @@ class QueueAssignment(Row, table=True):
 QUEUE_ASSIGNMENT = table_of(QueueAssignment)
 
 
-class QueueItem(Stored, table=True):
+class QueueItem(Stored, table=True, has_hidden_rows=False):
     """An answer or a pair in a queue; a flag raised after its item is finished adds another item."""
-
-    has_hidden_rows = False
 
     queue_id: int = column(refers="queue")
     response_id: int | None = column(refers="response", reads=True)
@@ -640,11 +618,8 @@ class QueueItem(Stored, table=True):
 QUEUE_ITEM = table_of(QueueItem)
 
 
-class QueueItemFlag(Row, table=True):
+class QueueItemFlag(Row, table=True, is_free=True, has_hidden_rows=False):
     """A flag for which an answer is in a queue: the item keeps it open and decides it."""
-
-    is_free = True
-    has_hidden_rows = False
 
     queue_item_id: int = column(refers="queue_item", primary_key=True, exported=False)
     flag_id: int = column(refers="flag", primary_key=True)
@@ -655,11 +630,8 @@ class QueueItemFlag(Row, table=True):
 QUEUE_ITEM_FLAG = table_of(QueueItemFlag)
 
 
-class Lease(Stored, table=True):
+class Lease(Stored, table=True, is_free=True, has_hidden_rows=False):
     """A slot for one review of an item: free, leased until a time, or done; added with the item."""
-
-    is_free = True
-    has_hidden_rows = False
 
     queue_id: int = column(refers="queue")
     queue_item_id: int = column(refers="queue_item", exported=False)
@@ -693,10 +665,8 @@ class Lease(Stored, table=True):
 LEASE = table_of(Lease)
 
 
-class TakenLease(Stored, table=True):
+class TakenLease(Stored, table=True, has_hidden_rows=False):
     """Who took which lease, and when: a lease that ended, or went to somebody else, forgets its reviewer."""
-
-    has_hidden_rows = False
 
     queue_item_id: int = column(refers="queue_item", exported=False)
     reviewer_id: int = column(refers="reviewer")
@@ -709,10 +679,8 @@ class TakenLease(Stored, table=True):
 TAKEN_LEASE = table_of(TakenLease)
 
 
-class Skip(Stored, table=True):
+class Skip(Stored, table=True, has_hidden_rows=False):
     """An item that somebody skipped, and why; it is leased to them again only if they ask for it."""
-
-    has_hidden_rows = False
 
     queue_item_id: int = column(refers="queue_item", exported=False)
     reviewer_id: int = column(refers="reviewer")
@@ -728,11 +696,8 @@ class Skip(Stored, table=True):
 SKIP = table_of(Skip)
 
 
-class Draft(Stored, table=True):
+class Draft(Stored, table=True, is_free=True, has_hidden_rows=False):
     """Grades and texts that somebody has not stored yet; deleted with their review, never exported."""
-
-    is_free = True
-    has_hidden_rows = False
 
     reviewer_id: int = column(refers="reviewer")
     response_id: int | None = column(refers="response")
@@ -754,14 +719,11 @@ DRAFT = table_of(Draft)
 # issues, comments.
 
 
-class Reviewer(Stored, table=True):
+class Reviewer(Stored, table=True, is_free=True, has_hidden_rows=False):
     """A person, identified by the name and its origin, such as cli, import or oidc.
 
     Origin and role together decide the person's permissions (`people.permissions.role_of`).
     """
-
-    is_free = True
-    has_hidden_rows = False
 
     origin: str
     name: str
@@ -785,12 +747,10 @@ class Reviewer(Stored, table=True):
 REVIEWER = table_of(Reviewer)
 
 
-class SchemaVersion(Stored, table=True):
+class SchemaVersion(Stored, table=True, has_hidden_rows=False):
     """A version of a label schema; `number` counts within its name (support v2)."""
 
     __tablename__ = "label_schema"
-    has_hidden_rows = False
-
     name: str
     hash: str
     created_by: str
@@ -819,10 +779,8 @@ class SchemaVersion(Stored, table=True):
 LABEL_SCHEMA = table_of(SchemaVersion)
 
 
-class Review(Stored, table=True):
+class Review(Stored, table=True, of_responses=OF_ANSWER_OR_PAIR):
     """A review of a response or of a pair; undo, edit and re-grade are new rows that replace one."""
-
-    of_responses = OF_ANSWER_OR_PAIR
 
     response_id: int | None = column(refers="response", reads=True)
     queue_item_id: int | None = column(refers="queue_item", exported=False)
@@ -936,10 +894,8 @@ class PreferenceScore(Stored, table=True):
 PREFERENCE_SCORE = table_of(PreferenceScore)
 
 
-class FailureMode(Stored, table=True):
+class FailureMode(Stored, table=True, has_hidden_rows=False):
     """A kind of failure that reviewers tag answers with; the latest row of a name counts."""
-
-    has_hidden_rows = False
 
     name: str
     by: str
@@ -966,10 +922,8 @@ class ReviewFailureMode(Row, table=True):
 REVIEW_FAILURE_MODE = table_of(ReviewFailureMode)
 
 
-class Issue(Stored, table=True):
+class Issue(Stored, table=True, has_hidden_rows=False):
     """A systemic problem: a filter of answers with a title; the latest version of a number counts."""
-
-    has_hidden_rows = False
 
     number: int = column(default=0, comment="0 until the issue is stored.")
     version: int = column(default=0, comment="1 for a new issue, then one more per change.")
@@ -988,10 +942,8 @@ class Issue(Stored, table=True):
 ISSUE = table_of(Issue)
 
 
-class Comment(Stored, table=True):
+class Comment(Stored, table=True, of_responses=OF_ANSWER_OR_PAIR):
     """A comment on an answer or a pair, for the others; an edit names the comment it replaces."""
-
-    of_responses = OF_ANSWER_OR_PAIR
 
     response_id: int | None = column(refers="response", default=None)
     pair_id: int | None = column(refers="pair", default=None)
@@ -1018,10 +970,8 @@ COMMENT = table_of(Comment)
 # traces.
 
 
-class Setting(Stored, table=True):
+class Setting(Stored, table=True, has_hidden_rows=False):
     """Thresholds and the primary judge; the latest row of a key is in force."""
-
-    has_hidden_rows = False
 
     key: str = column(index=True)
     value: JsonData | None = column(JsonValue)
@@ -1032,11 +982,8 @@ class Setting(Stored, table=True):
 SETTING = table_of(Setting)
 
 
-class Change(Stored, table=True):
+class Change(Stored, table=True, is_free=True, has_hidden_rows=False):
     """An answer of which figures may change; triggers write the row in the transaction of the change."""
-
-    is_free = True
-    has_hidden_rows = False
 
     response_id: int | None = column(
         BigId, comment="0: what figures read beside answers; null: all answers."
@@ -1071,10 +1018,8 @@ class Event(Stored, table=True):
 EVENT = table_of(Event)
 
 
-class Job(Row, table=True):
+class Job(Row, table=True, has_hidden_rows=False):
     """Long work that a person requested; all workers share it until its run ends. Contains no texts."""
-
-    has_hidden_rows = False
 
     id: str = column(primary_key=True)
     kind: str
@@ -1093,11 +1038,8 @@ class Job(Row, table=True):
 JOB = table_of(Job)
 
 
-class Worker(Row, table=True):
+class Worker(Row, table=True, is_free=True, has_hidden_rows=False):
     """A process that does the work of jobs and rules; it is alive while its heartbeat is recent."""
-
-    is_free = True
-    has_hidden_rows = False
 
     executor_id: str = column(primary_key=True)
     host: str
@@ -1109,13 +1051,12 @@ class Worker(Row, table=True):
 WORKER = table_of(Worker)
 
 
-class Rule(Stored):
+class Rule(Stored, has_hidden_rows=False):
     """What workers follow by its name, until somebody pauses or removes it. Contains no texts.
 
     ``kind`` has the words and the permission of a class of rules.
     """
 
-    has_hidden_rows = False
     kind: ClassVar[RuleKind]
 
     name: str
@@ -1170,11 +1111,8 @@ class JudgingRule(Rule, table=True):
 JUDGING_RULE = table_of(JudgingRule)
 
 
-class RunShare(Row, table=True):
+class RunShare(Row, table=True, is_free=True, has_hidden_rows=False):
     """Sums over the judgments of one worker in one run, so that a budget need not sum the judgments."""
-
-    is_free = True
-    has_hidden_rows = False
 
     run_id: int = column(refers="run", primary_key=True)
     executor_id: str = column(primary_key=True)  # a worker, or the process of a command
@@ -1190,11 +1128,8 @@ class RunShare(Row, table=True):
 RUN_SHARE = table_of(RunShare)
 
 
-class RateLimit(Row, table=True):
+class RateLimit(Row, table=True, is_free=True, has_hidden_rows=False):
     """Until when the calls of a model are given away, so that the limits per minute hold in all processes."""
-
-    is_free = True
-    has_hidden_rows = False
 
     name: str = column(primary_key=True, comment="Host and model.")
     taken_until: float = column(comment="Seconds since 1970, by the clock of the database.")
@@ -1203,14 +1138,12 @@ class RateLimit(Row, table=True):
 RATE_LIMIT = table_of(RateLimit)
 
 
-class Alarm(Stored, table=True):
+class Alarm(Stored, table=True, has_hidden_rows=False):
     """A change that a detector found: `measure` rose or fell (`direction`) for one query type.
 
     With the measure ``model_changed``, `direction` names the judge version and both models, and the
     rates are shares of judgments by the new model.
     """
-
-    has_hidden_rows = False
 
     measure: str
     direction: str
@@ -1240,10 +1173,8 @@ class Alarm(Stored, table=True):
 ALARM = table_of(Alarm)
 
 
-class AlarmAcknowledgement(Stored, table=True):
+class AlarmAcknowledgement(Stored, table=True, has_hidden_rows=False):
     """A lead has seen an alarm. Its detectors then start anew on the day of the change."""
-
-    has_hidden_rows = False
 
     alarm_id: int = column(refers="alarm", unique=True)
     by: str
@@ -1307,10 +1238,8 @@ class AlertRule(Rule, table=True):
 ALERT_RULE = table_of(AlertRule)
 
 
-class AlertEvent(Stored, table=True):
+class AlertEvent(Stored, table=True, has_hidden_rows=False):
     """A time during which the condition of an alert rule was met. Contains no texts."""
-
-    has_hidden_rows = False
 
     alert_rule_id: int = column(refers="alert_rule")
     subject: str
@@ -1343,10 +1272,8 @@ class AlertEvent(Stored, table=True):
 ALERT_EVENT = table_of(AlertEvent)
 
 
-class AlertDelivery(Stored, table=True):
+class AlertDelivery(Stored, table=True, has_hidden_rows=False):
     """A message of an alert rule to one destination, and its attempts."""
-
-    has_hidden_rows = False
 
     alert_rule_id: int = column(refers="alert_rule")
     alert_event_id: int | None = column(refers="alert_event")
@@ -1391,11 +1318,8 @@ class Pushed(Row, table=True):
 PUSHED = table_of(Pushed)
 
 
-class Pull(Row, table=True):
+class Pull(Row, table=True, is_free=True, has_hidden_rows=False):
     """How far the history of a project of a tool was pulled."""
-
-    is_free = True
-    has_hidden_rows = False
 
     tool: str = column(primary_key=True)
     project: str = column(primary_key=True)
@@ -1460,10 +1384,8 @@ RULES: Mapping[RuleKind, type[Rule]] = MappingProxyType(
 """The class of each kind of rules."""
 
 
-class ApiKey(Stored, table=True):
+class ApiKey(Stored, table=True, has_hidden_rows=False):
     """A key with which an assistant sends traces; only the SHA-256 of its random token is stored."""
-
-    has_hidden_rows = False
 
     name: str
     hash: str
@@ -1532,11 +1454,8 @@ class Trace(Stored, table=True):
 TRACE = table_of(Trace)
 
 
-class Span(Stored, table=True):
+class Span(Stored, table=True, is_free=True, has_hidden_rows=False):
     """A span or a log record of a trace, as received; deleted by `judgeboard db forget`."""
-
-    is_free = True
-    has_hidden_rows = False
 
     trace_id: int = column(refers="trace")
     external_id: str
@@ -1553,11 +1472,8 @@ class Span(Stored, table=True):
 SPAN = table_of(Span)
 
 
-class WaitingFeedback(Stored, table=True):
+class WaitingFeedback(Stored, table=True, is_free=True, has_hidden_rows=False):
     """Feedback whose answer has not come yet; moved to user_feedback when it comes."""
-
-    is_free = True
-    has_hidden_rows = False
 
     owner: str
     response_key: str | None = column(index=True)
@@ -1574,10 +1490,8 @@ class WaitingFeedback(Stored, table=True):
 WAITING_FEEDBACK = table_of(WaitingFeedback)
 
 
-class WithdrawnRow(Stored, table=True):
+class WithdrawnRow(Stored, table=True, has_hidden_rows=False):
     """A copy of a row that was withdrawn with its import; only a row with a copy can be deleted."""
-
-    has_hidden_rows = False
 
     import_batch_id: int = column(refers="import_batch", exported=False)
     table_name: str
@@ -1600,11 +1514,8 @@ WITHDRAWN_ROW = table_of(WithdrawnRow)
 # anchors.
 
 
-class Comparison(Step, table=True):
+class Comparison(Step, table=True, is_recorded=True, of_responses=OF_PAIR):
     """A judge's comparison of a pair in one order of the answers."""
-
-    is_recorded = True
-    of_responses = OF_PAIR
 
     pair_id: int = column(refers="pair")
     judge_version_id: int = column(refers="judge_version")
@@ -1639,15 +1550,17 @@ class ComparisonScore(Stored, table=True):
 COMPARISON_SCORE = table_of(ComparisonScore)
 
 
-class Generation(Step, table=True):
-    """A call to a model that answers."""
-
+class Generation(
+    Step,
+    table=True,
     # A call that made no answer, or the same answer again, is still about the answer that it began
     # with.
-    of_responses = (
+    of_responses=(
         "SELECT OLD.response_id UNION ALL SELECT other.response_id FROM generation AS other "
         "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
-    )
+    ),
+):
+    """A call to a model that answers."""
 
     subject: str = column(comment="Response, prompt or suite case, within the run.")
     number: int
@@ -1664,10 +1577,12 @@ class Generation(Step, table=True):
 GENERATION = table_of(Generation)
 
 
-class JudgmentReview(Step, table=True):
+class JudgmentReview(
+    Step,
+    table=True,
+    of_responses="SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
+):
     """A supreme judge's review of a judgment."""
-
-    of_responses = "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id"
 
     judgment_id: int = column(refers="judgment")
     judge_version_id: int = column(refers="judge_version")
@@ -1685,11 +1600,8 @@ class JudgmentReview(Step, table=True):
 JUDGMENT_REVIEW = table_of(JudgmentReview)
 
 
-class AnchorJudgment(Step, table=True):
+class AnchorJudgment(Step, table=True, in_record=False, of_responses="OLD.response_id"):
     """A verdict on an anchor. It never replaces the current judgment of its answer."""
-
-    in_record = False
-    of_responses = "OLD.response_id"
 
     response_id: int = column(refers="response")
     judge_version_id: int = column(refers="judge_version")

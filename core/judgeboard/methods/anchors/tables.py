@@ -7,10 +7,8 @@ from sqlalchemy import Index
 from judgeboard.store.columns import BigId, Row, Stored, Utc, column, table_of
 
 
-class AnchorSet(Stored, table=True):
+class AnchorSet(Stored, table=True, has_hidden_rows=False):
     """Answers that a judge version judges again and again, to show whether it drifts; the newest set counts."""
-
-    has_hidden_rows = False
 
     seed: str
     by: str

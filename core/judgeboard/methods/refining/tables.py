@@ -8,15 +8,17 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import BigId, Stored, Utc, column, table_of
 
 
-class Refinement(Stored, table=True):
+class Refinement(
+    Stored,
+    table=True,
+    keeps_run=True,
+    of_responses="OLD.root_response_id, OLD.response_id",
+    began_with="root_response_id",
+):
     """The result of one attempt at a better answer: its judgment and the outcome.
 
     `root_response_id` is NULL if the attempts started from a prompt.
     """
-
-    keeps_run = True
-    of_responses = "OLD.root_response_id, OLD.response_id"
-    began_with = "root_response_id"
 
     run_id: int = column(BigId, refers="run")
     method: str
@@ -42,10 +44,8 @@ class Refinement(Stored, table=True):
 REFINEMENT = table_of(Refinement)
 
 
-class SelectedAttempt(Stored, table=True):
+class SelectedAttempt(Stored, table=True, has_hidden_rows=False):
     """The attempt that a person selected, 0 for the original answer; undo is a row too."""
-
-    has_hidden_rows = False
 
     run_id: int = column(BigId, refers="run")
     reviewer_id: int = column(BigId, refers="reviewer")

@@ -5,11 +5,8 @@ from sqlalchemy import UniqueConstraint
 from judgeboard.store.columns import OF_PAIR, BigId, Step, column, step_indexes, table_of
 
 
-class Sample(Step, table=True):
+class Sample(Step, table=True, is_recorded=True, of_responses=OF_PAIR):
     """One of several attempts of a model at a question."""
-
-    is_recorded = True
-    of_responses = OF_PAIR
 
     pair_id: int = column(BigId, refers="pair")
     judge_version_id: int = column(BigId, refers="judge_version")

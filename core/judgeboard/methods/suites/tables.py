@@ -8,11 +8,8 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import BigId, JsonData, JsonValue, Stored, Utc, column, table_of
 
 
-class SuiteRun(Stored, table=True):
+class SuiteRun(Stored, table=True, has_hidden_rows=False, keeps_run=True):
     """A suite as it was run: its cases, candidate and gate; the run row has the state and the end."""
-
-    has_hidden_rows = False
-    keeps_run = True
 
     run_id: int = column(BigId, refers="run")
     judge_version_id: int = column(BigId, refers="judge_version")
